@@ -1,0 +1,95 @@
+# Needs Python 3.11 or newer and make; everything else is installed into .venv.
+#   make demo   sets up everything and runs a tsunami in a bay      make test   all checks that CI runs
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# A Python that is new enough and can make environments (Debian keeps ensurepip in python3-venv).
+FIND_PYTHON := for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done
+PYTHON ?= $(shell $(FIND_PYTHON))
+
+# A machine with an NVIDIA driver gets the GPU libraries as well.
+comma := ,
+EXTRAS ?= dev,sim$(if $(shell command -v nvidia-smi 2>/dev/null),$(comma)cuda)
+
+DEMO := examples/demo
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n 2 --dist worksteal
+
+# Two test processes with two threads each on two cores: a waiting thread must sleep, not spin.
+export OMP_WAIT_POLICY ?= passive
+export MPLBACKEND ?= agg
+
+.PHONY: help setup demo test test-jit test-nojit test-simulator test-slow test-gpu lint bench validate reference constraints clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo        run the tsunami of $(DEMO) and draw it"
+	@echo "make test        lint and every test that needs neither a GPU nor minutes"
+	@echo "make test-slow   the tests that take minutes"
+	@echo "make test-gpu    the tests that need an NVIDIA GPU"
+	@echo "make lint        ruff, pyright, import-linter, sizes"
+	@echo "make bench       measure the speed on this machine"
+	@echo "make validate    compare with exact solutions and measurements"
+	@echo "make setup       only install into $(VENV)"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 with venv found"; \
+		echo "write: make PYTHON=/path/to/python3.11   (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/eagre run $(DEMO)/case.toml
+	$(BIN)/eagre plot $(DEMO)/output/bay.nc
+	$(BIN)/eagre animate $(DEMO)/output/bay.nc
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/python tools/check_sizes.py src tools examples
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+test: lint test-jit test-nojit test-simulator
+
+test-jit: $(READY)
+	$(PYTEST) $(PARALLEL) -m "not slow and not gpu and not simulator"
+
+test-nojit: $(READY)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "nojit and not slow and not gpu and not simulator"
+
+test-simulator: $(READY)
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(PARALLEL) -m "simulator and not slow" tests/kernels
+
+test-slow: $(READY)
+	$(PYTEST) $(PARALLEL) -m "slow and not gpu and not simulator"
+
+test-gpu: $(READY)
+	$(PYTEST) -m gpu
+
+bench: $(READY)
+	$(BIN)/eagre bench
+
+validate: $(READY)
+	$(BIN)/eagre validate
+
+# Write docs/reference/case-file.md from the source; a test fails while it is stale.
+reference: $(READY)
+	$(BIN)/python tools/make_reference.py
+
+# Pin anew what CI installs: everything that a fresh environment gets from pyproject.toml today.
+constraints:
+	rm -rf build/pins
+	$(PYTHON) -m venv build/pins
+	build/pins/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,sim]'
+	{ echo "# What CI installs. Made by 'make constraints'; Python 3.11 and newer."; \
+		build/pins/bin/python -m pip freeze --exclude eagre | grep '=='; } > constraints.txt
+	rm -rf build/pins
+
+clean:
+	rm -rf $(VENV) build dist $(DEMO)/output .pytest_cache .ruff_cache .import_linter_cache

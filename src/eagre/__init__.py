@@ -1,0 +1,44 @@
+"""Eagre: GPU-accelerated models of water and air, from one source for CPUs and NVIDIA GPUs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ShallowWater": "eagre.models.shallow_water.model",
+    "Rain": "eagre.models.shallow_water.sources",
+    "Coriolis": "eagre.models.shallow_water.sources",
+    "WindStress": "eagre.models.shallow_water.sources",
+    "AtmosphericPressure": "eagre.models.shallow_water.sources",
+    "Grid": "eagre.grid",
+    "Series": "eagre.series",
+    "Boundaries": "eagre.boundaries",
+    "Part": "eagre.boundaries",
+    "Wall": "eagre.boundaries",
+    "Periodic": "eagre.boundaries",
+    "Stage": "eagre.boundaries",
+    "Discharge": "eagre.boundaries",
+    "Outflow": "eagre.boundaries",
+    "Absorbing": "eagre.boundaries",
+    "EagreError": "eagre.errors",
+    "InputError": "eagre.errors",
+    "DeviceError": "eagre.errors",
+    "BlowUpError": "eagre.errors",
+    "MemoryNeededError": "eagre.errors",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Public names, imported at first use: `import eagre` stays light."""
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'eagre' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

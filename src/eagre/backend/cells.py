@@ -1,0 +1,115 @@
+"""Cells: formulas written once as plain Python, rebuilt for each target and precision.
+
+A *cell* is a plain function over scalars and arrays, marked with `cell`. It may use
+
+* other cells, which are rebuilt with it;
+* ``real(x)``, the constant x in the precision of the build (every constant needs it: in single
+  precision a bare ``0.5 * x`` is double arithmetic);
+* module-level numbers;
+* switches, `Switch` objects at module level, whose value (a number, a flag or another cell) is
+  fixed when the cell is built, so that what is switched off costs nothing;
+* ``math``.
+
+Rules that keep cells fast (measured; see docs/decisions/0002-cells.md): every array index is a
+low corner plus a non-negative constant; no bounds tests; min/max instead of branches.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+class Switch:
+    """A compile-time option of cells; `default` holds where a build does not set it."""
+
+    def __init__(self, name: str, default: Any) -> None:
+        self.name, self.default = name, default
+
+    def __repr__(self) -> str:
+        return f"Switch({self.name!r}, {self.default!r})"
+
+
+class Cell:
+    """A formula that the backend can rebuild; calling it runs the plain Python function."""
+
+    decorator = "formula"
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.variants: dict[tuple[str, str | None], Cell] = {}
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def variant(self, target: str, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+        """Decorator: another body of the same formula for one target (and one precision).
+
+        `target` is ``"cpu"``, ``"cuda"`` or ``"simulator"`` (which falls back on ``"cuda"``).
+        """
+
+        def register(function: Callable[..., Any]) -> Cell:
+            plain = function.function if isinstance(function, Cell) else function
+            self.variants[target, precision] = Cell(plain)
+            return self.variants[target, precision]
+
+        return register
+
+    def body(self, target: str, precision: str) -> Cell:
+        """The cell whose source serves `target` and `precision`."""
+        for name in ("simulator", "cuda") if target == "simulator" else (target,):
+            for key in ((name, precision), (name, None)):
+                if key in self.variants:
+                    return self.variants[key]
+        return self
+
+    @property
+    def name(self) -> str:
+        """Name of the plain function."""
+        return self.function.__name__
+
+
+def cell(function: Callable[..., Any]) -> Cell:
+    """Mark a plain function as a cell."""
+    return Cell(function)
+
+
+class Entry(Cell):
+    """A cell that the host calls: a kernel on CUDA, a loop nest on the CPU (see `launch`)."""
+
+    decorator = "driver"
+
+
+class SerialEntry(Cell):
+    """An entry that runs on one CPU thread: small work, where starting threads costs more."""
+
+    decorator = "serial_driver"
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Mark a hand-written loop nest or kernel as callable from the host."""
+    return Entry(function)
+
+
+def serial_entry(function: Callable[..., Any]) -> SerialEntry:
+    """Mark a loop nest for one CPU thread as callable from the host."""
+    return SerialEntry(function)
+
+
+def real(value: float) -> float:
+    """`value` in the precision of the build; plain Python keeps it as it is."""
+    return value
+
+
+class CudaNames:
+    """Stands for Numba's ``cuda`` module in hand-tiled kernels; programs bind the real one."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"cuda.{name} exists only inside a kernel built for CUDA")
+
+
+cuda: Any = CudaNames()
+prange: Any = range
+"""Parallel range in CPU entries; plain Python sees `range`."""

@@ -1,0 +1,43 @@
+"""The CUDA compiler: the only import site of Numba's CUDA target."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
+from numba import cuda
+
+__all__ = ["SIMULATED", "cuda", "driver", "formula", "ptx"]
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+if SIMULATED:
+    formula: Any = cuda.jit(device=True)
+    driver: Any = cuda.jit
+else:
+    formula = cuda.jit(device=True, forceinline=True, fastmath=True)
+    driver = partial(cuda.jit, cache=True, fastmath=True)
+
+
+def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:
+    """PTX of a kernel's plain function; needs no GPU (``pip install 'eagre[sim]'``)."""
+    from numba.cuda import dispatcher
+
+    # Device functions are compiled for the current device, which is not there: name one instead.
+    current = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=compute_capability)
+    try:
+        text, _ = cuda.compile(
+            getattr(kernel, "py_func", kernel),
+            signature,
+            device=False,
+            cc=compute_capability,
+            fastmath=True,
+            abi="numba",
+        )
+    finally:
+        dispatcher.get_current_device = current
+    return text if isinstance(text, str) else text.decode()

@@ -1,0 +1,189 @@
+"""Devices: where arrays live and programs run. `select` picks one, and never a substitute."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import Cell
+from eagre.backend.program import PRECISIONS, load, loop_source, source_of
+from eagre.errors import DeviceError, InputError
+
+
+class Launch(NamedTuple):
+    """A program bound to its arguments. `grid` and `block` matter on CUDA only."""
+
+    program: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    grid: tuple[int, ...] = (1,)
+    block: tuple[int, ...] = (1,)
+
+
+class Device:
+    """What every device offers; `CpuDevice` here, `CudaDevice` in `eagre.backend.cuda_device`."""
+
+    kind: str
+    target: str
+    name: str
+
+    def array(self, values: np.ndarray) -> Any:
+        """A copy of `values` on the device, C-contiguous."""
+        raise NotImplementedError
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Zeros on the device."""
+        raise NotImplementedError
+
+    def host(self, array: Any) -> np.ndarray:
+        """A NumPy copy of a device array."""
+        raise NotImplementedError
+
+    def fill(self, array: Any, values: np.ndarray) -> None:
+        """Overwrite a device array with host values of the same shape."""
+        raise NotImplementedError
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Overwrite one device array with another."""
+        raise NotImplementedError
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        """Run launches in order."""
+        raise NotImplementedError
+
+    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+        """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
+        raise NotImplementedError
+
+    def synchronize(self) -> None:
+        """Wait until everything has run."""
+
+    def free_memory(self) -> int:
+        """Bytes free for arrays."""
+        raise NotImplementedError
+
+    def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        """The compiled form of a hand-written entry."""
+        module = load(source_of(entry, self.target, precision, switches or {}), entry.name)
+        return getattr(module, entry.name)
+
+    def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        """The compiled loop of a cell ``cell(j, i, *arrays)`` over a region; bind it with `over`."""
+        return load(loop_source(cell, self.target, precision, switches or {}), cell.name).run
+
+    def over(self, program: Callable[..., Any], region: tuple[int, int], arguments: tuple[Any, ...]) -> Launch:
+        """Bind a loop to its region (ny, nx) and arguments."""
+        ny, nx = region
+        return Launch(program, (ny, nx, *arguments), (-(-nx // 32), -(-ny // 4)), (32, 4))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CpuDevice(Device):
+    """The cores of this machine."""
+
+    kind = "cpu"
+    target = "cpu"
+
+    def __init__(self) -> None:
+        from eagre.backend.cpu import threads
+
+        count = threads()
+        self.threads = count
+        self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
+
+    def array(self, values: np.ndarray) -> np.ndarray:
+        return np.array(values, order="C", copy=True)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def host(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, copy=True)
+
+    def fill(self, array: np.ndarray, values: np.ndarray) -> None:
+        array[...] = values
+
+    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
+        np.copyto(target, source)
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        for launch in launches:
+            launch.program(*launch.arguments)
+
+    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+        bound = [(launch.program, launch.arguments) for launch in launches]
+
+        def go() -> None:
+            for _ in range(times):
+                for program, arguments in bound:
+                    program(*arguments)
+
+        return go
+
+    def free_memory(self) -> int:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def check_precision(precision: str) -> type[np.floating]:
+    """The NumPy type of ``"single"`` or ``"double"``."""
+    if precision not in PRECISIONS:
+        raise InputError(
+            f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"'
+        )
+    return getattr(np, PRECISIONS[precision])
+
+
+@lru_cache(maxsize=None)
+def _cpu() -> CpuDevice:
+    return CpuDevice()
+
+
+@lru_cache(maxsize=None)
+def _cuda(index: int) -> Device:
+    from eagre.backend.cuda_device import CudaDevice
+
+    return CudaDevice(index)
+
+
+def cuda_problem() -> str | None:
+    """Why CUDA cannot be used here, or None if it can."""
+    try:
+        from eagre.backend.cuda_device import problem
+    except ImportError as error:
+        return f"{error}; install with: pip install 'eagre[cuda]'"
+    return problem()
+
+
+def select(device: str | Device = "auto") -> Device:
+    """The device that `device` names.
+
+    Parameters
+    ----------
+    device : str or Device
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes the first GPU if there is one that
+        works and says so in the device's name, else the CPU.
+
+    Raises
+    ------
+    DeviceError
+        If a GPU was asked for and cannot be used; there is no fallback.
+    """
+    if isinstance(device, Device):
+        return device
+    if device == "cpu":
+        return _cpu()
+    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    if match:
+        reason = cuda_problem()
+        if reason:
+            raise DeviceError(f"got device = {device!r}, but {reason}\nwrite:   device = \"cpu\"")
+        return _cuda(int(match.group(1) or 0))
+    if device == "auto":
+        return _cuda(0) if cuda_problem() is None else _cpu()
+    raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')

@@ -1,0 +1,71 @@
+"""Warp operations for hand-tiled CUDA kernels; 32 lanes, every lane takes part."""
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda
+
+FULL = 0xFFFFFFFF
+SIMULATED_THREADS = 1024
+
+
+@cell
+def from_lane_below(x):
+    """x of the lane below; lane 0 keeps its own."""
+    raise NotImplementedError("a warp operation")
+
+
+@from_lane_below.variant("cuda")
+def _up(x):
+    return cuda.shfl_up_sync(FULL, x, 1)
+
+
+@from_lane_below.variant("simulator")
+def _simulated_up(x):
+    lane = cuda.threadIdx.x
+    shared = cuda.shared.array(SIMULATED_THREADS, np.float64)
+    shared[lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[max(lane - 1, 0)])
+    cuda.syncthreads()
+    return found
+
+
+@cell
+def from_lane_above(x):
+    """x of the lane above; lane 31 keeps its own."""
+    raise NotImplementedError("a warp operation")
+
+
+@from_lane_above.variant("cuda")
+def _down(x):
+    return cuda.shfl_down_sync(FULL, x, 1)
+
+
+@from_lane_above.variant("simulator")
+def _simulated_down(x):
+    lane = cuda.threadIdx.x
+    shared = cuda.shared.array(SIMULATED_THREADS, np.float64)
+    shared[lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[min(lane + 1, 31)])
+    cuda.syncthreads()
+    return found
+
+
+@cell
+def raise_maximum(array, bits):
+    """array[0] = max(array[0], bits) over the warp: one atomic a warp at most."""
+    raise NotImplementedError("a warp operation")
+
+
+@raise_maximum.variant("cuda")
+def _raise(array, bits):
+    for step in (16, 8, 4, 2, 1):
+        bits = max(bits, cuda.shfl_xor_sync(FULL, bits, step))
+    if cuda.threadIdx.x == 0 and bits > array[0]:
+        cuda.atomic.max(array, 0, bits)
+
+
+@raise_maximum.variant("simulator")
+def _simulated_raise(array, bits):
+    cuda.atomic.max(array, 0, bits)

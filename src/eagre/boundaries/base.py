@@ -1,0 +1,135 @@
+"""What a boundary condition is, and how the four sides are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from eagre.backend.cells import Cell
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+
+SIDES = ("west", "east", "south", "north")
+
+
+class Condition:
+    """A condition on a side of the domain or on a part of it.
+
+    A subclass gives a cell ``ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)`` that returns
+    (w, n, t) of ghost cell k = 1, 2 from the states of the interior cells 1 (next to the boundary)
+    and k: surface elevation, m, and unit discharges across and along the boundary, m2 s-1, n
+    positive *into* the domain. The bed of ghost cell k mirrors that of interior cell k. `value`
+    and `level` are the condition's numbers at the time of the state, p the model's parameters.
+    """
+
+    ghost: ClassVar[Cell]
+    periodic: ClassVar[bool] = False
+    closed: ClassVar[bool] = False
+
+    def value(self, width: float) -> Series:
+        """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
+        return Series.constant(0.0)
+
+    def still_level(self) -> float:
+        """The constant number that `ghost` gets."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A condition on part of a side, from `start` to `stop` along it, m, in domain coordinates."""
+
+    start: float
+    stop: float
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of boundary cells with one condition: cells first .. last - 1 of a side."""
+
+    side: str
+    first: int
+    last: int
+    condition: Condition
+    width: float
+
+
+def _wall() -> Any:
+    from eagre.boundaries.wall import Wall
+
+    return Wall()
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """Conditions on the four sides: each one `Condition`, or a sequence of `Part`; the rest is wall."""
+
+    west: Condition | Sequence[Part] = field(default_factory=_wall)
+    east: Condition | Sequence[Part] = field(default_factory=_wall)
+    south: Condition | Sequence[Part] = field(default_factory=_wall)
+    north: Condition | Sequence[Part] = field(default_factory=_wall)
+
+    def segments(self, grid: Grid) -> list[Segment]:
+        """The boundary cells of `grid`, side by side, each exactly once.
+
+        Raises
+        ------
+        InputError
+            If a side is periodic and its opposite is not, or parts overlap or miss the side.
+        """
+        for a, b in (("west", "east"), ("south", "north")):
+            first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
+            if first != second:
+                raise InputError(
+                    f"a periodic {a if first else b} side beside a {b if first else a} side that is not",
+                    allowed="both sides periodic, or neither",
+                    fix=f"{b if first else a} = Periodic()",
+                )
+        return [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
+
+    @property
+    def closed(self) -> bool:
+        """True if no water can cross: walls and periodic sides only."""
+        return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
+
+
+def _conditions(given: Condition | Sequence[Part]) -> list[Condition]:
+    return [given] if isinstance(given, Condition) else [part.condition for part in given]
+
+
+def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segment]:
+    along_x = side in ("south", "north")
+    cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
+    if isinstance(given, Condition):
+        return [Segment(side, 0, cells, given, cells * size)]
+    if not isinstance(given, Sequence) or not all(isinstance(part, Part) for part in given):
+        raise InputError(
+            f"{side} = {given!r}",
+            allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
+            fix=f"{side} = [Part(0.0, 100.0, Outflow())]",
+        )
+    segments: list[Segment] = []
+    reached = 0
+    for part in sorted(given, key=lambda part: part.start):
+        if part.condition.periodic:
+            raise InputError(f"a periodic part of the {side} side", allowed="Periodic() on a whole side")
+        first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
+        if not (0 <= first < last <= cells):
+            raise InputError(
+                f"the part {part.start:g} m .. {part.stop:g} m of the {side} side",
+                allowed=f"start < stop within {origin:g} m .. {origin + cells * size:g} m, at least one cell of {size:g} m",
+            )
+        if first < reached:
+            raise InputError(
+                f"two parts of the {side} side that overlap at {part.start:g} m", allowed="parts that do not overlap"
+            )
+        if first > reached:
+            segments.append(Segment(side, reached, first, _wall(), (first - reached) * size))
+        segments.append(Segment(side, first, last, part.condition, (last - first) * size))
+        reached = last
+    if reached < cells:
+        segments.append(Segment(side, reached, cells, _wall(), (cells - reached) * size))
+    return segments

@@ -1,0 +1,169 @@
+"""The boundary pass: all ghost cells of a state in one sweep over a table of segments.
+
+After the ghosts, the pass runs a *tail* (`TAIL`, one of the functions of `eagre.stepping.clock`) and
+evaluates the forcing for the end of the coming step, so that a stage needs two launches in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import Switch, cell, cuda, entry, real, serial_entry
+from eagre.boundaries.base import Segment
+from eagre.boundaries.wall import mirror
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.stepping.clock import DT, T, evaluate_series, start_leg
+
+LAYERS = 2
+# Columns of the segment table: place of the first ghost cell, of the cell it copies and of the
+# interior cell beside the boundary, each as (j, i); then the steps along the side, from one ghost
+# layer to the next, and from one copied cell to the next.
+GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
+ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
+LENGTH, KIND, NORMAL, SIGN, START = 12, 13, 14, 15, 16
+COLUMNS = 17
+
+TAIL = Switch("TAIL", start_leg)
+GHOST_0 = Switch("GHOST_0", mirror)
+GHOST_1 = Switch("GHOST_1", mirror)
+GHOST_2 = Switch("GHOST_2", mirror)
+GHOST_3 = Switch("GHOST_3", mirror)
+GHOST_4 = Switch("GHOST_4", mirror)
+GHOST_5 = Switch("GHOST_5", mirror)
+
+
+@cell
+def ghost_of_kind(kind, w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
+    """Ghost state by the condition that this model numbered `kind`."""
+    if kind == 1:
+        return GHOST_1(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+    if kind == 2:
+        return GHOST_2(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+    if kind == 3:
+        return GHOST_3(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+    if kind == 4:
+        return GHOST_4(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+    if kind == 5:
+        return GHOST_5(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+    return GHOST_0(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+
+
+@cell
+def corner_mean(bed, j, i):
+    """Bed of cell (j, i), m."""
+    return real(0.25) * ((bed[j, i] + bed[j + 1, i]) + (bed[j, i + 1] + bed[j + 1, i + 1]))
+
+
+@cell
+def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
+    """Ghost cell of layer k beside cell m of segment s."""
+    along_j = m * table[s, ALONG_J]
+    along_i = m * table[s, ALONG_I]
+    j = table[s, GHOST_J] + along_j + k * table[s, OUT_J]
+    i = table[s, GHOST_I] + along_i + k * table[s, OUT_I]
+    cj = table[s, COPY_J] + along_j + k * table[s, STEP_J]
+    ci = table[s, COPY_I] + along_i + k * table[s, STEP_I]
+    fj = table[s, FIRST_J] + along_j
+    fi = table[s, FIRST_I] + along_i
+    across = table[s, NORMAL]
+    along = 3 - across
+    sign = real(table[s, SIGN])
+    w, n, t = ghost_of_kind(
+        table[s, KIND],
+        q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi],
+        q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci],
+        corner_mean(bed, fj, fi), corner_mean(bed, cj, ci), real(forcing[s]), levels[s], p,
+    )  # fmt: skip
+    q[0, j, i] = w
+    q[across, j, i] = sign * n
+    q[along, j, i] = t
+
+
+@serial_entry
+def boundary_pass_cpu(q, bed, table, forcing, levels, p, clock, rates, series):
+    """All ghost cells, then the tail."""
+    for s in range(table.shape[0]):
+        for k in range(LAYERS):
+            for m in range(table[s, LENGTH]):
+                ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
+    TAIL(clock, rates)
+    evaluate_series(forcing, series, clock[T] + clock[DT])
+
+
+@entry
+def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, arrived):
+    """All ghost cells, one a thread; the last block to finish runs the tail."""
+    at = cuda.grid(1)
+    s = table.shape[0] - 1
+    while s > 0 and at < table[s, START]:
+        s -= 1
+    m = (at - table[s, START]) // LAYERS
+    k = (at - table[s, START]) - m * LAYERS
+    if m < table[s, LENGTH]:
+        ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        cuda.threadfence()
+        if cuda.atomic.inc(arrived, 0, np.uint32(cuda.gridDim.x - 1)) == cuda.gridDim.x - 1:
+            cuda.threadfence()
+            TAIL(clock, rates)
+            evaluate_series(forcing, series, clock[T] + clock[DT])
+
+
+def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
+    """Table of `segments` on `grid`, and the switches that bind its kinds of condition.
+
+    Raises
+    ------
+    InputError
+        If there are more kinds of condition than the pass has places for.
+    """
+    kinds: list[Any] = []
+    table = np.zeros((len(segments), COLUMNS), np.int64)
+    points = 0
+    for row, segment in zip(table, segments, strict=True):
+        ghost = type(segment.condition).ghost
+        if ghost not in kinds:
+            kinds.append(ghost)
+        along_x = segment.side in ("south", "north")
+        low = segment.side in ("west", "south")
+        cells = grid.ny if along_x else grid.nx
+        copy = cells + 1 if low == segment.condition.periodic else 2
+        inward = 1 if low else -1
+        step = (-inward if segment.condition.periodic else inward) if cells > 1 else 0
+        across = {"ghost": 1 if low else cells + 2, "copy": copy, "first": 2 if low else cells + 1}
+        axis = 0 if along_x else 1  # index that runs across the side
+        for name, column in (("ghost", GHOST_J), ("copy", COPY_J), ("first", FIRST_J)):
+            row[column + axis] = across[name]
+            row[column + 1 - axis] = segment.first + 2
+        row[ALONG_J + 1 - axis] = 1
+        row[OUT_J + axis] = -inward
+        row[STEP_J + axis] = step
+        row[LENGTH] = segment.last - segment.first
+        row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
+        row[START] = points
+        points += LAYERS * int(row[LENGTH])
+    if len(kinds) > 6:
+        raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
+    return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
+
+
+def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool) -> np.ndarray:
+    """Corner bed with two rows and columns of ghosts: mirrored at the sides, wrapped if periodic.
+
+    bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
+    """
+
+    def index(n: int, periodic: bool) -> np.ndarray:
+        k = np.arange(-LAYERS, n + 1 + LAYERS)
+        if periodic:
+            return k % n
+        k = np.abs(k)
+        return np.clip(np.where(k > n, 2 * n - k, k), 0, n)
+
+    ny, nx = bed.shape[0] - 1, bed.shape[1] - 1
+    return np.ascontiguousarray(bed[np.ix_(index(ny, periodic_y), index(nx, periodic_x))])

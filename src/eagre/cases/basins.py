@@ -1,0 +1,98 @@
+"""Thacker's bowls: moving shores with an exact solution.
+
+On shallow water in wide cells the default desingularisation depth matters: pass
+``desingularisation_depth`` to `Case.model` to study it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from eagre.cases.case import Case, Water, centre_bed
+from eagre.cases.exact_basins import bowl, planar_frequency, radial_frequency, thacker_planar, thacker_radial
+from eagre.constants import GRAVITY
+from eagre.grid import Grid
+
+REFERENCE = "W. C. Thacker (1981), doi:10.1017/S0022112081001882; Delestre et al. (2013), doi:10.1002/fld.3741"
+
+
+def planar_bowl(
+    n: int = 100,
+    depth: float = 1.0,
+    radius: float = 2500.0,
+    shift: float | None = None,
+    width: float = 8000.0,
+    periods: float = 1.0,
+    gravity: float = GRAVITY,
+) -> Case:
+    """A plane surface goes round a paraboloid; back at its start after a whole period.
+
+    Parameters
+    ----------
+    n : int
+        Cells a side of the square of `width`, m.
+    depth, radius : float
+        Still depth at the centre and still radius of the shore, m.
+    shift : float, optional
+        Distance of the water's centre from the bowl's, m; radius / 2 if left out.
+    periods : float
+        Length of the run in periods 2 pi radius / sqrt(2 g depth).
+    """
+    eta = 0.5 * radius if shift is None else shift
+    end = periods * 2.0 * math.pi / planar_frequency(depth, radius, gravity)
+    return _bowl_case(
+        "thacker-planar", n, depth, radius, width, end, gravity,
+        lambda x, y, t: thacker_planar(x, y, t, depth, radius, eta, gravity),
+    )  # fmt: skip
+
+
+def radial_bowl(
+    n: int = 100,
+    depth: float = 1.0,
+    radius: float = 2500.0,
+    start_radius: float | None = None,
+    width: float = 8000.0,
+    periods: float = 1.0,
+    gravity: float = GRAVITY,
+) -> Case:
+    """A paraboloid of water swells and sinks in a paraboloid; parameters as of `planar_bowl`.
+
+    start_radius : radius of the shore at t = 0, m; 0.8 radius if left out. The period is
+    2 pi radius / sqrt(8 g depth).
+    """
+    start = 0.8 * radius if start_radius is None else start_radius
+    end = periods * 2.0 * math.pi / radial_frequency(depth, radius, gravity)
+    return _bowl_case(
+        "thacker-radial", n, depth, radius, width, end, gravity,
+        lambda x, y, t: thacker_radial(x, y, t, depth, radius, start, gravity),
+    )  # fmt: skip
+
+
+def _bowl_case(
+    name: str,
+    n: int,
+    depth: float,
+    radius: float,
+    width: float,
+    end_time: float,
+    gravity: float,
+    solution: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> Case:
+    """The exact surface over the bed that the model sees: depth = max(0, w - mean of the corners)."""
+    size = width / n
+    grid = Grid(n, n, size, size, -0.5 * width, -0.5 * width)
+    bed = bowl(*grid.mesh("corner"), depth, radius)
+    x, y = grid.mesh()
+    floor, mean = bowl(x, y, depth, radius), centre_bed(bed)
+
+    def exact(t: float) -> Water:
+        h, u, v = solution(x, y, t)
+        h = np.where(h > 0.0, np.maximum(h + floor - mean, 0.0), 0.0)
+        return Water(h, h * u, h * v)
+
+    return Case(
+        name, grid, bed, exact(0.0), end_time, exact=exact, options={"gravity": gravity}, reference=REFERENCE
+    )

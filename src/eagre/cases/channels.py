@@ -1,0 +1,98 @@
+"""Steady channels with friction: uniform flow and MacDonald's channels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.boundaries import Boundaries, Discharge, Outflow, Stage
+from eagre.cases.case import Case, Water, centre_bed
+from eagre.cases.exact_channels import SteadyChannel, normal_depth, subcritical_channel, transcritical_channel
+from eagre.constants import GRAVITY
+from eagre.grid import Grid
+
+REFERENCE = "I. MacDonald et al. (1997), doi:10.1061/(ASCE)0733-9429(1997)123:11(1041); Delestre et al. (2013)"
+ROWS = 4
+
+
+def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(values, (grid.ny, values.size)).copy()
+
+
+def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1500.0, gravity: float = GRAVITY) -> Case:
+    """A channel whose bed makes a given depth h(x) the exact steady flow; it starts in that flow.
+
+    Parameters
+    ----------
+    n : int
+        Cells along the 1000 m; 4 across.
+    flow : str
+        ``"subcritical"`` (discharge upstream, stage downstream) or ``"transcritical"`` (discharge
+        upstream, free outflow downstream).
+    """
+    make = {"subcritical": subcritical_channel, "transcritical": transcritical_channel}[flow]
+    channel: SteadyChannel = make(gravity)
+    size = channel.length / n
+    grid = Grid(n, ROWS, size, size)
+    bed = np.broadcast_to(channel.bed(grid.x_corner, gravity), grid.shape_of("corner")).copy()
+    surface = channel.depth(grid.x) + channel.bed(grid.x, gravity)
+    depth = _along(grid, surface) - centre_bed(bed)
+    discharge = np.full(grid.shape, channel.discharge)
+    water = Water(depth, discharge, np.zeros(grid.shape))
+    end = np.array(channel.length)
+    downstream = Outflow() if channel.supercritical_end else Stage(float(channel.depth(end)))
+
+    def exact(t: float) -> Water:
+        return water
+
+    return Case(
+        f"macdonald-{flow}",
+        grid,
+        bed,
+        water,
+        end_time,
+        Boundaries(west=Discharge(channel.discharge * ROWS * size), east=downstream),
+        channel.manning,
+        exact,
+        {"gravity": gravity},
+        REFERENCE,
+    )
+
+
+def uniform_flow(
+    n: int = 50,
+    length: float = 500.0,
+    discharge: float = 1.5,
+    slope: float = 0.002,
+    manning: float = 0.03,
+    start: float = 1.0,
+    end_time: float = 3000.0,
+) -> Case:
+    """Uniform flow down a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for these numbers.
+
+    Parameters
+    ----------
+    discharge : float, m2 s-1
+        Per width.
+    start : float
+        Initial depth as a multiple of the normal depth (1 starts in the solution).
+    """
+    depth = normal_depth(discharge, slope, manning)
+    grid = Grid(n, ROWS, length / n, length / n)
+    bed = np.broadcast_to(slope * (length - grid.x_corner), grid.shape_of("corner")).copy()
+    still = np.zeros(grid.shape)
+    first = Water(np.full(grid.shape, start * depth), np.full(grid.shape, discharge), still)
+
+    def exact(t: float) -> Water:
+        return Water(np.full(grid.shape, depth), np.full(grid.shape, discharge), still)
+
+    return Case(
+        "uniform-flow",
+        grid,
+        bed,
+        first,
+        end_time,
+        Boundaries(west=Discharge(discharge * ROWS * grid.dy), east=Stage(depth)),
+        manning,
+        exact,
+        reference="Manning's formula, h = (n q / sqrt(S))^(3/5)",
+    )

@@ -1,0 +1,110 @@
+"""Steady flow in channels with Manning friction.
+
+References
+----------
+I. MacDonald, M. J. Baines, N. K. Nichols and P. G. Samuels, J. Hydraul. Eng. 123(11), 1041-1045 (1997),
+doi:10.1061/(ASCE)0733-9429(1997)123:11(1041).
+O. Delestre et al. (2013), doi:10.1002/fld.3741, section 3.2.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.constants import GRAVITY
+
+Depth = Callable[[np.ndarray], np.ndarray]
+
+
+def normal_depth(discharge: float, slope: float, manning: float) -> float:
+    """Depth of uniform flow of a wide channel, (n q / sqrt(S))^(3/5), m; discharge per width, m2 s-1."""
+    return (manning * discharge / math.sqrt(slope)) ** 0.6
+
+
+def critical_depth(discharge: float, gravity: float = GRAVITY) -> float:
+    """Depth of Froude number 1, (q^2 / g)^(1/3), m; discharge per width, m2 s-1."""
+    return (discharge**2 / gravity) ** (1.0 / 3.0)
+
+
+@dataclass(frozen=True)
+class SteadyChannel:
+    """A channel whose bed is made so that `depth` is the exact steady flow.
+
+    Parameters
+    ----------
+    name : str
+    length : float, m
+    discharge : float, m2 s-1
+        Per width.
+    manning : float, s m-1/3
+    depth, depth_slope : callables
+        h(x), m, and its derivative.
+    supercritical_end : bool
+        True if the flow leaves faster than its waves, so that nothing is prescribed there.
+    """
+
+    name: str
+    length: float
+    discharge: float
+    manning: float
+    depth: Depth
+    depth_slope: Depth
+    supercritical_end: bool = False
+
+    def bed_slope(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
+        """dB/dx = (q^2 / (g h^3) - 1) dh/dx - n^2 q^2 / h^(10/3), the steady momentum equation."""
+        h, q = self.depth(x), self.discharge
+        return (q**2 / (gravity * h**3) - 1.0) * self.depth_slope(x) - (self.manning * q) ** 2 / h ** (10.0 / 3.0)
+
+    def bed(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
+        """Bed elevation at increasing x, (n,), m, with B(length) = 0, by Gauss quadrature between the points."""
+        ends = np.append(np.asarray(x, float), self.length)
+        points, weights = np.polynomial.legendre.leggauss(8)
+        half, middle = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
+        rise = half * (self.bed_slope(middle[:, None] + half[:, None] * points, gravity) @ weights)
+        return -np.cumsum(rise[::-1])[::-1]
+
+
+def subcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+    """h = (4/g)^(1/3) (1 + exp(-16 (x/1000 - 1/2)^2) / 2), q = 2 m2 s-1, n = 0.033: subcritical throughout."""
+    base = (4.0 / gravity) ** (1.0 / 3.0)
+
+    def bump(x: np.ndarray) -> np.ndarray:
+        return np.exp(-16.0 * (x / 1000.0 - 0.5) ** 2)
+
+    return SteadyChannel(
+        "subcritical",
+        1000.0,
+        2.0,
+        0.033,
+        lambda x: base * (1.0 + 0.5 * bump(x)),
+        lambda x: base * 0.5 * bump(x) * (-32.0 / 1000.0) * (x / 1000.0 - 0.5),
+    )
+
+
+def transcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+    """h = (4/g)^(1/3) (1 - tanh(a s) / a) with s = x/1000 - 1/2, a = 3 before and 6 after the middle.
+
+    q = 2 m2 s-1, n = 0.0218: subcritical to supercritical, Froude number 1 in the middle.
+    """
+    base = (4.0 / gravity) ** (1.0 / 3.0)
+
+    def steep(x: np.ndarray) -> np.ndarray:
+        return np.where(x <= 500.0, 3.0, 6.0)
+
+    def tanh(x: np.ndarray) -> np.ndarray:
+        return np.tanh(steep(x) * (x / 1000.0 - 0.5))
+
+    return SteadyChannel(
+        "transcritical",
+        1000.0,
+        2.0,
+        0.0218,
+        lambda x: base * (1.0 - tanh(x) / steep(x)),
+        lambda x: -base / 1000.0 * (1.0 - tanh(x) ** 2),
+        supercritical_end=True,
+    )

@@ -1,0 +1,80 @@
+"""One line of a validation report, and the report's files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+COLUMNS = ("case", "precision", "quantity", "value", "limit", "passed", "detail")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number that a validation case gave, beside what it must be.
+
+    Parameters
+    ----------
+    case : str
+        Name of the case.
+    precision : str
+        ``"single"`` or ``"double"``, or ``"single/double"`` for a comparison of the two.
+    quantity : str
+        What was measured, with its unit.
+    value : float
+    limit : float or None
+        Largest value that passes; None for a number that is only reported.
+    at_least : bool
+        True if `limit` is the smallest value that passes (orders of convergence).
+    detail : str
+        Grid, steps, end time.
+    """
+
+    case: str
+    precision: str
+    quantity: str
+    value: float
+    limit: float | None = None
+    at_least: bool = False
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True if the value is within its limit, or has none; a value that is not a number never passes."""
+        if self.limit is None:
+            return self.value == self.value
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    @property
+    def limit_text(self) -> str:
+        """The limit as the report shows it."""
+        if self.limit is None:
+            return ""
+        return f"{'>=' if self.at_least else '<='} {self.limit:.4g}"
+
+    def row(self) -> tuple[str, ...]:
+        """Texts for the columns `COLUMNS`."""
+        verdict = "" if self.limit is None and self.passed else ("yes" if self.passed else "NO")
+        return (self.case, self.precision, self.quantity, f"{self.value:.4g}", self.limit_text, verdict, self.detail)
+
+
+def write_report(folder: Path, results: Sequence[Result], title: str, plots: Sequence[Path] = ()) -> list[Path]:
+    """Write ``validation.csv`` and ``validation.md`` into `folder`; returns the two paths.
+
+    The Markdown page has the same table and shows the pictures, which lie in the same folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    table, page = folder / "validation.csv", folder / "validation.md"
+    with table.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(COLUMNS)
+        writer.writerows(result.row() for result in results)
+    failed = sum(not result.passed for result in results)
+    lines = [f"# {title}", "", f"{len(results)} numbers, {failed} outside their limits.", ""]
+    lines += ["| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
+    lines += ["| " + " | ".join(result.row()) + " |" for result in results]
+    for plot in plots:
+        lines += ["", f"![{plot.stem}]({plot.name})"]
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [table, page]

@@ -1,0 +1,103 @@
+"""Run the cases that have a reference and report the errors: `eagre validate` on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eagre.cases.result import Result, write_report
+from eagre.errors import InputError
+
+PRECISIONS = ("single", "double")
+
+
+@dataclass
+class Setting:
+    """What a validation run is told: device and precisions, and the folder for pictures (None: no pictures)."""
+
+    device: Any = "auto"
+    precisions: tuple[str, ...] = PRECISIONS
+    folder: Path | None = None
+    pictures: list[Path] = field(default_factory=list)
+
+    def picture(self, draw: Callable[..., Path], name: str, *args: Any, **options: Any) -> None:
+        """Draw ``<name>.png`` into the folder, if there is one."""
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.pictures.append(draw(self.folder / f"{name}.png", *args, **options))
+
+
+Validation = Callable[[Setting], list[Result]]
+
+
+def validations(kind: str) -> dict[str, Validation]:
+    """The validations of a kind of model by name, in the order in which they run.
+
+    Raises
+    ------
+    InputError
+        If there are none for `kind`.
+    """
+    if kind == "shallow-water":
+        from eagre.cases.validation_flows import FLOWS
+        from eagre.cases.validation_waves import WAVES
+
+        return {**FLOWS, **WAVES}
+    raise InputError(f"validation of {kind!r}", allowed='"shallow-water"', fix="eagre validate shallow-water")
+
+
+def validate(
+    kind: str,
+    names: Sequence[str] | None = None,
+    output_dir: str | Path | None = None,
+    device: Any = "auto",
+    precision: str | None = None,
+    on_result: Callable[[Result], None] | None = None,
+) -> list[Result]:
+    """Run validation cases and write a report.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of model: ``"shallow-water"``.
+    names : sequence of str, optional
+        Some of `validations`; all if left out.
+    output_dir : path, optional
+        Folder for ``validation.csv``, ``validation.md`` and the pictures; nothing is written if left out.
+    device : str
+        As of the model.
+    precision : str, optional
+        ``"single"`` or ``"double"``; both if left out.
+    on_result : callable, optional
+        Called with each `Result` as soon as it is there.
+
+    Returns
+    -------
+    list of Result
+        Check ``all(result.passed for result in results)``.
+
+    Raises
+    ------
+    InputError
+        For unknown kinds, names and precisions, and if the data of a case are not found.
+    """
+    known = validations(kind)
+    chosen = list(known) if names is None else list(names)
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=f"names = [{next(iter(known))!r}]")
+    if precision is not None and precision not in PRECISIONS:
+        raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
+    folder = None if output_dir is None else Path(output_dir)
+    setting = Setting(device, PRECISIONS if precision is None else (precision,), folder)
+    results: list[Result] = []
+    for name in chosen:
+        for result in known[name](setting):
+            results.append(result)
+            if on_result is not None:
+                on_result(result)
+    if folder is not None:
+        write_report(folder, results, f"Validation of {kind} on {device}", setting.pictures)
+    return results

@@ -1,0 +1,1 @@
+"""The command line: one file a command; nothing heavy is imported until a command runs."""

@@ -1,0 +1,40 @@
+"""``eagre animate``: a moving picture of a field file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def animate(
+    file: Annotated[Path, typer.Argument(help="Output of eagre run with fields (.nc).")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Ends in .gif, or .mp4 with ffmpeg.")] = None,
+    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Field to draw; else the depth.")] = None,
+    fps: Annotated[float, typer.Option("--fps", help="Frames per second.")] = 10.0,
+    every: Annotated[int, typer.Option("--every", min=1, help="Draw each n-th record.")] = 1,
+    dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
+) -> None:
+    """Draw all records of a field as a GIF or MP4."""
+    from rich.progress import Progress
+
+    from eagre.cli.console import console
+    from eagre.cli.plot import picture_path
+    from eagre.errors import InputError
+    from eagre.plots import FieldFile, open_results
+    from eagre.plots import animate as draw
+
+    results = open_results(file)
+    if not isinstance(results, FieldFile):
+        raise InputError(f"{file}, which holds series", allowed="a file of fields", fix=f"eagre plot {file}")
+    target = picture_path(file, output, (".gif", ".mp4"))
+    out = console()
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("frames", total=None)
+
+        def show(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        draw(results, target, variable=variable, fps=fps, every=every, dpi=dpi, on_frame=show)
+    out.print(f"wrote {target}", soft_wrap=True, markup=False)

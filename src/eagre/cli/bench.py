@@ -1,0 +1,103 @@
+"""``eagre bench``: how fast the models run here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
+"""Keys that tell two measurements of the same thing."""
+
+
+def bench(
+    model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
+    size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
+) -> None:
+    """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
+    from eagre import cases
+    from eagre.cli.console import console, grid_table
+    from eagre.cli.validate import kinds_of, tell_device
+
+    out = console()
+    tell_device(device, out)
+    records: list[dict[str, Any]] = []
+    with out.status("measuring ...") if out.is_terminal else _nothing():
+        for kind in kinds_of(model):
+            measured = cases.bench(kind, device=device, precision=precision, sizes=size or None)  # type: ignore[attr-defined]
+            records += [as_mapping(record) for record in measured]
+    columns = ["model", "case", "variant", "precision", "cells", "ms/step", "cell-steps/s", "of copy", "error"]
+    out.print(grid_table(columns, [_row(record) for record in records]))
+    if output is not None:
+        update(output, records)
+        out.print(f"wrote {output}", markup=False, soft_wrap=True)
+
+
+def as_mapping(record: Any) -> dict[str, Any]:
+    """A record as a dictionary, be it one or a dataclass."""
+    from dataclasses import asdict
+
+    return dict(record) if isinstance(record, Mapping) else asdict(record)
+
+
+def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write records into a JSON list; one with the same identity replaces the older one.
+
+    Raises
+    ------
+    InputError
+        If the file is there and holds no list of records.
+    OutputError
+        If it cannot be written.
+    """
+    import json
+
+    from eagre.cli.exits import OutputError
+    from eagre.errors import InputError
+
+    known: dict[str, Any] = {}
+    try:
+        if path.exists():
+            known = {_identity(record): record for record in json.loads(path.read_text(encoding="utf-8"))}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
+    known.update({_identity(record): dict(record) for record in records})
+    try:
+        path.write_text(json.dumps(list(known.values()), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
+
+
+def _identity(record: Mapping[str, Any]) -> str:
+    return repr([list(value) if isinstance(value, tuple) else value for value in map(record.get, IDENTITY)])
+
+
+def _row(record: Mapping[str, Any]) -> list[str]:
+    """One line of the table."""
+    from eagre.cli.console import quantity
+
+    def number(key: str, form: str) -> str:
+        value = record.get(key)
+        return "-" if value is None else f"{value:{form}}"
+
+    shape = " x ".join(str(count) for count in reversed(record.get("shape") or ()))
+    speed = record.get("cell_steps_per_s")
+    return [
+        *(str(record.get(key, "")) for key in ("model", "case", "variant", "precision")),
+        shape,
+        number("ms_per_step", ".4g"),
+        "-" if speed is None else quantity(speed),
+        number("fraction_of_copy", ".0%"),
+        number("error", ".2g") if isinstance(record.get("error"), (int, float)) else str(record.get("error") or "-"),
+    ]
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()

@@ -1,0 +1,111 @@
+"""Consoles, tables and the words for numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+_LABEL = re.compile(r"^(\s*)(got:|allowed:|write:|try:|safe:|fix:)", re.MULTILINE)
+
+
+def console() -> Console:
+    """Console on standard output; plain text where that is no terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def error_console() -> Console:
+    """Console on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def highlighted(message: str) -> Text:
+    """A message with its labels in colour; nothing in it is read as markup."""
+    from rich.text import Text
+
+    text = Text(message)
+    text.highlight_regex(r"^(error|interrupted):", "bold red")
+    for match in _LABEL.finditer(message):
+        colour = {"got:": "red", "allowed:": "cyan", "write:": "green"}.get(match[2], "yellow")
+        text.stylize(f"bold {colour}", match.start(2), match.end(2))
+    text.highlight_regex(r"\(line \d+\)", "dim")
+    return text
+
+
+def facts(rows: list[tuple[str, str]], *, title: str = "") -> Table:
+    """Two columns: what, and its value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, title=title or None, title_justify="left", pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def grid_table(columns: list[str], rows: list[list[str]], *, title: str = "") -> Table:
+    """A table with a header; numbers to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    for index, name in enumerate(columns):
+        values = [row[index] for row in rows if index < len(row)]
+        numeric = bool(values) and all(_looks_numeric(value) for value in values)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(value) for value in row))
+    return table
+
+
+def duration(seconds: float) -> str:
+    """``"0.35 s"``, ``"12 s"``, ``"3 min 05 s"``, ``"2 h 07 min"``, ``"4 d 03 h"``."""
+    if seconds != seconds or seconds in (float("inf"), float("-inf")):
+        return "-"
+    if abs(seconds) < 60:
+        return f"{seconds:.3g} s"
+    for large, small, factor, ratio in (("min", "s", 60, 60), ("h", "min", 60, 60), ("d", "h", 24, 24)):
+        seconds, previous = seconds / factor, seconds
+        if abs(seconds) < ratio or large == "d":
+            whole = int(seconds)
+            rest = int(previous - whole * factor)
+            return f"{whole} {large} {rest:02d} {small}" if rest else f"{whole} {large}"
+    return f"{seconds:g}"
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """``"1.23 G"``, ``"45.6 M"``, ``"789"``: three digits and a prefix."""
+    if value != value:
+        return "-"
+    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}".strip()
+
+
+def size(count: float) -> str:
+    """Bytes as ``"1.2 GiB"``."""
+    for prefix, scale in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= scale:
+            return f"{count / scale:.1f} {prefix}"
+    return f"{int(count)} B"
+
+
+def whole(count: int) -> str:
+    """``"1 234 567"``."""
+    return f"{count:,}".replace(",", " ")
+
+
+def _looks_numeric(value: str) -> bool:
+    return bool(re.fullmatch(r"[-+]?[\d.\s]*\d(e[-+]?\d+)?\s?[kMGT%]?[a-zA-Z/%]*|-|nan", value))

@@ -1,0 +1,89 @@
+"""Exit codes, and how errors are told.
+
+====  ==============================================================
+code  meaning
+====  ==============================================================
+0     ok
+1     an internal error (a bug), or a benchmark or validation failed
+2     wrong usage or input
+3     the solution blew up
+4     the device that was asked for is not there
+5     the model does not fit the memory
+6     output cannot be written (permission, full disk)
+130   interrupted; a restart file was written if the run had begun
+====  ==============================================================
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+from eagre.errors import BlowUpError, DeviceError, EagreError, InputError
+
+OK, INTERNAL, BAD_INPUT, BLOW_UP, NO_DEVICE, NO_MEMORY, NO_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+
+EPILOG = (
+    "Exit codes: 0 ok, 1 internal error or failed check, 2 wrong usage or input, 3 blow-up, 4 device missing, "
+    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written)."
+)
+
+
+class OutputError(EagreError, OSError):
+    """Output cannot be written where it was asked for."""
+
+
+def code_of(error: BaseException) -> int:
+    """Exit code of an error."""
+    for kind, code in (
+        (KeyboardInterrupt, INTERRUPTED),
+        (InputError, BAD_INPUT),
+        (BlowUpError, BLOW_UP),
+        (DeviceError, NO_DEVICE),
+        (MemoryError, NO_MEMORY),
+        (OSError, NO_OUTPUT),
+    ):
+        if isinstance(error, kind):
+            return code
+    return INTERNAL
+
+
+def report(error: BaseException, *, debug: bool = False) -> int:
+    """Tell an error on standard error, without a traceback unless asked, and return its exit code."""
+    code = code_of(error)
+    if debug:
+        traceback.print_exception(error)
+    from eagre.cli.console import error_console, highlighted
+
+    console = error_console()
+    text = _text(error, code)
+    head = "interrupted" if code == INTERRUPTED else "error"
+    console.print(highlighted(f"{head}: {text}" if text else head), soft_wrap=True)
+    if code == INTERNAL and not debug:
+        console.print("this is a bug: run again with --debug and report what it prints", style="dim", soft_wrap=True)
+    return code
+
+
+def is_usage(error: BaseException) -> bool:
+    """Tell whether an exception belongs to the command-line library (usage errors, exits)."""
+    return type(error).__module__.partition(".")[0] in ("typer", "click")
+
+
+def close_output() -> None:
+    """Point standard output elsewhere after its reader has gone, so that closing it raises nothing."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _text(error: BaseException, code: int) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "nothing was written" if not str(error) else str(error)
+    if isinstance(error, EagreError):
+        return str(error)
+    if code == NO_MEMORY:
+        return f"out of memory {error}".strip() + '\nwrite:   a coarser grid, or precision = "single"'
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return f"{type(error).__name__}: {error}"

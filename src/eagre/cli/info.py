@@ -1,0 +1,236 @@
+"""``eagre info``: this machine, or what a file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eagre.config.case import Case
+
+PACKAGES = (
+    *("numpy", "numba", "numba-cuda", "cupy-cuda13x", "scipy", "xarray", "h5netcdf"),
+    *("rasterio", "pydantic", "matplotlib"),
+)
+"""Packages whose versions matter for results and reports."""
+
+Rows = list[tuple[str, str]]
+
+
+def info(
+    file: Annotated[Path | None, typer.Argument(help="A case, result, restart or elevation file.")] = None,
+) -> None:
+    """Tell versions, devices and memory; or summarise a file."""
+    from eagre.cli.console import console, facts
+    from eagre.config.toml import existing_file
+
+    rows = machine() if file is None else describe(existing_file(file))
+    console().print(facts([(f"{name:<12}", value) for name, value in rows]))
+
+
+def machine() -> Rows:
+    """Versions, devices, memory and threads."""
+    import os
+    import platform
+
+    from eagre.cli.console import size
+
+    rows = [("eagre", _version("eagre") or "not installed"), ("python", platform.python_version())]
+    rows += [(name, version) for name in PACKAGES if (version := _version(name))]
+    rows += [("system", f"{platform.system()} {platform.release()}, {platform.machine()}")]
+    usable = f"{len(os.sched_getaffinity(0))} of " if hasattr(os, "sched_getaffinity") else ""
+    rows += [("cores", f"{usable}{os.cpu_count()}")]
+    total, free = _memory()
+    rows += [("memory", f"{size(total)}, {size(free)} free")] if total else []
+    return rows + _devices()
+
+
+def describe(path: Path) -> Rows:
+    """What a file holds.
+
+    Raises
+    ------
+    InputError
+        If it is no case, result, restart or elevation file.
+    """
+    ending = path.suffix.lower()
+    if ending == ".toml":
+        from eagre.models.registry import load_case
+
+        return _case(load_case(path))
+    if ending in (".nc", ".nc4"):
+        return _netcdf(path)
+    from eagre.io.esri_ascii import is_esri_ascii
+
+    if ending in (".csv", ".txt", ".dat", ".tsv") and not is_esri_ascii(path):
+        return _series(path)
+    return _raster(path)
+
+
+def _case(case: Case) -> Rows:
+    """A case, key by key as far as it was given."""
+    rows: Rows = [("case", case.title or case.name), ("model", case.kind)]
+    for name, section in case:
+        if name in ("model", "title") or section is None:
+            continue
+        given = getattr(section, "model_fields_set", set())
+        text = ", ".join(f"{key.rstrip('_')} = {_short(getattr(section, key))}" for key in _in_order(section, given))
+        if text:
+            rows.append((name, text))
+    return rows
+
+
+def _netcdf(path: Path) -> Rows:
+    """A restart file, fields, gauges, or a raster in NetCDF."""
+    from eagre.errors import InputError
+    from eagre.io.restart import read_restart_header
+
+    try:
+        header = read_restart_header(path)
+    except InputError:
+        pass
+    else:
+        grid = f"{header.grid['nx']} x {header.grid['ny']} cells of {header.grid['dx']:g} m x {header.grid['dy']:g} m"
+        return [
+            *(("file", f"{path}: restart file"), ("model", f"{header.kind}, {header.precision} precision")),
+            *(("grid", grid), ("time", f"{header.time:.10g} s, {header.steps} steps"), ("version", header.version)),
+        ]
+    from eagre.plots.reading import FieldFile, GaugeFile, open_results
+
+    try:
+        results: FieldFile | GaugeFile = open_results(path)
+    except InputError as error:
+        try:
+            return _raster(path)
+        except InputError:
+            raise error from None
+    return _fields(results) if isinstance(results, FieldFile) else _gauges(results)
+
+
+def _fields(results: Any) -> Rows:
+    import numpy as np
+
+    attributes = results.dataset.attrs
+    rows = [("file", f"{results.path}: fields"), ("title", results.title)]
+    rows += [(name, str(attributes[name])) for name in ("kind", "source", "device", "precision") if name in attributes]
+    rows += [
+        ("grid", f"{results.x.size} x {results.y.size} cells"),
+        ("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records"),
+    ]
+    last = results.times.size - 1
+    if results.date(last):
+        rows.append(("dates", f"{results.date(0)} to {results.date(last)}"))
+    for name in results.variables:
+        values = results.values(name, last)
+        if np.isfinite(values).any():
+            span = f"{np.nanmin(values):.4g} to {np.nanmax(values):.4g} in the last record"
+            rows.append((name, f"{results.label(name).replace('$', '')}: {span}"))
+    return rows
+
+
+def _gauges(results: Any) -> Rows:
+    import numpy as np
+
+    span = f"{results.times[0]:g} s to {results.times[-1]:g} s, " if results.times.size else ""
+    rows = [("file", f"{results.path}: series"), ("time", f"{span}{results.times.size} records")]
+    for name, values in results.values.items():
+        for index, gauge in enumerate(results.names):
+            column = values[:, index]
+            if np.isfinite(column).any():
+                rows.append((gauge, f"{name}: {np.nanmin(column):.4g} to {np.nanmax(column):.4g}"))
+    return rows
+
+
+def _series(path: Path) -> Rows:
+    """Gauge output or any table of series."""
+    import numpy as np
+
+    from eagre.plots.tables import read_columns
+
+    names, values = read_columns(path)
+    rows = [("file", f"{path}: table of {values.shape[0]} rows")]
+    for index, name in enumerate(names):
+        column = values[:, index]
+        if np.isfinite(column).any():
+            rows.append((name, f"{np.nanmin(column):.6g} to {np.nanmax(column):.6g}"))
+    return rows
+
+
+def _raster(path: Path) -> Rows:
+    """A raster such as an elevation model."""
+    import numpy as np
+
+    from eagre.io import read_raster
+
+    dem = read_raster(path)
+    ny, nx = dem.elevation.shape
+    gaps = int(np.isnan(dem.elevation).sum())
+    rows = [
+        ("file", f"{path}: raster"),
+        ("cells", f"{nx} x {ny} of {dem.dx:g} m x {dem.dy:g} m"),
+        ("extent", f"x {dem.x0:g} to {dem.x0 + nx * dem.dx:g} m, y {dem.y0:g} to {dem.y0 + ny * dem.dy:g} m"),
+        ("no data", f"{gaps} cells" if gaps else "none"),
+    ]
+    if gaps < dem.elevation.size:
+        rows.insert(3, ("values", f"{np.nanmin(dem.elevation):g} to {np.nanmax(dem.elevation):g}"))
+    return [*rows, ("crs", str(dem.crs).splitlines()[0][:80] if dem.crs else "not known")]
+
+
+def _devices() -> Rows:
+    """The CPU, and the GPUs or why there is none."""
+    from eagre.backend.device import cuda_problem, select
+    from eagre.cli.console import size
+    from eagre.errors import EagreError
+
+    rows = [("device", str(select("cpu")))]
+    problem = cuda_problem()
+    if problem is not None:
+        return [*rows, ("device", f"no cuda: {problem}")]
+    for index in range(64):
+        try:
+            device = select(f"cuda:{index}")
+        except EagreError:
+            break
+        rows.append(("device", f"{device}, {size(device.free_memory())} free"))
+    return rows
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes of memory in all and free; zeros where the system does not tell."""
+    import os
+
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf("SC_PHYS_PAGES") * page, os.sysconf("SC_AVPHYS_PAGES") * page
+    except (AttributeError, ValueError, OSError):
+        return 0, 0
+
+
+def _version(package: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _in_order(section: Any, names: set[str]) -> list[str]:
+    return [name for name in type(section).model_fields if name in names]
+
+
+def _short(value: Any) -> str:
+    """One value of a case in a few words."""
+    source: Any = getattr(value, "source", value)
+    text: Any = getattr(source, "text", None) or getattr(source, "file", None) or source
+    if isinstance(text, dict):
+        text = ", ".join(map(str, text))
+    elif isinstance(value, list) and value and hasattr(value[0], "condition"):
+        text = " + ".join(part.condition.kind for part in value)
+    elif hasattr(text, "model_fields_set"):
+        given = _in_order(text, text.model_fields_set)
+        text = "{" + ", ".join(f"{name} = {_short(getattr(text, name))}" for name in given) + "}"
+    text = str(text)
+    return text if len(text) <= 90 else text[:87] + "..."

@@ -1,0 +1,79 @@
+"""The program ``eagre``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from eagre.cli import animate, bench, info, new, plot, run, validate
+from eagre.cli.exits import EPILOG, close_output, is_usage, report
+
+
+class Commands(TyperGroup):
+    """The group of commands: ``--debug`` may stand anywhere, and every error ends in its exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move ``--debug`` to the front."""
+        end = args.index("--") if "--" in args else len(args)
+        if "--debug" in args[:end]:
+            args = ["--debug", *(item for index, item in enumerate(args) if item != "--debug" or index > end)]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; tell its error and leave with the code that belongs to it."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            close_output()
+            raise typer.Exit(0) from None
+        except (Exception, KeyboardInterrupt) as error:
+            if is_usage(error):
+                raise
+            raise typer.Exit(report(error, debug=bool(ctx.params.get("debug")))) from None
+
+
+app = typer.Typer(
+    name="eagre",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"eagre {version('eagre')}")
+        except PackageNotFoundError:
+            typer.echo("eagre (not installed)")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Models of water and air, on your cores or your GPU, from one case file.
+
+    Begin with: [bold]eagre new shallow-water[/], then [bold]eagre run case.toml[/], then [bold]eagre plot out.nc[/].
+    """
+
+
+app.command("run")(run.run)
+app.command("new")(new.new)
+app.command("info")(info.info)
+app.command("plot")(plot.plot)
+app.command("animate")(animate.animate)
+app.command("bench")(bench.bench)
+app.command("validate")(validate.validate)

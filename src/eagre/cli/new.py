@@ -1,0 +1,58 @@
+"""``eagre new``: a commented case that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def new(
+    kind: Annotated[str, typer.Argument(help="Kind of model, such as shallow-water.")],
+    directory: Annotated[Path, typer.Argument(help="Folder for the case; made if it is not there.")] = Path("."),
+    name: Annotated[str, typer.Option("--name", help="Name of the file.")] = "case.toml",
+) -> None:
+    """Write a commented case file that runs as it is."""
+    from eagre.cli.console import console
+    from eagre.cli.exits import OutputError
+
+    text = template(kind)
+    path = directory / name
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        from eagre.errors import InputError
+
+        raise InputError(
+            f"{path.resolve()}, which exists already",
+            allowed="a new file: nothing is overwritten",
+            fix=f"eagre new {kind} {directory} --name my_{kind.replace('-', '_')}.toml",
+        ) from None
+    except OSError as error:
+        raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
+    out = console()
+    out.print(f"wrote {path}", soft_wrap=True, markup=False)
+    out.print(f"next: eagre run {path}", style="dim", soft_wrap=True, markup=False)
+
+
+def template(kind: str) -> str:
+    """Text of the case file that ``eagre new`` writes for a kind of model.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind; the message tells the nearest one.
+    """
+    from importlib.resources import files
+
+    from eagre.config.nearest import nearest
+    from eagre.errors import InputError
+    from eagre.models.registry import KINDS
+
+    if kind not in KINDS:
+        near = nearest(kind, KINDS) or next(iter(KINDS))
+        raise InputError(f'the kind "{kind}"', allowed=", ".join(KINDS), fix=f"eagre new {near}")
+    return (files("eagre.cli") / "templates" / f"{kind}.toml").read_text(encoding="utf-8")

@@ -1,0 +1,193 @@
+"""What a run writes: checked before it starts, opened as events of the run loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eagre.cli.exits import OutputError
+from eagre.errors import InputError
+
+if TYPE_CHECKING:
+    from eagre.config.case import Case
+    from eagre.stepping.run import Event
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """Where a run writes.
+
+    Parameters
+    ----------
+    fields, gauges, restart : Path or None
+        Files; None is not written.
+    checkpoint : Path
+        The restart file that is written when the run is interrupted.
+    append : bool
+        Go on with existing files (a continued run).
+    overwrite : bool
+        Replace existing files, or drop their records after the restart time.
+    """
+
+    fields: Path | None
+    gauges: Path | None
+    restart: Path | None
+    checkpoint: Path
+    append: bool
+    overwrite: bool
+
+    @property
+    def files(self) -> list[Path]:
+        """Files of a run that ends well."""
+        return [path for path in (self.fields, self.gauges, self.restart) if path is not None]
+
+
+def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
+    """Decide where a run writes, and refuse what cannot be before anything is computed.
+
+    Raises
+    ------
+    InputError
+        If a file exists and may not be replaced, or two outputs have the same name.
+    OutputError
+        If a folder cannot be made or written.
+    """
+    overwrite = overwrite or bool(case.output and case.output.overwrite)
+    restart = case.restart.file if case.restart else None
+    plan = OutputPlan(
+        fields=case.output.file if case.output else None,
+        gauges=case.gauges.file if case.gauges and case.gauges.points else None,
+        restart=restart,
+        checkpoint=restart or case.directory / f"{case.name}_restart.nc",
+        append=append,
+        overwrite=overwrite,
+    )
+    files = plan.files
+    for index, path in enumerate(files):
+        if path in files[:index]:
+            raise InputError(f"{path} for two outputs", allowed="one file for each of [output], [gauges], [restart]")
+        _prepare_folder(path)
+    for key, path in (("output", plan.fields), ("gauges", plan.gauges)):
+        if path is not None and path.exists() and not (append or overwrite):
+            raise case.problem(
+                (key, "file"),
+                InputError(
+                    f"{path}, which exists already",
+                    allowed="a new file name, or permission to replace the file",
+                    fix="--overwrite on the command line, or overwrite = true in [output]",
+                ),
+            )
+    return plan
+
+
+def records(start: float, end: float, interval: float | None) -> int:
+    """Number of records from `start` to `end`, both included."""
+    if interval is None:
+        return 2
+    import math
+
+    return math.floor(end / interval * (1 + 1e-12)) - math.ceil(start / interval * (1 - 1e-12)) + 2
+
+
+def field_bytes(case: Case, model: Any, start: float) -> int:
+    """Bytes of the field file, at most (before compression)."""
+    if case.output is None:
+        return 0
+    names = case.output.variables or case.default_variables
+    width = 4 if model.precision == "single" else 8
+    return records(start, case.run.end_time, case.output.interval) * len(names) * model.grid.cells * width
+
+
+def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> list[Event]:
+    """Open the files and return what the run loop has to do at which times.
+
+    Parameters
+    ----------
+    case : Case
+    model : Model
+        At its start time (restored, if it is continued).
+    plan : OutputPlan
+    stack : ExitStack
+        Closes the files.
+    """
+    from eagre.io import FieldWriter, GaugeWriter, write_restart
+    from eagre.stepping.run import Event
+
+    options: dict[str, Any] = {
+        "attributes": _attributes(case),
+        "start_date": case.run.start_date,
+        "overwrite": plan.overwrite,
+        "append": plan.append,
+    }
+    events: list[Event] = []
+
+    def add(name: str, interval: float | None, action: Callable[[Any], object], *, at_start: bool) -> None:
+        events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
+
+    if case.output is not None and plan.fields is not None:
+        names = list(case.output.variables or case.default_variables)
+        case.check_variables(names, model.variables, "output")
+        fields = stack.enter_context(FieldWriter(plan.fields, model, names, **options))
+        add("fields", case.output.interval, fields.write, at_start=True)
+    if case.gauges is not None and plan.gauges is not None:
+        names = list(case.gauges.variables or case.gauge_variables)
+        case.check_variables(names, _moving(model), "gauges")
+        with case.at("gauges", "points"):
+            gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, **options)
+        stack.enter_context(gauges)
+        add("gauges", case.gauges.interval, gauges.write, at_start=True)
+    if case.restart is not None and plan.restart is not None:
+        path = plan.restart
+        add("restart", case.restart.interval, lambda model: write_restart(path, model), at_start=False)
+    return events
+
+
+def _attributes(case: Case) -> dict[str, Any]:
+    """Attributes of the output files that come from the case."""
+    given = {"title": case.title or case.name, "case": case.text}
+    if case.run.start_date is not None:
+        given["start_date"] = case.run.start_date.isoformat()
+    return given
+
+
+def _moving(model: Any) -> list[str]:
+    return [name for name, variable in model.variables.items() if not variable.static]
+
+
+def _prepare_folder(path: Path) -> None:
+    """Make the folder of a file, and check that it can be written."""
+    import os
+
+    folder = path.resolve().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
+
+
+def check_disk(case: Case, model: Any, plan: OutputPlan) -> None:
+    """Refuse a run whose field file cannot fit the disk even if it compresses well.
+
+    Raises
+    ------
+    OutputError
+        If less than a tenth of the uncompressed size is free.
+    """
+    import shutil
+
+    from eagre.cli.console import size
+
+    if plan.fields is None:
+        return
+    folder = plan.fields.resolve().parent
+    needed, free = field_bytes(case, model, model.time), shutil.disk_usage(folder).free
+    if free < 0.1 * needed:
+        raise OutputError(
+            f"cannot write {plan.fields}: up to {size(needed)} of output, and {folder} has {size(free)} free\n"
+            "write:   a larger interval or fewer variables in [output]"
+        )

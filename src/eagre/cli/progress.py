@@ -1,0 +1,97 @@
+"""What is shown while a run goes on: a live bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from eagre.cli.console import duration, quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
+
+_LINE_EVERY = 30.0
+"""Least wall time between two plain lines, s."""
+
+
+class ProgressView:
+    """Shows `eagre.stepping.run.Progress`; give its `update` to the run loop.
+
+    Parameters
+    ----------
+    console : Console
+    start : float
+        Model time at which the run begins, s.
+    quiet : bool
+        Show nothing.
+    """
+
+    def __init__(self, console: Console, start: float, *, quiet: bool = False) -> None:
+        self.console, self.start, self.quiet = console, start, quiet
+        self._live = console.is_terminal and not quiet
+        self._next_line, self._next_share = time.monotonic() + _LINE_EVERY, 0.1
+        self._bar: Any = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> ProgressView:
+        if self._live:
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            self._bar = Progress(
+                TextColumn("{task.fields[when]}"),
+                BarColumn(bar_width=None),
+                TextColumn("{task.percentage:>3.0f}%"),
+                TextColumn("[dim]{task.fields[rates]}"),
+                console=self.console,
+                transient=True,
+                refresh_per_second=5,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("run", total=1.0, when="compiling ...", rates="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, progress: Any) -> None:
+        """Show the state of the run."""
+        if self.quiet:
+            return
+        share = share_done(progress, self.start)
+        if self._bar is not None:
+            when = f"t = {duration(progress.time)} of {duration(progress.until)}"
+            self._bar.update(self._task, completed=share, when=when, rates=rates(progress, self.start))
+        elif share >= self._next_share or time.monotonic() >= self._next_line:
+            self._next_share = (int(share * 10) + 1) / 10
+            self._next_line = time.monotonic() + _LINE_EVERY
+            text = f"{share:4.0%}  t = {duration(progress.time)}  {rates(progress, self.start)}"
+            self.console.print(text, soft_wrap=True, markup=False)
+
+
+def share_done(progress: Any, start: float) -> float:
+    """Part of the model time that is done, 0 to 1."""
+    span = progress.until - start
+    return min(1.0, max(0.0, (progress.time - start) / span)) if span > 0 else 1.0
+
+
+def time_left(progress: Any, start: float) -> float:
+    """Wall time that the rest will take at the mean speed so far, s; NaN before the first step."""
+    share = share_done(progress, start)
+    return progress.wall_seconds * (1.0 - share) / share if share > 0 else float("nan")
+
+
+def rates(progress: Any, start: float) -> str:
+    """Steps per second, step, time left and mass error in one line."""
+    parts = [
+        f"{quantity(progress.steps_per_second)} steps/s",
+        f"dt {duration(progress.dt)}",
+        f"left {duration(time_left(progress, start))}",
+    ]
+    if progress.volume_error == progress.volume_error:
+        parts.append(f"mass error {progress.volume_error:.1e}")
+    return ", ".join(parts)

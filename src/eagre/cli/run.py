@@ -1,0 +1,129 @@
+"""``eagre run``: from a case file to result files."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from eagre.cli.outputs import OutputPlan
+    from eagre.config.case import Case
+
+
+def run(
+    case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="The case; see eagre new.")],
+    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = None,
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
+    restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only tell the device.")] = False,
+) -> None:
+    """Run a case and write its output. Ctrl-C writes a restart file and stops."""
+    from eagre.cli.console import console
+    from eagre.cli.outputs import plan_outputs
+    from eagre.config.toml import existing_file
+    from eagre.models.registry import load_case
+
+    case = load_case(case_file)
+    origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
+    if origin is not None:
+        existing_file(origin, "restart file")
+    plan = plan_outputs(case, append=origin is not None, overwrite=overwrite)
+    out = console()
+    with out.status("preparing (the first run compiles)") if out.is_terminal else ExitStack():
+        model = case.build(device=device, precision=precision)
+        if origin is not None:
+            from eagre.io import read_restart
+
+            model.restore(read_restart(origin, model))
+    out.print(f"device     {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
+    if model.time >= case.run.end_time:
+        _refuse_finished(case, model.time)
+    if not quiet:
+        out.print(_plan_table(case, model, plan))
+    summary = _go(case, model, plan, out, quiet)
+    if not quiet:
+        out.print(_summary_table(summary, plan))
+    if summary.interrupted:
+        raise KeyboardInterrupt(_continue_line(case_file, model.time, summary.restart or plan.checkpoint))
+
+
+def _go(case: Case, model: Any, plan: OutputPlan, out: Console, quiet: bool) -> Any:
+    """Open the files, run to the end, close the files."""
+    from eagre.cli.outputs import check_disk, make_events
+    from eagre.cli.progress import ProgressView
+    from eagre.errors import BlowUpError
+    from eagre.stepping.run import run as run_loop
+
+    check_disk(case, model, plan)
+    with ExitStack() as stack:
+        events = make_events(case, model, plan, stack)
+        view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
+        try:
+            return run_loop(model, case.run.end_time, events, on_progress=view.update, checkpoint=plan.checkpoint)
+        except BlowUpError as error:
+            if error.restart is None and plan.restart is not None and plan.restart.exists():
+                raise BlowUpError(error.time, error.cell, error.what, str(plan.restart)) from error
+            raise
+
+
+def _refuse_finished(case: Case, time: float) -> None:
+    from eagre.errors import InputError
+
+    error = InputError(
+        f"end_time = {case.run.end_time:g} s for a restart at t = {time:g} s",
+        allowed="an end after the restart",
+        fix=f"end_time = {2 * time:g}",
+    )
+    raise case.problem(("run", "end_time"), error)
+
+
+def _plan_table(case: Case, model: Any, plan: OutputPlan) -> Any:
+    """What will be run and written."""
+    from eagre.cli.console import duration, facts, size, whole
+    from eagre.cli.outputs import field_bytes, records
+
+    grid, end = model.grid, case.run.end_time
+    rows = [
+        ("case", f"{case.title or case.name} ({case.kind})"),
+        ("grid", f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"),
+        ("time", f"{duration(model.time)} to {duration(end)}"),
+    ]
+    if case.output is not None and plan.fields is not None:
+        count = records(model.time, end, case.output.interval)
+        amount = size(field_bytes(case, model, model.time))
+        rows.append(("output", f"{plan.fields}: {count} records, at most {amount}"))
+    if case.gauges is not None and plan.gauges is not None:
+        points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
+        rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+    if plan.append:
+        rows.append(("continues", "records are added to existing files"))
+    return facts([(f"{name:<10}", value) for name, value in rows])
+
+
+def _summary_table(summary: Any, plan: OutputPlan) -> Any:
+    """How the run went."""
+    from eagre.cli.console import duration, facts, quantity, whole
+
+    error = summary.diagnostics.get("volume_error", float("nan"))
+    rows = [
+        ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
+        ("wall time", duration(summary.wall_seconds)),
+        ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
+        ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s"),
+        ("mass error", f"{error:.2e}" if error == error else "open boundaries"),
+    ]
+    files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
+    rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
+    return facts([(f"{name:<10}", value) for name, value in rows])
+
+
+def _continue_line(case_file: Path, time: float, restart: Path) -> str:
+    from eagre.cli.console import duration
+
+    return f"stopped at t = {duration(time)}\ntry:     eagre run {case_file} --restart {restart}"

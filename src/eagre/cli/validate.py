@@ -1,0 +1,85 @@
+"""``eagre validate``: compare with exact solutions and measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def validate(
+    model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
+    case: Annotated[list[str] | None, typer.Option("--case", "-c", help="Only this case; may be repeated.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the report and pictures.")] = None,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
+    names: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+) -> None:
+    """Run cases with a known answer, tell the errors, and fail if one is too large."""
+    from eagre.cases.validation import validations
+    from eagre.cli.console import console
+
+    out = console()
+    kinds = kinds_of(model)
+    if names:
+        for kind in kinds:
+            for name in validations(kind):
+                out.print(f"{kind}  {name}", markup=False)
+        return
+    tell_device(device, out)
+    failed = 0
+    for kind in kinds:
+        folder = output if output is None or len(kinds) == 1 else output / kind
+        failed += _validate(kind, case, folder, device, precision, out)
+    if failed:
+        raise typer.Exit(1)
+
+
+def kinds_of(model: str | None) -> list[str]:
+    """The kind that was named, or all."""
+    from eagre.models.registry import KINDS, find_kind
+
+    return list(KINDS) if model is None else [find_kind(model).name]
+
+
+def tell_device(device: str, out: Console) -> None:
+    """Print the device that will run, or raise `DeviceError`."""
+    from eagre.backend.device import select
+
+    out.print(f"device     {select(device)}", markup=False)
+
+
+def _validate(
+    kind: str, names: list[str] | None, folder: Path | None, device: str, precision: str | None, out: Console
+) -> int:
+    """Validate one kind; returns the number of values outside their limits."""
+    from eagre.cases import validate as run_cases
+    from eagre.cli.console import grid_table
+
+    with out.status("validating ...") if out.is_terminal else _nothing() as status:
+
+        def show(result: Any) -> None:
+            line = f"{result.case} ({result.precision}): {result.quantity} = {result.value:.4g} {result.limit_text}"
+            if status is not None:
+                status.update(line)
+            elif not result.passed:
+                out.print(f"outside its limit: {line}", markup=False, soft_wrap=True)
+
+        results = run_cases(kind, names or None, folder, device=device, precision=precision, on_result=show)
+    columns = ["case", "precision", "quantity", "value", "limit", "passed"]
+    out.print(grid_table(columns, [list(result.row()[:6]) for result in results], title=f"Validation of {kind}"))
+    failed = sum(not result.passed for result in results)
+    out.print(f"{len(results)} numbers, {failed} outside their limits", style="bold red" if failed else "bold green")
+    if folder is not None:
+        out.print(f"wrote {folder}", markup=False, soft_wrap=True)
+    return failed
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()

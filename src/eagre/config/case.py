@@ -1,0 +1,134 @@
+"""A case: one TOML file that describes a run of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+
+from eagre.config.nearest import did_you_mean
+from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
+from eagre.config.section import Section, check
+from eagre.config.sections import GaugesSection, OutputSection, RestartSection, RunSection
+from eagre.config.toml import line_of, parse_toml, read_toml
+from eagre.errors import InputError
+
+
+class Case(Section):
+    """Base of the five models' cases: the sections that all have, loading and error messages.
+
+    A model's case declares `kind`, `default_variables`, its own sections and `build`.
+    """
+
+    kind: ClassVar[str] = ""
+    default_variables: ClassVar[tuple[str, ...]] = ()
+    gauge_variables: ClassVar[tuple[str, ...]] = ()
+
+    model: str = Field(description="the kind of model")
+    title: str = Field(default="", description="one line about the case, copied to the output")
+    run: RunSection = Field(description="the section [run]", examples=[{"end_time": "2 h"}])
+    output: OutputSection | None = Field(default=None, description="the section [output]")
+    gauges: GaugesSection | None = Field(default=None, description="the section [gauges]")
+    restart: RestartSection | None = Field(default=None, description="the section [restart]")
+
+    _path: Path | None = PrivateAttr(None)
+    _text: str = PrivateAttr("")
+
+    @field_validator("model")
+    @classmethod
+    def _is_this_kind(cls, value: str, info: ValidationInfo) -> str:
+        if value != cls.kind:
+            raise InputError(f'model = "{value}"', allowed=f'"{cls.kind}"', fix=f'model = "{cls.kind}"')
+        return value
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a case file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A TOML file; relative paths in it start from its folder.
+
+        Raises
+        ------
+        ConfigError
+            If keys are unknown, missing or wrong; every problem is listed with its line.
+        InputError
+            If the file is not there or is no TOML.
+        """
+        data, text = read_toml(path)
+        return cls._make(data, text, Path(path))
+
+    @classmethod
+    def loads(cls, text: str, directory: str | Path = ".") -> Self:
+        """Read a case from a TOML text; relative paths start from `directory`."""
+        return cls._make(parse_toml(text), text, None, Path(directory))
+
+    @classmethod
+    def _make(cls, data: dict[str, Any], text: str, path: Path | None, directory: Path | None = None) -> Self:
+        folder = path.parent if path is not None else directory or Path(".")
+        try:
+            case = check(cls, data, {"directory": folder})
+        except Problems as error:
+            problems = [replace(problem, line=line_of(text, problem.key)) for problem in error.problems]
+            problems.sort(key=lambda problem: problem.line or 0)
+            raise ConfigError(problems, str(path) if path is not None else "the case") from None
+        case._path, case._text = path, text
+        return case
+
+    @property
+    def name(self) -> str:
+        """Name of the case file without its ending, or the model's kind."""
+        return self._path.stem if self._path is not None else self.kind
+
+    @property
+    def directory(self) -> Path:
+        """Folder of the case file."""
+        return self._path.parent if self._path is not None else Path(".")
+
+    @property
+    def text(self) -> str:
+        """The case as it was read."""
+        return self._text
+
+    def problem(self, key: Key, error: InputError) -> ConfigError:
+        """An error about the value of `key` that was found after reading, with key and line."""
+        problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problem_of(error, key)]
+        return ConfigError(problems, str(self._path) if self._path is not None else "the case")
+
+    @contextmanager
+    def at(self, *key: str | int) -> Iterator[None]:
+        """Name `key` in every `InputError` that is raised inside the with block."""
+        try:
+            yield
+        except InputError as error:
+            raise self.problem(key, error) from None
+
+    def check_variables(self, names: Iterable[str], available: Iterable[str], section: str) -> None:
+        """Raise `ConfigError` unless the model has all variables that `section` asks for."""
+        available = list(available)
+        problems = [
+            Problem((section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available))
+            for name in names
+            if name not in available
+        ]
+        if problems:
+            problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problems]
+            raise ConfigError(problems, str(self._path) if self._path is not None else "the case")
+
+    def build(self, device: str | None = None, precision: str | None = None) -> Any:
+        """Make the model that the case describes; arguments override [run].
+
+        Raises
+        ------
+        InputError
+            If files hold no such data, an expression is not finite, or the model refuses a value.
+        DeviceError, MemoryNeededError
+            If the device is not there or the model does not fit it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.build")

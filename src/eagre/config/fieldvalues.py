@@ -1,0 +1,89 @@
+"""Values over the domain: a number, an expression in x and y, or a raster file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo
+
+from eagre.config.expressions import Expression
+from eagre.config.section import Section, check
+from eagre.config.toml import literal
+from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
+from eagre.config.values import InputFile, NoData, key_of
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+NAMES = ("x", "y", "bed")
+"""Names in expressions for fields at centres: coordinates, m, and bed elevation, m."""
+
+
+class RasterFile(Section):
+    """A raster that covers the domain."""
+
+    file: InputFile = Field(description="a GeoTIFF, ESRI ASCII or NetCDF raster", examples=["field.tif"])
+    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    nodata: NoData = Field(default="error", description='"error" or a number that replaces missing values')
+
+    def at_centres(self, grid: Grid) -> np.ndarray:
+        """Values at the centres of `grid`, (ny, nx)."""
+        from eagre.io import raster_to_centres, read_raster
+
+        raster = read_raster(self.file, band=self.band, variable=self.variable)
+        return raster_to_centres(raster, grid, nodata=self.nodata)
+
+
+@dataclass(frozen=True)
+class FieldValue:
+    """A number, an expression or a raster.
+
+    Parameters
+    ----------
+    source : float, Expression or RasterFile
+    """
+
+    source: float | Expression | RasterFile
+
+    def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
+        """The number, or an array of shape (ny, nx).
+
+        Parameters
+        ----------
+        grid : Grid
+        bed : (ny, nx) array or float
+            Bed elevation at centres, m, for expressions that use ``bed``.
+        """
+        if isinstance(self.source, Expression):
+            return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
+        if isinstance(self.source, RasterFile):
+            return self.source.at_centres(grid)
+        return self.source
+
+
+def _field(dimension: str | None) -> PlainValidator:
+    def read(value: Any, info: ValidationInfo) -> FieldValue:
+        if isinstance(value, FieldValue):
+            return value
+        if isinstance(value, dict):
+            return FieldValue(check(RasterFile, value, info.context))
+        if isinstance(value, str) and not is_quantity(value):
+            return FieldValue(Expression(value, NAMES))
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            return FieldValue(parse_quantity(value, dimension or "number", key_of(info)))
+        unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
+        raise InputError(
+            f"{key_of(info)} = {literal(value)}",
+            allowed=f"a number{unit}, an expression in x, y and bed, or a table with file",
+            fix=f'{key_of(info)} = "where(x < 10, 1.0, 0.0)"',
+        )
+
+    return PlainValidator(read)
+
+
+LengthField = Annotated[FieldValue, _field("length")]
+SpeedField = Annotated[FieldValue, _field("speed")]
+PressureField = Annotated[FieldValue, _field("pressure")]
+NumberField = Annotated[FieldValue, _field(None)]

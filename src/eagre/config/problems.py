@@ -1,0 +1,93 @@
+"""Problems of a case file, each with its key, what was got, what is allowed and the line to write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from eagre.errors import InputError
+
+Key = tuple[str | int, ...]
+"""Path of a key: ``("boundaries", "north", 0, "kind")``."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a case.
+
+    Parameters
+    ----------
+    key : tuple
+        Path of the key.
+    what, allowed, fix : str
+        As for `eagre.errors.InputError`.
+    line : int or None
+        Line in the file, from 1.
+    """
+
+    key: Key
+    what: str
+    allowed: str = ""
+    fix: str = ""
+    line: int | None = None
+
+    def under(self, prefix: Key) -> Problem:
+        """The same problem, of a key one or more levels down."""
+        return replace(self, key=(*prefix, *self.key))
+
+    def __str__(self) -> str:
+        where = f" (line {self.line})" if self.line else ""
+        lines = [f"{spell_key(self.key) or 'the file'}{where}", f"  got:     {_indent(self.what)}"]
+        if self.allowed:
+            lines.append(f"  allowed: {_indent(self.allowed)}")
+        if self.fix:
+            lines.append(f"  write:   {_indent(self.fix)}")
+        return "\n".join(lines)
+
+
+class ConfigError(InputError):
+    """A case file cannot be used; every problem found in it is listed.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        In the order of the file's sections.
+    source : str
+        Name of the file, for the message.
+    """
+
+    def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
+        self.problems, self.source = tuple(problems), source
+        first = self.problems[0]
+        super().__init__(first.what, allowed=first.allowed, fix=first.fix)
+        count = "one problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        head = f"{source}: {count}" if source else count
+        self.args = ("\n".join([head, *(str(problem) for problem in self.problems)]),)
+
+
+class Problems(ValueError):
+    """Carries problems through pydantic; never seen by a user."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problem.what for problem in problems))
+
+
+def problem_of(error: InputError, key: Key) -> list[Problem]:
+    """Problems of an `InputError` that was raised for `key`."""
+    if isinstance(error, ConfigError):
+        return [problem.under(key) for problem in error.problems]
+    return [Problem(key, error.what, error.allowed, error.fix)]
+
+
+def spell_key(key: Key) -> str:
+    """A path as a person writes it: ``boundaries.north[1].kind`` (parts are counted from 1)."""
+    text = ""
+    for part in key:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _indent(text: str) -> str:
+    """Continue lines below the first one."""
+    return text.replace("\n", "\n           ")

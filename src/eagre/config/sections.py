@@ -1,0 +1,109 @@
+"""Sections that every model's case file has: [run], [output], [gauges], [restart]."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from eagre.config.problems import Problem, Problems
+from eagre.config.section import Section
+from eagre.config.toml import literal
+from eagre.config.values import (
+    DeviceName,
+    InputFile,
+    NetcdfFile,
+    PositiveSeconds,
+    Precision,
+    SeriesOutputFile,
+    VariableNames,
+)
+from eagre.errors import InputError
+
+
+def _date(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, datetime.date):
+        return datetime.datetime(value.year, value.month, value.day)
+    if isinstance(value, str):
+        try:
+            return datetime.datetime.fromisoformat(value)
+        except ValueError:
+            pass
+    raise InputError(
+        f"start_date = {literal(value)}", allowed="a date, or a date and time", fix="start_date = 2026-01-31T12:00:00"
+    )
+
+
+def _points(points: Any) -> dict[str, tuple[float, float]]:
+    if not isinstance(points, dict):
+        raise InputError(f"points = {literal(points)}", allowed="a table", fix="points = {harbour = [100.0, 50.0]}")
+    allowed = "[x, y], two numbers in metres"
+    problems = [
+        Problem((str(name),), f"{name} = {literal(point)}", allowed, f"{name} = [100.0, 50.0]")
+        for name, point in points.items()
+        if not (isinstance(point, (list, tuple)) and len(point) == 2 and all(_is_number(value) for value in point))
+    ]
+    if problems:
+        raise Problems(problems)
+    return {name: (float(point[0]), float(point[1])) for name, point in points.items()}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+Points = Annotated[dict[str, tuple[float, float]], BeforeValidator(_points)]
+Date = Annotated[datetime.datetime, BeforeValidator(_date)]
+
+
+class RunSection(Section):
+    """How long, on what and how precisely."""
+
+    end_time: PositiveSeconds = Field(
+        description='the model time at which the run ends, such as "2 h"; the run starts at 0', examples=["2 h"]
+    )
+    device: DeviceName = Field(default="auto", description="auto, cpu, cuda or cuda:<number>")
+    precision: Precision = Field(default="single", description="single or double")
+    start_date: Date | None = Field(
+        default=None, description="the date that model time 0 stands for (for output files)"
+    )
+
+
+class OutputSection(Section):
+    """Fields over time in a NetCDF file."""
+
+    file: NetcdfFile = Field(description="a file name that ends in .nc, relative to the case file", examples=["out.nc"])
+    interval: PositiveSeconds | None = Field(
+        default=None, description="the time between records; without it the first and the last", examples=["60 s"]
+    )
+    variables: VariableNames | None = Field(default=None, description="names of fields", examples=[["depth", "speed"]])
+    overwrite: bool = Field(default=False, description="true: replace an existing file", examples=[False])
+
+
+class GaugesSection(Section):
+    """Time series at points, in a NetCDF or CSV file."""
+
+    file: SeriesOutputFile = Field(
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["gauges.nc"]
+    )
+    interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
+    points: Points = Field(description="a table of name = [x, y], metres", examples=[{"harbour": [100.0, 50.0]}])
+    variables: VariableNames | None = Field(
+        default=None, description="names of fields", examples=[["surface_elevation"]]
+    )
+
+
+class RestartSection(Section):
+    """Files from which a run continues exactly."""
+
+    file: NetcdfFile | None = Field(default=None, description="a file name that ends in .nc", examples=["restart.nc"])
+    interval: PositiveSeconds | None = Field(
+        default=None, description="the model time between restart files, each replacing the last", examples=["1 h"]
+    )
+    from_: InputFile | None = Field(
+        default=None, alias="from", description="the restart file to continue from", examples=["restart.nc"]
+    )

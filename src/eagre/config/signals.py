@@ -1,0 +1,167 @@
+"""Values that may change with time: a number, a series file, a short table, or an expression in t."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+
+from eagre.config.expressions import Expression
+from eagre.config.section import Section, check
+from eagre.config.toml import literal
+from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
+from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
+from eagre.errors import InputError
+from eagre.series import Series
+
+
+class SeriesFile(Section):
+    """A column of a CSV or NetCDF file. A unit in the name of the time column, ``t (h)``, is applied."""
+
+    file: InputFile = Field(description="a CSV or NetCDF file, relative to the case file", examples=["river.csv"])
+    time: str | None = Field(
+        default=None, description="name of the time column; without it the first", examples=["time"]
+    )
+    value: str | None = Field(
+        default=None, description="name of the value column; without it the second", examples=["q"]
+    )
+    units: str | None = Field(
+        default=None, description="unit of the values, such as mm/h; without it SI", examples=["mm/h"]
+    )
+
+    def series(self, dimension: str, start_date: datetime | None = None) -> Series:
+        """Read the file; times in s (dates count from `start_date`) and values in SI units of `dimension`."""
+        from eagre.io import read_series
+
+        scale = unit_factor(self.units, dimension) if self.units else 1.0
+        return read_series(self.file, time=self.time, value=self.value, scale=scale, start=start_date)
+
+
+class SeriesTable(Section):
+    """Times and values written in the case file."""
+
+    times: list[Seconds] = Field(description="increasing times, numbers in s or texts", examples=[[0, "1 h"]])
+    values: list[float | str] = Field(description="one value per time, numbers in SI units or texts", examples=[[0, 1]])
+
+    @model_validator(mode="after")
+    def _same_length(self) -> SeriesTable:
+        if len(self.times) != len(self.values) or not self.times:
+            raise InputError(f"{len(self.times)} times and {len(self.values)} values", allowed="as many, at least one")
+        return self
+
+    def series(self, dimension: str) -> Series:
+        """Values in SI units of `dimension`."""
+        values = [parse_quantity(value, dimension, "values") for value in self.values]
+        return Series(np.array(self.times), np.array(values), "the table of times and values")
+
+
+class SeriesExpression(Section):
+    """An expression in the time t (seconds), sampled and then linear in between."""
+
+    expression: str = Field(description="arithmetic in t, seconds", examples=["0.5 * sin(2 * pi * t / 44712)"])
+    every: PositiveSeconds = Field(description="the time between samples", examples=["60 s"])
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> SeriesExpression:
+        Expression(self.expression, ("t",))
+        return self
+
+    def series(self, start: float, end: float) -> Series:
+        """Samples from `start` to `end`, s."""
+        count = max(2, int(np.ceil((end - start) / self.every - 1e-9)) + 1)
+        if count > 10_000_000:
+            raise InputError(f"every = {self.every:g} s, that is {count} samples", allowed="at most 10 million samples")
+        times = start + self.every * np.arange(count)
+        return Series(times, Expression(self.expression, ("t",))(t=times), f'"{self.expression}"')
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A constant, or where a series comes from.
+
+    Parameters
+    ----------
+    source : float, SeriesFile, SeriesTable or SeriesExpression
+    dimension : str
+        A key of `eagre.config.units.DIMENSIONS`.
+    """
+
+    source: float | SeriesFile | SeriesTable | SeriesExpression
+    dimension: str
+
+    def resolve(self, start: float, end: float, start_date: datetime | None = None) -> float | Series:
+        """The constant or the series, in SI units.
+
+        Raises
+        ------
+        InputError
+            If a series does not reach from `start` to `end`, s.
+        """
+        if isinstance(self.source, (int, float)):
+            return float(self.source)
+        if isinstance(self.source, SeriesExpression):
+            return self.source.series(start, end)
+        if isinstance(self.source, SeriesTable):
+            series = self.source.series(self.dimension)
+        else:
+            series = self.source.series(self.dimension, start_date)
+        series.covers(start, end)
+        return series
+
+
+def _signal(dimension: str) -> PlainValidator:
+    def read(value: Any, info: ValidationInfo) -> Signal:
+        if isinstance(value, Signal):
+            return value
+        if isinstance(value, dict):
+            return Signal(_source(value, info, dimension), dimension)
+        if isinstance(value, str) and not is_quantity(value) and _in_time(value):
+            key = key_of(info)
+            raise InputError(
+                f'{key} = "{value}"',
+                allowed="an expression in t in a table that says how often it is sampled",
+                fix=f'{key} = {{expression = "{value}", every = "60 s"}}',
+            )
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            return Signal(parse_quantity(value, dimension, key_of(info)), dimension)
+        raise InputError(
+            f"{key_of(info)} = {literal(value)}",
+            allowed=f'a number in {DIMENSIONS[dimension].si}, a text such as "{DIMENSIONS[dimension].example}", '
+            "or a table with file, times and values, or expression",
+            fix=f'{key_of(info)} = {{file = "series.csv"}}',
+        )
+
+    return PlainValidator(read)
+
+
+def _source(value: dict[str, Any], info: ValidationInfo, dimension: str) -> SeriesFile | SeriesTable | SeriesExpression:
+    """The kind of table that its keys say."""
+    if "expression" in value:
+        return check(SeriesExpression, value, info.context)
+    if "times" in value or "values" in value:
+        table = check(SeriesTable, value, info.context)
+        table.series(dimension)
+        return table
+    source = check(SeriesFile, value, info.context)
+    if source.units:
+        unit_factor(source.units, dimension)
+    return source
+
+
+def _in_time(text: str) -> bool:
+    """Tell whether a text is an expression in t."""
+    try:
+        Expression(text, ("t",))
+    except InputError:
+        return False
+    return True
+
+
+LengthSignal = Annotated[Signal, _signal("length")]
+RainSignal = Annotated[Signal, _signal("rain")]
+DischargeSignal = Annotated[Signal, _signal("discharge")]
+StressSignal = Annotated[Signal, _signal("stress")]
+NumberSignal = Annotated[Signal, _signal("number")]

@@ -1,0 +1,187 @@
+"""Sections [grid] and [bed]: the rectangle of cells and the ground below the water."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
+
+from eagre.config.expressions import Expression
+from eagre.config.problems import Problem, Problems
+from eagre.config.section import Section
+from eagre.config.values import InputFile, Metres, NoData, PositiveMetres
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+
+def _extent(extent: list[float]) -> list[float]:
+    if len(extent) != 4 or not (extent[0] < extent[1] and extent[2] < extent[3]):
+        raise InputError(
+            f"extent = {extent}", allowed="[west, east, south, north], metres", fix="extent = [0.0, 1000.0, 0.0, 500.0]"
+        )
+    return extent
+
+
+def _shift(shift: list[float]) -> list[float]:
+    if len(shift) != 2:
+        raise InputError(f"shift = {shift}", allowed="[x, y], metres", fix="shift = [-500000.0, -4600000.0]")
+    return shift
+
+
+class GridSection(Section):
+    """The cells: nx, ny and dx, or dx and extent, or dx and a bed file."""
+
+    nx: int | None = Field(default=None, description="the number of cells along x, >= 1", ge=1, examples=[200])
+    ny: int | None = Field(default=None, description="the number of cells along y, >= 1", ge=1, examples=[100])
+    dx: PositiveMetres | None = Field(default=None, description="the cell size along x, metres", examples=[10.0])
+    dy: PositiveMetres | None = Field(
+        default=None, description="the cell size along y, metres; without it dx", examples=[10.0]
+    )
+    x0: Metres | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
+    y0: Metres | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
+    extent: Annotated[list[float], AfterValidator(_extent)] | None = Field(
+        default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
+    )
+    crs: str | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GridSection:
+        counts = self.nx is not None or self.ny is not None
+        if counts and self.extent is not None:
+            raise InputError("both nx, ny and extent", allowed="nx, ny and dx, or extent and dx")
+        if (self.x0 is not None or self.y0 is not None) and not counts:
+            raise InputError("x0 or y0 without nx and ny", allowed="nx, ny, dx, x0, y0, or dx and extent")
+        missing = [name for name in ("nx", "ny", "dx") if getattr(self, name) is None]
+        if counts and missing:
+            got = f"no {' and no '.join(missing)}"
+            raise InputError(got, allowed="nx, ny and dx together", fix=f"{missing[0]} = 10")
+        return self
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the section gives the grid without a bed file."""
+        return self.nx is not None or (self.extent is not None and self.dx is not None)
+
+    def grid(self) -> Grid:
+        """The grid of a section that is complete."""
+        assert self.dx is not None
+        dy = self.dy or self.dx
+        if self.nx is not None and self.ny is not None:
+            return Grid(self.nx, self.ny, self.dx, dy, self.x0 or 0.0, self.y0 or 0.0, self.crs)
+        assert self.extent is not None
+        west, east, south, north = self.extent
+        nx, ny = _whole("dx", east - west, self.dx), _whole("dy", north - south, dy)
+        return Grid(nx, ny, self.dx, dy, west, south, self.crs)
+
+
+class BedSection(Section):
+    """Bed elevation, metres, positive up: a file, a number or an expression in x and y."""
+
+    file: InputFile | None = Field(
+        default=None, description="a GeoTIFF, ESRI ASCII or NetCDF raster", examples=["bed.tif"]
+    )
+    value: Metres | None = Field(default=None, description="the same elevation everywhere, metres", examples=[0.0])
+    expression: str | None = Field(default=None, description="arithmetic in x and y, metres", examples=["0.01 * x"])
+    positive: Literal["up", "down"] = Field(
+        default="up", description="up (elevations) or down (depths)", examples=["up"]
+    )
+    nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
+    offset: Metres = Field(default=0.0, description="a height that is added to the file's values, metres")
+    shift: Annotated[list[float], AfterValidator(_shift)] = Field(
+        default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres"
+    )
+    first_row: Literal["north", "south"] = Field(
+        default="north", description="south if the rows of an ESRI ASCII file run northwards, against the format"
+    )
+    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> BedSection:
+        given = [name for name in ("file", "value", "expression") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InputError(
+                " and ".join(given) or "no file, no value and no expression",
+                allowed="exactly one of file, value, expression",
+                fix='file = "bed.tif", or value = 0.0, or expression = "0.01 * x"',
+            )
+        for name in sorted(self.model_fields_set - set(given)):
+            if self.file is None:
+                raise InputError(f"{name} without file", allowed=f"{name} with file only")
+        if self.expression is not None:
+            Expression(self.expression)
+        return self
+
+
+def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
+    """Raise `Problems` unless the two sections say which cells there are."""
+    if bed.file is None and (grid is None or not grid.is_complete):
+        got = "nothing: this section is needed" if grid is None else f"only {', '.join(sorted(grid.model_fields_set))}"
+        allowed = "nx, ny and dx, or extent and dx, or a file in [bed]"
+        raise Problems([Problem(("grid",), got, allowed, "[grid]\nnx = 200\nny = 100\ndx = 10.0")])
+
+
+def make_terrain(grid: GridSection | None, bed: BedSection) -> tuple[Grid, np.ndarray]:
+    """Make the grid and the bed elevation at its corners.
+
+    Parameters
+    ----------
+    grid : GridSection or None
+        None takes the cells of the bed file.
+    bed : BedSection
+
+    Returns
+    -------
+    grid : Grid
+    bed_elevation : (ny + 1, nx + 1) array, m
+        Positive up, row 0 in the south.
+
+    Raises
+    ------
+    InputError
+        If there is neither a complete grid nor a bed file, or the file does not cover the grid.
+    """
+    if bed.file is not None:
+        return _from_file(grid or GridSection(), bed)
+    check_terrain(grid, bed)
+    cells = (grid or GridSection()).grid()
+    if bed.expression is None:
+        return cells, np.full(cells.shape_of("corner"), bed.value, dtype=np.float64)
+    return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=cells.y_corner[:, None])
+
+
+def _from_file(section: GridSection, bed: BedSection) -> tuple[Grid, np.ndarray]:
+    """Grid and bed from a raster file."""
+    from eagre.io import dem_to_corners, grid_from_dem, read_dem
+
+    assert bed.file is not None
+    dem = read_dem(bed.file, positive=bed.positive, band=bed.band, vertical_offset=bed.offset, variable=bed.variable)
+    dem = replace(
+        dem,
+        elevation=dem.elevation[::-1] if bed.first_row == "south" else dem.elevation,
+        x0=dem.x0 + bed.shift[0],
+        y0=dem.y0 + bed.shift[1],
+    )
+    if section.nx is not None:
+        grid = section.grid()
+    else:
+        extent = None
+        if section.extent is not None:
+            west, east, south, north = section.extent
+            extent = (west, east, south, north)
+        grid = grid_from_dem(dem, dx=section.dx, dy=section.dy, extent=extent)
+    return grid, dem_to_corners(dem, grid, nodata=bed.nodata)
+
+
+def _whole(key: str, length: float, step: float) -> int:
+    """Number of cells in `length`, which must be a whole number."""
+    count = round(length / step)
+    if count < 1 or abs(count * step - length) > 1e-6 * step * max(count, 1):
+        raise InputError(
+            f"{key} = {step:g} for an extent of {length:g} m, that is {length / step:.6g} cells",
+            allowed="a cell size that divides the extent",
+            fix=f"{key} = {length / max(count, 1):.10g}",
+        )
+    return count

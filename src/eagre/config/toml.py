@@ -1,0 +1,122 @@
+"""Reading and spelling TOML: errors with line, column and the line itself; where a key stands."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from eagre.config.nearest import nearest
+from eagre.config.problems import Key
+from eagre.errors import InputError
+
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?")
+_ENTRY = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
+
+
+def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Read a TOML file.
+
+    Returns
+    -------
+    data : dict
+    text : str
+        The file as it was read.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is no text, or its syntax is wrong (with line and column).
+    """
+    path = Path(path)
+    existing_file(path, "case file")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.resolve()}: byte {error.start} is no UTF-8", allowed="a TOML text file") from None
+    return parse_toml(text, str(path)), text
+
+
+def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
+    """Parse TOML, or raise `InputError` with the line and a mark below the column."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _PLACE.search(str(error))
+        lines = text.splitlines() or [""]
+        line, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1)
+        reason = _PLACE.sub("", str(error)).replace("(at end of document)", "at the end of the file").strip()
+        shown = lines[line - 1] if line <= len(lines) else ""
+        mark = " " * (column - 1) + "^"
+        raise InputError(
+            f"{source}, line {line}, column {column}: {reason}\n{shown}\n{mark}",
+            allowed='TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"',
+        ) from None
+
+
+def existing_file(path: Path, what: str = "file") -> Path:
+    """`path` itself if it is a file, else `InputError` with the full path and the nearest name there."""
+    if path.is_file():
+        if not os.access(path, os.R_OK):
+            raise InputError(f"{what} {path.resolve()}: no permission to read it", fix=f"chmod u+r {path}")
+        return path
+    full = path.resolve()
+    if path.is_dir():
+        raise InputError(f"{what} {full}, which is a folder", allowed="the path of a file")
+    if not full.parent.is_dir():
+        raise InputError(f"{what} {full}: there is no folder {full.parent}", allowed="the path of a file that exists")
+    near = nearest(full.name, [item.name for item in full.parent.iterdir() if item.is_file()])
+    fix = f'"{path.parent / near}"' if near else ""
+    raise InputError(f"{what} {full}: there is no such file", allowed="the path of a file that exists", fix=fix)
+
+
+def literal(value: object) -> str:
+    """Spell a value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {literal(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(literal(item) for item in value) + "]"
+    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+        return value.isoformat()
+    return repr(value) if not isinstance(value, Path) else json.dumps(str(value))
+
+
+def line_of(text: str, key: Key) -> int | None:
+    """Line (from 1) on which a key, or the nearest table above it, stands in a TOML text.
+
+    The text is scanned, not parsed: keys inside inline tables are found at their table's line.
+    """
+    if not key:
+        return None
+    table: Key = ()
+    counts: dict[Key, int] = {}
+    best, best_length = None, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        header, entry = _HEADER.fullmatch(line), _ENTRY.match(line)
+        if header:
+            table = _split(header[2])
+            if header[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+            found = table
+        elif entry:
+            found = (*table, *_split(entry[1]))
+        else:
+            continue
+        if found == key[: len(found)] and len(found) > best_length:
+            best, best_length = number, len(found)
+    return best
+
+
+def _split(dotted: str) -> Key:
+    """Parts of a dotted key, without quotes."""
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

@@ -1,0 +1,193 @@
+"""Quantities with units: ``"2 h"``, ``"20 mm/h"``, ``"0.5 m3/s"`` become numbers in SI units.
+
+A plain number is taken to be in SI units already. A text is a number and a unit; the unit is a
+product of known names with whole powers, written ``m3/s``, ``m3 s-1`` or ``m^3/s``. Every key of a
+case file declares its dimension, and a unit of another dimension is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from eagre.config.nearest import did_you_mean
+from eagre.errors import InputError
+
+Exponents = tuple[int, int, int]
+"""Powers of (metre, kilogram, second)."""
+
+_METRE, _SECOND, _PASCAL, _NONE = (1, 0, 0), (0, 0, 1), (-1, 1, -2), (0, 0, 0)
+
+UNITS: dict[str, tuple[float, Exponents]] = {
+    "1": (1.0, _NONE),
+    **dict.fromkeys(("deg", "degree", "degrees"), (math.pi / 180.0, _NONE)),
+    "rad": (1.0, _NONE),
+    "%": (0.01, _NONE),
+    "mm": (1e-3, _METRE),
+    "cm": (1e-2, _METRE),
+    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), (1.0, _METRE)),
+    "km": (1e3, _METRE),
+    "ft": (0.3048, _METRE),
+    "nmi": (1852.0, _METRE),
+    "ms": (1e-3, _SECOND),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), (1.0, _SECOND)),
+    **dict.fromkeys(("min", "minute", "minutes"), (60.0, _SECOND)),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), (3600.0, _SECOND)),
+    **dict.fromkeys(("d", "day", "days"), (86400.0, _SECOND)),
+    **dict.fromkeys(("week", "weeks"), (604800.0, _SECOND)),
+    "g": (1e-3, (0, 1, 0)),
+    "kg": (1.0, (0, 1, 0)),
+    **dict.fromkeys(("l", "L"), (1e-3, (3, 0, 0))),
+    **dict.fromkeys(("kn", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1))),
+    "N": (1.0, (1, 1, -2)),
+    "Pa": (1.0, _PASCAL),
+    **dict.fromkeys(("hPa", "mbar"), (1e2, _PASCAL)),
+    "kPa": (1e3, _PASCAL),
+    "bar": (1e5, _PASCAL),
+    "Hz": (1.0, (0, 0, -1)),
+}
+"""Known unit names: factor to SI and powers of metre, kilogram and second."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What kind of quantity a key holds.
+
+    Parameters
+    ----------
+    exponents : tuple of int
+        Powers of (metre, kilogram, second).
+    si : str
+        The SI unit, in which plain numbers are taken.
+    units : str
+        Common units, for messages.
+    example : str
+        A value to show in messages.
+    """
+
+    exponents: Exponents
+    si: str
+    units: str
+    example: str
+
+
+DIMENSIONS = {
+    "time": Dimension(_SECOND, "s", "ms, s, min, h, d", "2 h"),
+    "length": Dimension(_METRE, "m", "mm, cm, m, km, ft", "10 m"),
+    "speed": Dimension((1, 0, -1), "m/s", "m/s, cm/s, km/h, kn", "0.5 m/s"),
+    "rain": Dimension((1, 0, -1), "m/s", "mm/h, mm/d, m/s", "20 mm/h"),
+    "discharge": Dimension((3, 0, -1), "m3/s", "m3/s, l/s, m3/h", "0.5 m3/s"),
+    "pressure": Dimension(_PASCAL, "Pa", "Pa, hPa, kPa, mbar, bar", "1013 hPa"),
+    "stress": Dimension(_PASCAL, "N/m2", "N/m2, Pa", "0.1 N/m2"),
+    "acceleration": Dimension((1, 0, -2), "m/s2", "m/s2", "9.81 m/s2"),
+    "viscosity": Dimension((2, 0, -1), "m2/s", "m2/s", "10 m2/s"),
+    "frequency": Dimension((0, 0, -1), "1/s", "1/s, Hz", "1e-4 1/s"),
+    "beta": Dimension((-1, 0, -1), "1/(m s)", "m-1 s-1", "2e-11 m-1 s-1"),
+    "number": Dimension(_NONE, "1", "none, %", "0.5"),
+}
+"""Dimensions that keys can declare."""
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*")
+_DURATION = re.compile(rf"\s*(?:{_NUMBER}\s*[A-Za-z]+[\s,]*){{2,}}")
+_UNIT = re.compile(r"(?:[A-Za-z%]|1\s*/)[A-Za-z%0-9\s*/.^+-]*")
+_FACTOR = re.compile(r"([*/.]|)\s*([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d+))?\s*")
+
+
+def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
+    """Factor that turns a value in `unit` into SI units.
+
+    Parameters
+    ----------
+    unit : str
+        Such as ``"mm/h"`` or ``"m3 s-1"``.
+    dimension : str
+        A key of `DIMENSIONS`.
+    key : str
+        Name of the option, for messages.
+
+    Raises
+    ------
+    InputError
+        If the unit is not known or has another dimension.
+    """
+    wanted = DIMENSIONS[dimension]
+    allowed = f"units of {dimension}: {wanted.units}"
+    unit = unit.strip()
+    factor, exponents, position = 1.0, (0, 0, 0), 0
+    while position < len(unit):
+        match = _FACTOR.match(unit, position)
+        if match is None:
+            raise InputError(f'the unit "{unit}"', allowed=allowed, fix=f'{key} = "{wanted.example}"')
+        operator, name, power = match.groups()
+        if name not in UNITS:
+            hint = did_you_mean(name, UNITS)
+            raise InputError(f'the unit "{name}", which is not known{hint}', allowed=allowed)
+        n = int(power or 1) * (-1 if operator == "/" else 1)
+        scale, base = UNITS[name]
+        factor *= scale**n
+        exponents = tuple(a + n * b for a, b in zip(exponents, base, strict=True))
+        position = match.end()
+    if exponents != wanted.exponents:
+        raise InputError(f'the unit "{unit}", which is no unit of {dimension}', allowed=allowed)
+    return factor
+
+
+def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
+    """Turn a number (SI) or a text with a unit into a number in SI units.
+
+    Parameters
+    ----------
+    value : int, float or str
+        ``7200``, ``"2 h"``, ``"1 h 30 min"`` (times only), ``"20 mm/h"``.
+    dimension : str
+        A key of `DIMENSIONS`.
+    key : str
+        Name of the option, for messages.
+
+    Raises
+    ------
+    InputError
+        If it is not a finite quantity of that dimension.
+    """
+    wanted = DIMENSIONS[dimension]
+    allowed = f'a number in {wanted.si}, or a text with a unit such as "{wanted.example}" (units: {wanted.units})'
+    fix = f'{key} = "{wanted.example}"'
+    if isinstance(value, str):
+        number = _parse_text(value, dimension, allowed, fix)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = float(value)
+    else:
+        raise InputError(f"{key} = {value!r}", allowed=allowed, fix=fix)
+    if not math.isfinite(number):
+        raise InputError(f"{key} = {value!r}", allowed=f"a finite number, {wanted.si}", fix=fix)
+    return number
+
+
+def is_quantity(text: str) -> bool:
+    """Tell whether a text is a number, alone or followed by known units (and not an expression)."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return False
+    unit = match[2] or ""
+    return not unit or (
+        _UNIT.fullmatch(unit) is not None and all(name in UNITS for name in re.findall(r"[A-Za-z%]+", unit))
+    )
+
+
+def _parse_text(text: str, dimension: str, allowed: str, fix: str) -> float:
+    """Number in SI units of a text with a unit; several terms are added for times."""
+    if dimension == "time" and _DURATION.fullmatch(text):
+        terms = re.findall(rf"({_NUMBER})\s*([A-Za-z]+)", text)
+        return sum(float(number) * unit_factor(unit, "time") for number, unit in terms)
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise InputError(f'"{text}"', allowed=allowed, fix=fix)
+    number, unit = match.groups()
+    if unit is None and DIMENSIONS[dimension].exponents != _NONE:
+        raise InputError(f'"{text}" without a unit', allowed=allowed, fix=f"{fix}, or the number without quotes")
+    try:
+        return float(number) * unit_factor(unit or "1", dimension)
+    except InputError as error:
+        raise InputError(f'"{text}" with {error.what}', allowed=error.allowed, fix=fix) from None

@@ -1,0 +1,111 @@
+"""Types of single values in case files: quantities with a unit, file paths, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
+
+from eagre.config.nearest import nearest
+from eagre.config.toml import existing_file, literal
+from eagre.config.units import parse_quantity
+from eagre.errors import InputError
+
+
+def key_of(info: ValidationInfo) -> str:
+    """Name of the key that is being read, as in a file."""
+    return (info.field_name or "value").rstrip("_")
+
+
+def directory_of(info: ValidationInfo) -> Path:
+    """Folder that relative paths start from: the case file's, or the current one."""
+    return Path((info.context or {}).get("directory", "."))
+
+
+def quantity(dimension: str) -> BeforeValidator:
+    """Validator that reads a number in SI units or a text with a unit of `dimension`."""
+
+    def read(value: Any, info: ValidationInfo) -> float:
+        return parse_quantity(value, dimension, key_of(info))
+
+    return BeforeValidator(read)
+
+
+def one_of(*names: str) -> BeforeValidator:
+    """Validator that allows the given names only, and tells the nearest one."""
+
+    def read(value: Any, info: ValidationInfo) -> str:
+        if value in names:
+            return value
+        key = key_of(info)
+        near = nearest(value, names) if isinstance(value, str) else None
+        raise InputError(f"{key} = {literal(value)}", allowed=", ".join(names), fix=f'{key} = "{near or names[0]}"')
+
+    return BeforeValidator(read)
+
+
+def _input_file(value: Any, info: ValidationInfo) -> Path:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise InputError(f"{key_of(info)} = {literal(value)}", allowed="the path of a file, relative to the case file")
+    return existing_file(directory_of(info) / Path(value).expanduser(), "file")
+
+
+def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
+    def read(value: Any, info: ValidationInfo) -> Path:
+        key = key_of(info)
+        allowed = f"a file name that ends in {' or '.join(suffixes)}, relative to the case file"
+        if not isinstance(value, (str, Path)) or not str(value):
+            raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=f'{key} = "{key}{suffixes[0]}"')
+        path = Path(value).expanduser()
+        if path.suffix.lower() not in suffixes:
+            name = path.with_suffix(suffixes[0]) if path.name else key
+            raise InputError(f'{key} = "{value}"', allowed=allowed, fix=f'{key} = "{name}"')
+        return directory_of(info) / path
+
+    return read
+
+
+def _nodata(value: Any, info: ValidationInfo) -> str | float:
+    if value == "error":
+        return "error"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    allowed = '"error" or a number that replaces missing values'
+    raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='nodata = "error"')
+
+
+def _device(value: Any, info: ValidationInfo) -> str:
+    kind, colon, index = str(value).partition(":")
+    if kind in ("auto", "cpu", "cuda") and (not colon or (kind == "cuda" and index.isdigit())):
+        return str(value)
+    near = nearest(str(value), ("auto", "cpu", "cuda")) or "auto"
+    fix = f'device = "{near}"'
+    raise InputError(f"device = {literal(value)}", allowed="auto, cpu, cuda, cuda:0, cuda:1 ...", fix=fix)
+
+
+Seconds = Annotated[float, quantity("time")]
+PositiveSeconds = Annotated[float, quantity("time"), Field(gt=0)]
+Metres = Annotated[float, quantity("length")]
+PositiveMetres = Annotated[float, quantity("length"), Field(gt=0)]
+Acceleration = Annotated[float, quantity("acceleration"), Field(gt=0)]
+Frequency = Annotated[float, quantity("frequency")]
+Beta = Annotated[float, quantity("beta")]
+InputFile = Annotated[Path, PlainValidator(_input_file)]
+NetcdfFile = Annotated[Path, PlainValidator(_output_file(".nc"))]
+SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]
+NoData = Annotated[str | float, PlainValidator(_nodata)]
+DeviceName = Annotated[str, PlainValidator(_device)]
+Precision = Annotated[str, one_of("single", "double")]
+
+
+def _variable_names(names: list[str]) -> list[str]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        what = f"{', '.join(twice)} more than once" if twice else "an empty list"
+        raise InputError(what, allowed="each variable once, at least one", fix='variables = ["depth"]')
+    return names
+
+
+VariableNames = Annotated[list[str], AfterValidator(_variable_names)]

@@ -1,0 +1,67 @@
+"""Errors that say what was got, what is allowed and the line to write."""
+
+from __future__ import annotations
+
+
+class EagreError(Exception):
+    """Base of every error that Eagre raises on purpose."""
+
+
+class InputError(EagreError, ValueError):
+    """A value, file or combination of options cannot be used.
+
+    Parameters
+    ----------
+    what : str
+        What was got, in words: ``"cfl = 3.0"``.
+    allowed : str, optional
+        What is allowed: ``"a number in (0, 1]"``.
+    fix : str, optional
+        The line to write: ``"cfl = 0.25"``.
+    """
+
+    def __init__(self, what: str, *, allowed: str = "", fix: str = "") -> None:
+        self.what, self.allowed, self.fix = what, allowed, fix
+        lines = [f"got {what}"]
+        if allowed:
+            lines.append(f"allowed: {allowed}")
+        if fix:
+            lines.append(f"write:   {fix}")
+        super().__init__("\n".join(lines))
+
+
+class DeviceError(EagreError, RuntimeError):
+    """The device that was asked for is not there, or cannot do what was asked."""
+
+
+class MemoryNeededError(EagreError, MemoryError):
+    """The model does not fit the memory of the device."""
+
+    def __init__(self, needed: int, free: int, device: str) -> None:
+        self.needed, self.free, self.device = needed, free, device
+        super().__init__(
+            f"the model needs {needed / 2**30:.2f} GiB and {device} has {free / 2**30:.2f} GiB free\n"
+            "write:   a coarser grid, precision = \"single\", or a device with more memory"
+        )
+
+
+class BlowUpError(EagreError, ArithmeticError):
+    """The solution stopped being finite.
+
+    Attributes
+    ----------
+    time : float
+        Model time of the first bad step, s.
+    cell : tuple of int
+        (j, i) of the first bad cell.
+    restart : str or None
+        Path of the last good restart file, if one was written.
+    """
+
+    def __init__(self, time: float, cell: tuple[int, int], what: str, restart: str | None = None) -> None:
+        self.time, self.cell, self.what, self.restart = time, cell, what, restart
+        message = f"the solution blew up at t = {time:.6g} s in cell (j, i) = {cell}: {what}"
+        if restart:
+            message += f"\nthe last good state is in {restart}"
+        message += "\ntry:     a smaller cfl, a check of the bed and the boundary values near that cell"
+        super().__init__(message)

@@ -1,0 +1,132 @@
+"""Uniform rectangular grids.
+
+Locations of one cell (j, i); j counts rows from the south, i columns from the west::
+
+        corner (j+1, i) --- face_y (j+1, i) --- corner (j+1, i+1)
+              |                                      |
+        face_x (j, i)        centre (j, i)      face_x (j, i+1)
+              |                                      |
+        corner (j, i) ----- face_y (j, i) ----- corner (j, i+1)
+
+Every array is indexed ``[j, i]`` with i fastest, as in NetCDF. A field at centres has shape
+(ny, nx), at corners (ny + 1, nx + 1), on x faces (ny, nx + 1) and on y faces (ny + 1, nx).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.errors import InputError
+
+LOCATIONS = ("centre", "face_x", "face_y", "corner")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A uniform rectangular grid.
+
+    Parameters
+    ----------
+    nx, ny : int
+        Number of cells along x (west to east) and y (south to north), >= 1.
+    dx, dy : float
+        Cell size, m, > 0.
+    x0, y0 : float
+        Coordinates of the south-west corner of the domain, m.
+    crs : str, optional
+        Coordinate reference system as an EPSG code or WKT, passed through to the output.
+    """
+
+    nx: int
+    ny: int
+    dx: float
+    dy: float
+    x0: float = 0.0
+    y0: float = 0.0
+    crs: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("nx", "ny"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} = {value!r}", allowed="a whole number >= 1", fix=f"{name} = 100")
+        for name in ("dx", "dy"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
+                raise InputError(f"{name} = {value!r}", allowed="a length in metres, > 0", fix=f"{name} = 10.0")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of a field at centres, (ny, nx)."""
+        return (self.ny, self.nx)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.nx * self.ny
+
+    @property
+    def cell_area(self) -> float:
+        """Area of a cell, m2."""
+        return self.dx * self.dy
+
+    @property
+    def x(self) -> np.ndarray:
+        """x of the centres, (nx,), m."""
+        return self.x0 + (np.arange(self.nx) + 0.5) * self.dx
+
+    @property
+    def y(self) -> np.ndarray:
+        """y of the centres, (ny,), m."""
+        return self.y0 + (np.arange(self.ny) + 0.5) * self.dy
+
+    @property
+    def x_corner(self) -> np.ndarray:
+        """x of the corners, (nx + 1,), m."""
+        return self.x0 + np.arange(self.nx + 1) * self.dx
+
+    @property
+    def y_corner(self) -> np.ndarray:
+        """y of the corners, (ny + 1,), m."""
+        return self.y0 + np.arange(self.ny + 1) * self.dy
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """(west, east, south, north) edges of the domain, m."""
+        return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
+
+    def shape_of(self, location: str) -> tuple[int, int]:
+        """Shape of a field at `location`, one of `LOCATIONS`."""
+        if location not in LOCATIONS:
+            raise InputError(f"location {location!r}", allowed=", ".join(LOCATIONS))
+        add_x = location in ("face_x", "corner")
+        add_y = location in ("face_y", "corner")
+        return (self.ny + add_y, self.nx + add_x)
+
+    def mesh(self, location: str = "centre") -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (x, y) of every point at `location`, each of `shape_of(location)`, m."""
+        self.shape_of(location)
+        x = self.x_corner if location in ("face_x", "corner") else self.x
+        y = self.y_corner if location in ("face_y", "corner") else self.y
+        return tuple(np.meshgrid(x, y))  # type: ignore[return-value]
+
+    def cell_of(self, x: float, y: float) -> tuple[int, int]:
+        """Indices (j, i) of the cell that holds the point (x, y), m.
+
+        Raises
+        ------
+        InputError
+            If the point lies outside the domain.
+        """
+        west, east, south, north = self.extent
+        if not (west <= x <= east and south <= y <= north):
+            raise InputError(
+                f"the point ({x:g}, {y:g})",
+                allowed=f"x in [{west:g}, {east:g}], y in [{south:g}, {north:g}] (the domain)",
+            )
+        i = min(int((x - self.x0) / self.dx), self.nx - 1)
+        j = min(int((y - self.y0) / self.dy), self.ny - 1)
+        return j, i

@@ -1,0 +1,29 @@
+"""Data in and out: elevation rasters, time series, CF NetCDF output, gauges and restart files.
+
+The libraries behind it (rasterio, xarray, h5netcdf, h5py) are imported by the functions that need them.
+"""
+
+from eagre.io.dem import Dem, read_dem, read_raster
+from eagre.io.files import WriteError
+from eagre.io.gauges import GaugeWriter
+from eagre.io.netcdf import FieldWriter
+from eagre.io.resample import dem_to_corners, grid_from_dem, raster_to_centres
+from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
+from eagre.io.series import read_series
+
+__all__ = [
+    "Dem",
+    "FieldWriter",
+    "GaugeWriter",
+    "RestartHeader",
+    "WriteError",
+    "dem_to_corners",
+    "grid_from_dem",
+    "raster_to_centres",
+    "read_dem",
+    "read_raster",
+    "read_restart",
+    "read_restart_header",
+    "read_series",
+    "write_restart",
+]

@@ -1,0 +1,214 @@
+"""Attributes of the output files, after the CF conventions 1.11 (https://cfconventions.org)."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import date, datetime, timezone
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.io.raster import parse_crs
+from eagre.io.table import parse_date
+
+CONVENTIONS = "CF-1.11"
+_RESERVED = ("Conventions", "source", "history", "kind")
+
+_METHODS = {
+    "Transverse Mercator": "transverse_mercator",
+    "Lambert Conic Conformal (1SP)": "lambert_conformal_conic",
+    "Lambert Conic Conformal (2SP)": "lambert_conformal_conic",
+    "Lambert Azimuthal Equal Area": "lambert_azimuthal_equal_area",
+    "Albers Equal Area": "albers_conical_equal_area",
+    "Mercator (variant A)": "mercator",
+    "Mercator (variant B)": "mercator",
+    "Polar Stereographic (variant A)": "polar_stereographic",
+    "Polar Stereographic (variant B)": "polar_stereographic",
+    "Oblique Stereographic": "stereographic",
+}
+_PARAMETERS = {
+    "Latitude of natural origin": "latitude_of_projection_origin",
+    "Latitude of false origin": "latitude_of_projection_origin",
+    "Longitude of natural origin": "longitude_of_projection_origin",
+    "Longitude of false origin": "longitude_of_central_meridian",
+    "Longitude of origin": "straight_vertical_longitude_from_pole",
+    "Latitude of standard parallel": "standard_parallel",
+    "Latitude of 1st standard parallel": "standard_parallel",
+    "Latitude of 2nd standard parallel": "standard_parallel",
+    "Scale factor at natural origin": "scale_factor_at_projection_origin",
+    "False easting": "false_easting",
+    "Easting at false origin": "false_easting",
+    "False northing": "false_northing",
+    "Northing at false origin": "false_northing",
+}
+_RENAMED = {
+    ("transverse_mercator", "longitude_of_projection_origin"): "longitude_of_central_meridian",
+    ("transverse_mercator", "scale_factor_at_projection_origin"): "scale_factor_at_central_meridian",
+    ("lambert_conformal_conic", "longitude_of_projection_origin"): "longitude_of_central_meridian",
+    ("polar_stereographic", "longitude_of_projection_origin"): "straight_vertical_longitude_from_pole",
+}
+
+
+def eagre_version() -> str:
+    """Version of this package."""
+    known = getattr(sys.modules.get("eagre"), "__version__", None)
+    return known or _version_of("eagre") or "unknown"
+
+
+def _version_of(package: str) -> str | None:
+    """Version of an installed package, without importing it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def versions() -> str:
+    """Versions of what the numbers depend on, in a row."""
+    names = ("numpy", "numba", "cupy-cuda13x", "numba-cuda", "h5netcdf", "h5py")
+    found = [(name, _version_of(name)) for name in names]
+    return ", ".join([f"python {platform.python_version()}", *(f"{name} {text}" for name, text in found if text)])
+
+
+def history_line(action: str) -> str:
+    """One line of the ``history`` attribute."""
+    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ} eagre {eagre_version()}: {action}"
+
+
+def attribute(value: Any) -> Any:
+    """`value` as something that a NetCDF attribute can hold."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return np.int64(value) if not -(2**31) <= value < 2**31 else np.int32(value)
+    if isinstance(value, (float, np.floating)):
+        return np.float64(value)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(entry, (int, float)) for entry in value):
+        return np.asarray(value, dtype=np.float64)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
+
+
+def global_attributes(model: Any, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Attributes of a file: conventions, origin, device and every resolved setting of the model.
+
+    Parameters
+    ----------
+    model : Model
+        Read: `kind`, `precision`, `device` and `settings()`, which become ``setting_NAME``.
+    given : mapping, optional
+        More of them (title, institution, the case file's text ...). They come last and may replace any but
+        ``Conventions``, ``source``, ``history`` and ``kind``.
+
+    Raises
+    ------
+    InputError
+        If one of those four is given.
+    """
+    for name in given or {}:
+        if name in _RESERVED:
+            raise InputError(
+                f"attribute {name!r}", allowed=f"any name but {', '.join(_RESERVED)}", fix='comment = "..."'
+            )
+    attributes: dict[str, Any] = {
+        "Conventions": CONVENTIONS,
+        "title": f"eagre {model.kind}",
+        "source": f"eagre {eagre_version()}",
+        "history": history_line("created"),
+        "kind": model.kind,
+        "device": str(model.device),
+        "precision": model.precision,
+        "versions": versions(),
+    }
+    attributes |= {f"setting_{name}": attribute(value) for name, value in model.settings().items()}
+    attributes |= {name: attribute(value) for name, value in (given or {}).items()}
+    return attributes
+
+
+def time_attributes(start_date: str | date | None) -> dict[str, str]:
+    """Attributes of the time coordinate: seconds since a date, or plain seconds of model time.
+
+    Raises
+    ------
+    InputError
+        If `start_date` is no date.
+    """
+    attributes = {"standard_name": "time", "long_name": "time since the start of the model", "axis": "T"}
+    if start_date is None:
+        return attributes | {"units": "s"}
+    parsed = parse_date(start_date if isinstance(start_date, str) else start_date.isoformat())
+    if parsed is None:
+        raise InputError(f"start_date = {start_date!r}", allowed="an ISO date", fix="start_date = 2026-01-31T12:00:00")
+    return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}", "calendar": "standard"}
+
+
+def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
+    """Attributes of an ``"x"`` or ``"y"`` coordinate, m."""
+    return {
+        "standard_name": f"projection_{axis}_coordinate",
+        "long_name": long_name,
+        "units": "m",
+        "axis": axis.upper(),
+    }
+
+
+def variable_attributes(variable: Variable) -> dict[str, str]:
+    """Attributes of a model variable."""
+    attributes = {"long_name": variable.long_name, "units": variable.units or "1"}
+    if variable.standard_name:
+        attributes["standard_name"] = variable.standard_name
+    if not variable.static:
+        attributes["cell_methods"] = "time: point"
+    return attributes
+
+
+def grid_mapping(crs: str | None) -> dict[str, Any] | None:
+    """Attributes of the grid-mapping variable; None where the system is unknown or not projected.
+
+    Parameters
+    ----------
+    crs : str or None
+        Code or WKT.
+
+    Returns
+    -------
+    dict or None
+        CF name and parameters where CF knows the projection, and WKT in ``crs_wkt`` and ``spatial_ref`` (the
+        name that GDAL and QGIS read) always.
+    """
+    parsed = parse_crs(crs)
+    if parsed is None or not parsed.is_projected:
+        return None
+    wkt = parsed.to_wkt(version="WKT2_2019")
+    attributes: dict[str, Any] = {"crs_wkt": wkt, "spatial_ref": parsed.to_wkt()}
+    if parsed.to_epsg():
+        attributes["epsg_code"] = f"EPSG:{parsed.to_epsg()}"
+    return _cf_parameters(parsed.to_dict(projjson=True)) | attributes
+
+
+def _cf_parameters(description: dict[str, Any]) -> dict[str, Any]:
+    """CF grid-mapping parameters from PROJJSON; empty for projections that CF does not list."""
+    conversion = description.get("conversion", {})
+    name = _METHODS.get(conversion.get("method", {}).get("name", ""))
+    if name is None:
+        return {}
+    result: dict[str, Any] = {"grid_mapping_name": name}
+    for parameter in conversion.get("parameters", []):
+        key = _PARAMETERS.get(parameter["name"])
+        if key is None:
+            return {}
+        key = _RENAMED.get((name, key), key)
+        value = float(parameter["value"])
+        result[key] = [*np.atleast_1d(result[key]), value] if key in result else value
+    datum = description.get("base_crs", {})
+    ellipsoid = (datum.get("datum") or datum.get("datum_ensemble") or {}).get("ellipsoid", {})
+    for key in ("semi_major_axis", "inverse_flattening"):
+        if isinstance(ellipsoid.get(key), (int, float)):
+            result[key] = float(ellipsoid[key])
+    return result

@@ -1,0 +1,156 @@
+"""Bed elevation from the raster formats that people have: GeoTIFF, ESRI ASCII and NetCDF."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.esri_ascii import is_esri_ascii, read_esri_ascii
+from eagre.io.files import input_file
+from eagre.io.geotiff import read_geotiff
+from eagre.io.netcdf_raster import read_netcdf_raster
+from eagre.io.raster import Dem, refuse_degrees
+
+__all__ = ["Dem", "read_dem", "read_raster"]
+
+LOWEST, HIGHEST = -12_000.0, 9_000.0
+"""Bounds of the Earth's relief with some room, m: what lies outside is a nodata number or another unit."""
+
+_USUAL_NODATA = -9999.0
+_OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
+
+
+def read_raster(path: str | os.PathLike[str], *, band: int = 1, variable: str | None = None) -> Dem:
+    """Read a raster of anything (Manning's n, an initial field) as it is.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.tif``/``.tiff``, ``.asc`` (or any file that starts like an ESRI ASCII grid), ``.nc``.
+    band : int
+        Band of a GeoTIFF, from 1.
+    variable : str, optional
+        Variable of a NetCDF file that holds several.
+
+    Returns
+    -------
+    Dem
+        `elevation` holds the values in the file's units, row 0 = south, NaN where there is no data.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or of another format, or is not a raster in projected metres.
+    """
+    full = input_file(path, "raster")
+    suffix = full.suffix.lower()
+    if suffix in (".tif", ".tiff"):
+        return read_geotiff(full, band)
+    if suffix in (".nc", ".nc4", ".cdf", ".grd") and not is_esri_ascii(full):
+        return read_netcdf_raster(full, variable)
+    if suffix == ".asc" or is_esri_ascii(full):
+        return read_esri_ascii(full)
+    raise InputError(
+        f"raster {full}",
+        allowed=".tif or .tiff (GeoTIFF), .asc (ESRI ASCII), .nc (NetCDF)",
+        fix=f"gdal_translate {full} {full.stem}.tif",
+    )
+
+
+def read_dem(
+    path: str | os.PathLike[str],
+    *,
+    positive: str = "up",
+    band: int = 1,
+    vertical_offset: float = 0.0,
+    variable: str | None = None,
+) -> Dem:
+    """Read a bed as elevation, metres, positive up.
+
+    elevation = +value + vertical_offset  (``positive="up"``)
+    elevation = -value + vertical_offset  (``positive="down"``: the file holds depths)
+
+    Parameters
+    ----------
+    path : path-like
+        GeoTIFF (``.tif``, ``.tiff``), ESRI ASCII (``.asc``) or NetCDF (``.nc``), in projected metres.
+    positive : str
+        ``"up"`` for elevations, ``"down"`` for depths.
+    band : int
+        Band of a GeoTIFF, from 1.
+    vertical_offset : float
+        Added to the elevation after the sign, m: the height of the file's datum above the model's.
+    variable : str, optional
+        Variable of a NetCDF file that holds several.
+
+    Returns
+    -------
+    Dem
+        Elevation (ny, nx), float64, row 0 = south, NaN where there is no data.
+
+    Raises
+    ------
+    InputError
+        For a missing file, degrees, feet, rotated rasters, nodata numbers that the file does not declare,
+        and a `positive` that contradicts the file.
+    """
+    if positive not in ("up", "down"):
+        raise InputError(
+            f"positive = {positive!r}", allowed='"up" (elevations) or "down" (depths)', fix='positive = "up"'
+        )
+    if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
+        raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
+    raw = read_raster(path, band=band, variable=variable)
+    if raw.positive not in (None, positive):
+        raise InputError(
+            f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",
+            allowed=f"{raw.positive!r}",
+            fix=f'positive = "{raw.positive}"',
+        )
+    if (raw.units or "m").strip().lower() in _OTHER_LENGTHS:
+        raise InputError(f"{raw.name}: elevations in {raw.units}", allowed="metres")
+    sign = 1.0 if positive == "up" else -1.0
+    _refuse_hidden_nodata(raw, sign)
+    _refuse_likely_degrees(raw)
+    return replace(raw, elevation=sign * raw.elevation + vertical_offset, units="m", positive="up")
+
+
+def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
+    """Refuse values that are no elevation on Earth: nodata numbers that the file does not declare."""
+    values = raw.elevation[np.isfinite(raw.elevation)]
+    if values.size == 0:
+        raise InputError(f"{raw.name}: no data in any of its {raw.elevation.size} cells", allowed="a bed elevation")
+    impossible = values[(sign * values < LOWEST) | (sign * values > HIGHEST)]
+    if impossible.size:
+        suspect = float(impossible[np.argmax(np.abs(impossible))])
+    else:
+        others = values[values != _USUAL_NODATA]
+        if others.size == values.size or (others.size and others.min() < 0.9 * _USUAL_NODATA):
+            return
+        suspect = _USUAL_NODATA
+    count = int((values == suspect).sum())
+    raise InputError(
+        f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
+        allowed=f"elevations in metres from {LOWEST:g} to {HIGHEST:g}, and a nodata number that the file declares",
+        fix=f"gdal_translate -a_nodata {suspect:g} {raw.name} {Path(raw.name).stem}_marked.tif",
+    )
+
+
+def _refuse_likely_degrees(raw: Dem) -> None:
+    """Refuse a raster without a coordinate system whose numbers only make sense as degrees.
+
+    The signs, all together: cells under 0.1, coordinates within a longitude and latitude, and relief of more
+    than ten times the longer side.
+    """
+    if raw.crs is not None or max(raw.dx, raw.dy) >= 0.1:
+        return
+    west, east, south, north = raw.extent
+    relief = float(np.nanmax(raw.elevation) - np.nanmin(raw.elevation))
+    within = -180.0 <= west and east <= 360.0 and -90.0 <= south and north <= 90.0
+    if within and relief > 10.0 * max(east - west, north - south):
+        refuse_degrees(raw.name, (0.5 * (west + east), 0.5 * (south + north)), raw.dx, guess=True)

@@ -1,0 +1,190 @@
+"""ESRI ASCII grids (.asc): a short header, then rows of numbers from north to south."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import nearest
+from eagre.io.raster import Dem, metric_crs, parse_crs
+
+_KEYS = {
+    "ncols": "ncols",
+    "nrows": "nrows",
+    "xllcorner": "xllcorner",
+    "yllcorner": "yllcorner",
+    "xllcenter": "xllcenter",
+    "yllcenter": "yllcenter",
+    "xllcentre": "xllcenter",
+    "yllcentre": "yllcenter",
+    "cellsize": "cellsize",
+    "dx": "dx",
+    "dy": "dy",
+    "nodata_value": "nodata",
+    "nodata": "nodata",
+}
+_DEFAULT_NODATA = -9999.0
+
+
+def is_esri_ascii(path: Path) -> bool:
+    """True if the file starts like an ESRI ASCII grid, whatever its ending."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"ncols", b"nrows"))
+
+
+def read_esri_ascii(path: Path) -> Dem:
+    """Read an ESRI ASCII grid.
+
+    Parameters
+    ----------
+    path : Path
+        The file; a ``.prj`` file of the same name gives its coordinate system.
+
+    Returns
+    -------
+    Dem
+        Row 0 = south (the file's last row), values in the file's units.
+
+    Raises
+    ------
+    InputError
+        For a header that lacks a key, numbers that cannot be read, or the wrong number of them.
+
+    Notes
+    -----
+    ``xllcorner`` is the outer edge of the first cell, ``xllcenter`` its centre. ``NODATA_value`` is -9999
+    where the header does not give it, which is the format's own default.
+    """
+    with path.open("rb") as file:
+        header = _read_header(file, path)
+        nx, ny = _count(header, "ncols", path), _count(header, "nrows", path)
+        values = _read_numbers(file, path)
+    if values.size != nx * ny:
+        raise InputError(
+            f"{path}: {values.size} numbers after the header",
+            allowed=f"ncols x nrows = {nx} x {ny} = {nx * ny}: the file is cut off or its header is wrong",
+        )
+    dx, dy = _cell_size(header, path)
+    x0, y0 = _origin(header, "x", dx, path), _origin(header, "y", dy, path)
+    nodata = header.get("nodata", _DEFAULT_NODATA)
+    values[_is_nodata(values, nodata)] = np.nan
+    centre = (x0 + 0.5 * nx * dx, y0 + 0.5 * ny * dy)
+    crs = metric_crs(_sidecar_crs(path), str(path), centre, dx)
+    return Dem(values.reshape(ny, nx)[::-1], x0, y0, dx, dy, crs, str(path))
+
+
+def _is_nodata(values: np.ndarray, nodata: float) -> np.ndarray:
+    """Where `values` equals `nodata` to the seven digits that a single-precision writer keeps."""
+    return ~np.isfinite(values) | (np.abs(values - nodata) <= 1e-6 * abs(nodata))
+
+
+def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
+    """Read key-value lines; leave `file` at the first number of the data."""
+    header: dict[str, float] = {}
+    while True:
+        start = file.tell()
+        line = file.readline(4096)
+        words = line.decode("latin-1").replace("\u00ef\u00bb\u00bf", "").split()
+        if not line:
+            raise InputError(f"{path}: no numbers after the header", allowed="an ESRI ASCII grid")
+        if not words:
+            continue
+        if _number(words[0]) is not None:
+            file.seek(start)
+            return header
+        key = _KEYS.get(words[0].lower())
+        value = _number(words[1]) if len(words) == 2 else None
+        if key is None or value is None:
+            near = nearest(words[0], _KEYS) if key is None else key
+            raise InputError(
+                f"{path}: header line {' '.join(words)[:60]!r}",
+                allowed="ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize, NODATA_value, "
+                "each with one number",
+                fix=f"{near}  NUMBER" if near else "",
+            )
+        header[key] = value
+
+
+def _number(word: str) -> float | None:
+    """`word` as a number, or None."""
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _count(header: dict[str, float], key: str, path: Path) -> int:
+    """A whole number >= 1 from the header."""
+    value = header.get(key)
+    if value is None or value < 1 or value != int(value):
+        got = "no" if value is None else f"{value:g} as"
+        raise InputError(f"{path}: {got} {key} in the header", allowed="a whole number >= 1", fix=f"{key}  100")
+    return int(value)
+
+
+def _cell_size(header: dict[str, float], path: Path) -> tuple[float, float]:
+    """(dx, dy) from ``cellsize``, or from ``dx`` and ``dy``."""
+    dx = header.get("dx", header.get("cellsize"))
+    dy = header.get("dy", header.get("cellsize"))
+    if dx is None or dy is None or not (dx > 0 and dy > 0):
+        raise InputError(
+            f"{path}: no cell size > 0 in the header", allowed="cellsize, or dx and dy", fix="cellsize  10.0"
+        )
+    return dx, dy
+
+
+def _origin(header: dict[str, float], axis: str, size: float, path: Path) -> float:
+    """Outer edge of the first cell along `axis`."""
+    if f"{axis}llcorner" in header:
+        return header[f"{axis}llcorner"]
+    if f"{axis}llcenter" in header:
+        return header[f"{axis}llcenter"] - 0.5 * size
+    raise InputError(
+        f"{path}: no {axis}llcorner in the header", allowed=f"{axis}llcorner or {axis}llcenter", fix=f"{axis}llcorner 0"
+    )
+
+
+def _read_numbers(file: BinaryIO, path: Path) -> np.ndarray:
+    """All numbers from here to the end of `file`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.fromfile(file, dtype=np.float64, sep=" ")
+        except (DeprecationWarning, ValueError) as error:
+            line, word = _first_bad_word(path)
+            comma = "," in word
+            raise InputError(
+                f"{path}: {word[:40]!r} in line {line}",
+                allowed="numbers with a decimal point, separated by blanks" if comma else "numbers separated by blanks",
+                fix=word[:40].replace(",", ".") if comma else "",
+            ) from error
+
+
+def _first_bad_word(path: Path) -> tuple[int, str]:
+    """Line number and text of the first data word that is no number."""
+    with path.open("r", encoding="latin-1") as file:
+        in_data = False
+        for number, line in enumerate(file, start=1):
+            for word in line.split():
+                in_data = in_data or _number(word) is not None
+                if in_data and _number(word) is None:
+                    return number, word
+                if not in_data:
+                    break
+    return 0, "?"
+
+
+def _sidecar_crs(path: Path):
+    """Coordinate system in the ``.prj`` file beside `path`, if there is one."""
+    for suffix in (".prj", ".PRJ"):
+        sidecar = path.with_suffix(suffix)
+        if sidecar.is_file():
+            crs = parse_crs(sidecar.read_text(encoding="utf-8", errors="replace"))
+            if crs is None:
+                raise InputError(f"{sidecar}: not a coordinate system in WKT", fix=f"remove or repair {sidecar.name}")
+            return crs
+    return None

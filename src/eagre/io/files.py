@@ -1,0 +1,234 @@
+"""Paths in and out: the one place that words what can go wrong with a file or a disk."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from eagre.errors import EagreError, InputError
+
+SPARE_BYTES = 1 << 18
+"""Room that `check_space` keeps free beside a record, for the file's own tables."""
+
+_REASONS = {
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than the system allows",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}
+
+
+class WriteError(EagreError, OSError):
+    """An output file cannot be written any further: a full disk, a quota, a lost network drive.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    reason : str
+        Why, in words.
+    safe : str, optional
+        What is safely on disk.
+    fix : str, optional
+        What to do.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str, *, safe: str = "", fix: str = "") -> None:
+        self.path, self.reason, self.safe, self.fix = Path(path), reason, safe, fix
+        lines = [f"cannot write {path}: {reason}"]
+        if safe:
+            lines.append(f"safe:    {safe}")
+        if fix:
+            lines.append(f"write:   {fix}")
+        super().__init__("\n".join(lines))
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that is closest to `name`, capitals aside; None if none is close."""
+    folded = {candidate.casefold(): candidate for candidate in names}
+    found = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def listing(names: Iterable[str], most: int = 8) -> str:
+    """Names in a row for a message, at most `most` of them."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def choose(name: str, names: Iterable[str], what: str, write: str = "{}") -> None:
+    """Refuse `name` unless it is one of `names`.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    names : iterable of str
+        What there is.
+    what : str
+        What the names are, for the message: ``"variable"``.
+    write : str
+        Pattern of the line to write; ``{}`` becomes the nearest name.
+
+    Raises
+    ------
+    InputError
+        With the names and the nearest one.
+    """
+    names = list(names)
+    if name in names:
+        return
+    near = nearest(name, names)
+    fix = write.format(near) if near else ""
+    raise InputError(f"{what} {name!r}", allowed=listing(names, 30) or "none: there are none", fix=fix)
+
+
+def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
+    """Absolute path of a file that is there and can be read.
+
+    Parameters
+    ----------
+    path : path-like
+        As the user wrote it; ``~`` is expanded.
+    what : str
+        What the file is, for the message: ``"DEM"``.
+
+    Raises
+    ------
+    InputError
+        If it is missing (with the full path and the nearest name in its folder), a folder, or not readable.
+    """
+    full = Path(path).expanduser().absolute()
+    if full.is_file():
+        if not os.access(full, os.R_OK):
+            raise InputError(f"{what} {full}: no permission to read it", fix=f"chmod u+r {full}")
+        return full
+    if full.is_dir():
+        raise InputError(f"{what} {full}: a folder", allowed="a file", fix=f'file = "{path}/NAME"')
+    if not full.parent.is_dir():
+        raise InputError(f"{what} {full}: the folder {_first_missing(full.parent)} does not exist", allowed="a file")
+    names = sorted(entry.name for entry in full.parent.iterdir() if entry.is_file())
+    near = nearest(full.name, names)
+    raise InputError(
+        f"{what} {full}: no such file",
+        allowed=f"a file in {full.parent}: {listing(names)}" if names else f"a file ({full.parent} has none)",
+        fix=f'file = "{Path(path).with_name(near)}"' if near else "",
+    )
+
+
+def output_file(
+    path: str | os.PathLike[str], *, suffixes: Sequence[str], overwrite: bool = False, what: str = "output"
+) -> Path:
+    """Absolute path of a file that may be written.
+
+    Parameters
+    ----------
+    path : path-like
+        As the user wrote it; ``~`` is expanded.
+    suffixes : sequence of str
+        Endings that are allowed, for example ``(".nc",)``.
+    overwrite : bool
+        Allow a file that exists.
+    what : str
+        What the file is, for the message.
+
+    Raises
+    ------
+    InputError
+        If the ending is unknown, the folder is missing or not writable, the path is a folder, or the file
+        exists and `overwrite` is False.
+    """
+    full = Path(path).expanduser().absolute()
+    if full.suffix.lower() not in suffixes:
+        name = Path(path).with_suffix(suffixes[0])
+        raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=f'"{name}"')
+    if full.is_dir():
+        raise InputError(f"{what} {full}: a folder", allowed="a file name")
+    folder = full.parent
+    if not folder.is_dir():
+        missing = _first_missing(folder)
+        if missing.exists():
+            raise InputError(f"{what} {full}: {missing} is a file", allowed="a folder")
+        raise InputError(f"{what} {full}: the folder {missing} does not exist", fix=f"mkdir -p {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{what} {full}: no permission to write in {folder}", allowed="a folder that you may write in")
+    if full.exists() and not overwrite:
+        raise InputError(
+            f"{what} {full}: this file exists already",
+            allowed="a new name; an existing file is replaced only when asked",
+            fix="overwrite = true, or another file name",
+        )
+    return full
+
+
+def _first_missing(folder: Path) -> Path:
+    """The uppermost part of `folder` that is not a folder."""
+    for part in [*reversed(folder.parents), folder]:
+        if not part.is_dir():
+            return part
+    return folder
+
+
+def reason(error: BaseException) -> str:
+    """Why a write failed, in words; HDF5 hides the error number in its message."""
+    code = getattr(error, "errno", None)
+    text = str(error)
+    if code is None:
+        code = next((number for number in _REASONS if f"errno = {number}," in text), None)
+    return _REASONS.get(code or 0) or text or type(error).__name__
+
+
+@contextmanager
+def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
+    """Turn what the system or HDF5 raises inside the block into a `WriteError` about `path`."""
+    try:
+        yield
+    except EagreError:
+        raise
+    except (OSError, RuntimeError) as error:
+        raise WriteError(path, reason(error), safe=safe, fix=fix) from error
+
+
+def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:
+    """Refuse a write of `needed` bytes that there is no room for, before it can damage the file.
+
+    The system is asked to reserve the room at the end of the file, which also meets quotas and limits of the
+    file's size, and gives it back at once. A file that is not there yet is checked by the disk's free space.
+
+    Raises
+    ------
+    WriteError
+        With what is needed.
+    """
+    needed += SPARE_BYTES
+    try:
+        free = shutil.disk_usage(path.parent).free
+        if free < needed:
+            raise OSError(errno.ENOSPC, "")
+        if path.exists() and hasattr(os, "posix_fallocate"):
+            _probe(path, needed)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            return
+        text = f"{reason(error)} (room for {needed / 2**20:.1f} MiB needed)"
+        raise WriteError(path, text, safe=safe, fix=fix) from error
+
+
+def _probe(path: Path, needed: int) -> None:
+    """Reserve room at the end of a file and give it back."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        size = os.fstat(handle).st_size
+        try:
+            os.posix_fallocate(handle, size, needed)
+        finally:
+            os.ftruncate(handle, size)
+    finally:
+        os.close(handle)

@@ -1,0 +1,84 @@
+"""GeoTIFF rasters, through rasterio."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.raster import Dem, metric_crs
+
+
+def read_geotiff(path: Path, band: int = 1) -> Dem:
+    """Read one band of a GeoTIFF.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Cells outside its mask or with its nodata value become NaN; its scale and offset are applied.
+    band : int
+        Number of the band, from 1.
+
+    Returns
+    -------
+    Dem
+        Row 0 = south, values in the file's units.
+
+    Raises
+    ------
+    InputError
+        If the file is no raster, has no such band or no georeference, is rotated, or is not in projected metres.
+    """
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        try:
+            source = rasterio.open(path)
+        except RasterioIOError as error:
+            raise InputError(f"{path}: not a raster that can be read ({error})", allowed="a GeoTIFF file") from error
+        with source:
+            _check(source, path, band)
+            values = source.read(band, masked=True).astype(np.float64)
+            values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
+            dem = _oriented(values, source.transform, path)
+            centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
+            crs = metric_crs(source.crs, str(path), centre, dem.dx)
+            units = source.units[band - 1] or None
+    return Dem(dem.elevation, dem.x0, dem.y0, dem.dx, dem.dy, crs, str(path), units)
+
+
+def _check(source: Any, path: Path, band: int) -> None:
+    """Refuse a band that is not there, and transforms that are no axis-parallel grid."""
+    if not (isinstance(band, int) and 1 <= band <= source.count):
+        raise InputError(f"{path}: band = {band!r}", allowed=f"1 to {source.count}", fix="band = 1")
+    transform = source.transform
+    if transform.is_identity:
+        raise InputError(
+            f"{path}: no georeference (no origin and cell size)",
+            allowed="a GeoTIFF with an origin and a cell size in metres",
+            fix=f"gdal_translate -a_srs EPSG:CODE -a_ullr WEST NORTH EAST SOUTH {path} {path.stem}_placed.tif",
+        )
+    if max(abs(transform.b), abs(transform.d)) > 1e-9 * max(abs(transform.a), abs(transform.e)):
+        raise InputError(
+            f"{path}: a rotated raster (transform {tuple(transform)[:6]})",
+            allowed="rows along x and columns along y",
+            fix=f"gdalwarp -r bilinear {path} {path.stem}_north.tif",
+        )
+
+
+def _oriented(values: np.ndarray, transform: Any, path: Path) -> Dem:
+    """Turn rows and columns so that y grows with the row and x with the column."""
+    ny, nx = values.shape
+    if transform.e < 0:
+        values = values[::-1]
+    if transform.a < 0:
+        values = values[:, ::-1]
+    x0 = min(transform.c, transform.c + nx * transform.a)
+    y0 = min(transform.f, transform.f + ny * transform.e)
+    values = np.where(np.isfinite(values), values, np.nan)
+    return Dem(values, x0, y0, abs(transform.a), abs(transform.e), None, str(path))

@@ -1,0 +1,209 @@
+"""Fields over time in CF NetCDF: what `eagre run` writes and xarray, QGIS and Panoply open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io.cf import axis_attributes, global_attributes, grid_mapping, time_attributes, variable_attributes
+from eagre.io.files import choose, output_file
+from eagre.io.records import RecordFile
+
+_DIMENSIONS = {
+    "centre": ("y", "x"),
+    "face_x": ("y", "x_corner"),
+    "face_y": ("y_corner", "x"),
+    "corner": ("y_corner", "x_corner"),
+}
+_LARGEST_CHUNK = 1024
+_MAPPING = "crs"
+
+
+class FieldWriter:
+    """Write fields of a model, one time record a call.
+
+    Parameters
+    ----------
+    path : path-like
+        The ``.nc`` file.
+    model : Model
+        Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`.
+    variables : sequence of str
+        Names of the fields to write at every record. The model's static fields (the bed) are always written, once.
+    attributes : mapping, optional
+        More global attributes: ``title``, ``institution``, ``comment`` ...
+    start_date : str or date, optional
+        Date of model time 0, UTC: time is then in seconds since it, else in plain seconds.
+    overwrite : bool
+        Replace a file that exists. With `append`: drop its records later than `model.time`.
+    append : bool
+        Go on with the file of the run that is continued: records after `model.time` follow. A file that is not
+        there is started. The record at the restart time itself is not written twice.
+    compression : int
+        zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
+
+    Raises
+    ------
+    InputError
+        If the file exists and neither option is given, the folder is missing or not writable, a variable is
+        unknown, or (`append`) the file is not the beginning of this run's output or holds later records.
+    WriteError
+        If the disk is full; the message says what is safe.
+
+    Notes
+    -----
+    Coordinates ``x`` and ``y`` are cell centres, ``x_corner`` and ``y_corner`` the cell edges, m, y northwards.
+    A run that is killed leaves a file with all records that were written.
+
+    Examples
+    --------
+    >>> with FieldWriter("out.nc", model, ["surface_elevation"]) as writer:  # doctest: +SKIP
+    ...     writer.write(model)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        model: Any,
+        variables: Sequence[str],
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        start_date: str | date | None = None,
+        overwrite: bool = False,
+        append: bool = False,
+        compression: int = 1,
+    ) -> None:
+        if compression not in range(10):
+            raise InputError(
+                f"compression = {compression!r}", allowed="a whole number from 0 to 9", fix="compression = 1"
+            )
+        for name in variables:
+            choose(name, model.variables, "output variable", 'variables = ["{}"]')
+        self._names = [name for name in dict.fromkeys(variables) if not model.variables[name].static]
+        self.path = output_file(path, suffixes=(".nc",), overwrite=overwrite or append)
+        time = time_attributes(start_date)
+        extra = global_attributes(model, attributes)
+        if append and self.path.exists():
+            self._file = RecordFile.resume(self.path, model, time, drop_later=overwrite)
+            with _closing_on_error(self._file):
+                _check_same(self._file, model, self._names)
+            return
+        self._file = RecordFile.create(self.path, extra, time)
+        with _closing_on_error(self._file):
+            _declare(self._file, model, self._names, compression)
+            self._file.ready()
+
+    def write(self, model: Any) -> None:
+        """Append the fields at `model.time`; nothing happens if that time is the last record's.
+
+        Raises
+        ------
+        InputError
+            If `model.time` lies before the last record.
+        WriteError
+            If the disk is full.
+        """
+        if self._file.last_time == model.time:
+            return
+        self._file.append(float(model.time), {name: model.field(name) for name in self._names})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> FieldWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class _closing_on_error:
+    """Close a file if the block fails."""
+
+    def __init__(self, file: RecordFile) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is not None:
+            self._file.close()
+
+
+def write_axes(file: RecordFile, grid: Grid, locations: set[str]) -> None:
+    """Declare and write the coordinates that fields at `locations` need."""
+    needed = {name for location in locations for name in _DIMENSIONS[location]}
+    axes = {
+        "x": (grid.x, "x of the cell centres"),
+        "y": (grid.y, "y of the cell centres"),
+        "x_corner": (grid.x_corner, "x of the cell edges"),
+        "y_corner": (grid.y_corner, "y of the cell edges"),
+    }
+    for name in sorted(needed):
+        values, long_name = axes[name]
+        file.dimension(name, values.size)
+        file.variable(name, (name,), values.dtype, axis_attributes(name[0], long_name), data=values)
+
+
+def write_mapping(file: RecordFile, crs: str | None) -> dict[str, str]:
+    """Write the grid-mapping variable; return the attribute by which data variables refer to it."""
+    mapping = grid_mapping(crs)
+    if mapping is None:
+        return {}
+    file.variable(_MAPPING, (), np.dtype(np.int32), mapping, data=0)
+    return {"grid_mapping": _MAPPING}
+
+
+def _declare(file: RecordFile, model: Any, names: Sequence[str], compression: int) -> None:
+    """Declare coordinates and variables; write the static ones."""
+    static = [name for name, variable in model.variables.items() if variable.static]
+    write_axes(file, model.grid, {"centre"} | {model.variables[name].location for name in [*static, *names]})
+    mapping = write_mapping(file, model.grid.crs)
+    for name in [*static, *names]:
+        variable = model.variables[name]
+        shape = model.grid.shape_of(variable.location)
+        chunks = tuple(min(size, _LARGEST_CHUNK) for size in shape)
+        dimensions = _DIMENSIONS[variable.location]
+        data = model.field(name) if variable.static else None
+        file.variable(
+            name,
+            dimensions if variable.static else ("time", *dimensions),
+            _dtype(model) if data is None else data.dtype,
+            variable_attributes(variable) | mapping,
+            data=data,
+            chunks=chunks if variable.static else (1, *chunks),
+            compression=compression,
+            fill=not variable.static,
+        )
+
+
+def _dtype(model: Any) -> np.dtype:
+    """Type of the model's fields."""
+    return np.dtype(np.float32 if model.precision == "single" else np.float64)
+
+
+def _check_same(file: RecordFile, model: Any, names: Sequence[str]) -> None:
+    """Refuse to append fields that the file was not made for."""
+    for axis, ours in (("x", model.grid.x), ("y", model.grid.y)):
+        if not file.has(axis) or not np.array_equal(file.read(axis), ours):
+            raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
+    for name in names:
+        expected = (("time", *_DIMENSIONS[model.variables[name].location]), _dtype(model))
+        if not file.has(name) or file.shape(name) != expected:
+            raise InputError(
+                f"{file.path}: no variable {name} of {expected[1]} on {expected[0]}",
+                allowed="the variables and the precision of the run that goes on",
+                fix="another file name",
+            )
+    kept = {name for name in model.variables if file.has(name) and not model.variables[name].static}
+    if kept - set(names):
+        missing = ", ".join(sorted(kept - set(names)))
+        raise InputError(f"{file.path}: it also holds {missing}", allowed="the variables of the run that goes on")

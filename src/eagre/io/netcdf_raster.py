@@ -1,0 +1,165 @@
+"""Rasters in NetCDF files with one-dimensional coordinates, through xarray."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import choose, listing
+from eagre.io.raster import Dem, metric_crs, parse_crs, refuse_degrees
+
+_PREFERRED = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
+_X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
+_Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
+_LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
+
+
+def open_netcdf(path: Path, **options: Any) -> Any:
+    """Open a NetCDF file as an xarray.Dataset; an unreadable one is an `InputError`."""
+    import xarray
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return xarray.open_dataset(path, **options)
+        except (ValueError, OSError, RuntimeError, KeyError, TypeError) as error:
+            text = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4") from error
+
+
+def read_netcdf_raster(path: Path, variable: str | None = None) -> Dem:
+    """Read one 2-D variable with its x and y.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Fill values become NaN; scale and offset are applied.
+    variable : str, optional
+        Name of the variable; needed only where the file holds several that could be meant.
+
+    Returns
+    -------
+    Dem
+        Row 0 = south whatever the order in the file, values in the file's units.
+
+    Raises
+    ------
+    InputError
+        If no or several variables fit, the coordinates are missing, uneven or in degrees.
+    """
+    with open_netcdf(path, decode_times=False) as dataset:
+        array = dataset[_choose_variable(dataset, variable, path)].squeeze(drop=True)
+        y_name, x_name = _axes(array, path)
+        array = array.transpose(y_name, x_name)
+        attributes = dict(array.attrs)
+        crs = _crs(dataset, array)
+        x, y = dataset[x_name], dataset[y_name]
+        values = np.asarray(array.values, dtype=np.float64)
+        if _is_degrees(x):
+            middle = (float(np.mean(x.values)), float(np.mean(y.values)))
+            refuse_degrees(str(path), middle, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
+        x0, dx, flip_x = _uniform(x, x_name, path)
+        y0, dy, flip_y = _uniform(y, y_name, path)
+    values = np.where(np.isfinite(values), values, np.nan)[:: -1 if flip_y else 1, :: -1 if flip_x else 1]
+    centre = (x0 + 0.5 * values.shape[1] * dx, y0 + 0.5 * values.shape[0] * dy)
+    text = metric_crs(crs, str(path), centre, dx)
+    return Dem(values, x0, y0, dx, dy, text, str(path), attributes.get("units") or None, _positive(attributes))
+
+
+def _positive(attributes: dict[str, Any]) -> str | None:
+    """``"up"`` or ``"down"`` where the file says which way its values count."""
+    said = str(attributes.get("positive", "")).lower()
+    if said in ("up", "down"):
+        return said
+    return "down" if str(attributes.get("standard_name", "")).startswith("sea_floor_depth_below") else None
+
+
+def _choose_variable(dataset: Any, wanted: str | None, path: Path) -> str:
+    """Name of the 2-D variable to read."""
+    fitting = [
+        str(name)
+        for name, array in dataset.data_vars.items()
+        if sum(size > 1 for size in array.shape) == 2 and array.dtype.kind in "fiu"
+    ]
+    if wanted is not None:
+        choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
+        return wanted
+    by_rank = sorted((_PREFERRED.index(name.lower()), name) for name in fitting if name.lower() in _PREFERRED)
+    if by_rank:
+        return by_rank[0][1]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise InputError(
+        f"{path}: {len(fitting)} variables on two dimensions" + (f" ({listing(fitting)})" if fitting else ""),
+        allowed="one, or one that is named elevation or z",
+        fix=f'variable = "{fitting[0]}"' if fitting else "",
+    )
+
+
+def _axes(array: Any, path: Path) -> tuple[str, str]:
+    """Names of the y and the x dimension of a 2-D array, in any order."""
+    first, second = (str(name) for name in array.dims)
+    for name in (first, second):
+        if name not in array.coords or array.coords[name].ndim != 1:
+            raise InputError(
+                f"{path}: {array.name} without a one-dimensional coordinate {name}",
+                allowed="one-dimensional x and y (a curvilinear grid has to be resampled first)",
+            )
+    transposed = _is_axis(array.coords[first], "x") or _is_axis(array.coords[second], "y")
+    return (second, first) if transposed else (first, second)
+
+
+def _is_axis(coordinate: Any, axis: str) -> bool:
+    """True if a coordinate says by attribute or by name that it is x (or y)."""
+    said = str(coordinate.attrs.get("axis", "")).lower()
+    if said:
+        return said == axis
+    standard = str(coordinate.attrs.get("standard_name", ""))
+    if standard:
+        return standard in (f"projection_{axis}_coordinate", {"x": "longitude", "y": "latitude"}[axis])
+    return str(coordinate.name).lower() in (_X_NAMES if axis == "x" else _Y_NAMES)
+
+
+def _is_degrees(coordinate: Any) -> bool:
+    """True if a coordinate is longitude or latitude."""
+    units = str(coordinate.attrs.get("units", "")).lower()
+    if units:
+        return units.startswith("degree")
+    standard = str(coordinate.attrs.get("standard_name", ""))
+    return standard in ("longitude", "latitude") or str(coordinate.name).lower() in ("lon", "longitude")
+
+
+def _uniform(coordinate: Any, name: str, path: Path) -> tuple[float, float, bool]:
+    """(outer edge of the first cell, spacing, runs downwards) of an even coordinate, m.
+
+    Single-precision coordinates are allowed their rounding.
+    """
+    units = str(coordinate.attrs.get("units", "m")).strip() or "m"
+    choose(units, _LENGTHS, f"{path}: coordinate {name} in units", f'{name}:units = "{{}}"')
+    values = np.asarray(coordinate.values)
+    if values.size < 2:
+        raise InputError(f"{path}: coordinate {name} of {values.size} value", allowed="2 or more, to know the spacing")
+    rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
+    points = values.astype(np.float64) * _LENGTHS[units]
+    step = (points[-1] - points[0]) / (points.size - 1)
+    defect = np.abs(np.diff(points) - step)
+    if step == 0 or not defect.max() <= 1e-3 * abs(step) + 4 * rounding * np.abs(points).max():
+        worst = int(np.argmax(defect))
+        raise InputError(
+            f"{path}: {name} is not evenly spaced ({points[worst]:g} to {points[worst + 1]:g}, on average {step:g})",
+            allowed="evenly spaced coordinates",
+        )
+    return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)
+
+
+def _crs(dataset: Any, array: Any) -> Any:
+    """Coordinate system in the grid-mapping variable, if it has one."""
+    name = array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping")
+    if name is None or name not in dataset.variables:
+        return None
+    attributes = dataset[name].attrs
+    return parse_crs(attributes.get("crs_wkt") or attributes.get("spatial_ref") or attributes.get("epsg_code"))

@@ -1,0 +1,183 @@
+"""Rasters read from files: the container and the checks of coordinates that every format shares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+
+WEB_MERCATOR = 3857
+METRES_PER_DEGREE = 111_320.0
+
+
+@dataclass(frozen=True, eq=False)
+class Dem:
+    """Values on a raster of rectangular cells in projected metres.
+
+    Parameters
+    ----------
+    elevation : (ny, nx) array
+        One value a cell, float64, row 0 = SOUTH, NaN where the file has no data. Metres, positive up, when it
+        comes from `read_dem`; the file's own units when it comes from `read_raster`.
+    x0, y0 : float
+        South-west EDGE of the raster (the outer corner of its first cell), m.
+    dx, dy : float
+        Cell size, m, > 0.
+    crs : str, optional
+        Coordinate reference system, ``"EPSG:n"`` or WKT.
+    name : str
+        Where the raster comes from, for error messages.
+    units : str, optional
+        Units of the values where the file tells them.
+    positive : str, optional
+        ``"up"`` or ``"down"`` where it is known.
+
+    Raises
+    ------
+    InputError
+        If the values are not a 2-D array or a cell size is not a positive number.
+    """
+
+    elevation: np.ndarray
+    x0: float
+    y0: float
+    dx: float
+    dy: float
+    crs: str | None = None
+    name: str = "DEM"
+    units: str | None = None
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        values = np.ascontiguousarray(self.elevation, dtype=np.float64)
+        if values.ndim != 2 or values.size == 0:
+            raise InputError(f"{self.name}: values of shape {values.shape}", allowed="a 2-D array (ny, nx)")
+        for size in ("dx", "dy"):
+            value = getattr(self, size)
+            if not (math.isfinite(value) and value > 0):
+                raise InputError(f"{self.name}: {size} = {value}", allowed="a length in metres, > 0")
+        object.__setattr__(self, "elevation", values)
+
+    @property
+    def nx(self) -> int:
+        """Number of cells along x."""
+        return self.elevation.shape[1]
+
+    @property
+    def ny(self) -> int:
+        """Number of cells along y."""
+        return self.elevation.shape[0]
+
+    @property
+    def x(self) -> np.ndarray:
+        """x of the cell centres, (nx,), m."""
+        return self.x0 + (np.arange(self.nx) + 0.5) * self.dx
+
+    @property
+    def y(self) -> np.ndarray:
+        """y of the cell centres, (ny,), m, increasing."""
+        return self.y0 + (np.arange(self.ny) + 0.5) * self.dy
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """(west, east, south, north) edges, m."""
+        return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
+
+
+def metric_crs(crs: Any, name: str, centre: tuple[float, float], spacing: float) -> str | None:
+    """Text of a projected coordinate system in metres; refuse any other.
+
+    Parameters
+    ----------
+    crs : rasterio.crs.CRS or None
+        What the file says.
+    name : str
+        File, for the message.
+    centre : (x, y)
+        Middle of the raster, in the units of `crs`.
+    spacing : float
+        Cell size in the units of `crs`.
+
+    Returns
+    -------
+    str or None
+        ``"EPSG:n"``, or WKT where the system has no code; None where `crs` is None or empty.
+
+    Raises
+    ------
+    InputError
+        For degrees, feet and Web Mercator, with the ``gdalwarp`` line that makes a usable file.
+    """
+    if not crs:
+        return None
+    if crs.is_geographic:
+        refuse_degrees(name, centre, spacing)
+    code = crs.to_epsg()
+    unit, factor = crs.linear_units_factor if crs.is_projected else ("metre", 1.0)
+    if abs(factor - 1.0) > 1e-9:
+        raise InputError(
+            f"{name}: coordinates in {unit}",
+            allowed="projected coordinates in metres",
+            fix=warp_line(name, _longitude_latitude(crs, centre), spacing * factor),
+        )
+    if code == WEB_MERCATOR:
+        lon_lat = _longitude_latitude(crs, centre)
+        stretch = 1.0 / math.cos(math.radians(lon_lat[1]))
+        raise InputError(
+            f"{name}: Web Mercator (EPSG:3857), whose lengths are {stretch:.2f} times the true ones here",
+            allowed="a projection with true lengths, such as UTM",
+            fix=warp_line(name, lon_lat, spacing / stretch),
+        )
+    return f"EPSG:{code}" if code else crs.to_wkt()
+
+
+def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess: bool = False) -> None:
+    """Raise the error for longitude and latitude; `centre` and `spacing` in degrees.
+
+    `guess` is True where no file says so and only the numbers look like it.
+    """
+    what = "coordinates that look like degrees" if guess else "geographic coordinates (degrees)"
+    raise InputError(
+        f"{name}: {what}, cell size {spacing:.6g}",
+        allowed="projected coordinates in metres"
+        + (" (if these are metres, put a .prj file that says so beside it)" if guess else ""),
+        fix=warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else ""),
+    )
+
+
+def warp_line(name: str, lon_lat: tuple[float, float], spacing: float, source: str = "") -> str:
+    """The command that projects `name` to the UTM zone of (longitude, latitude), cells of `spacing` m."""
+    longitude, latitude = lon_lat
+    zone = int((longitude + 180.0) // 6.0) % 60 + 1
+    code = (32700 if latitude < 0 else 32600) + zone
+    size = float(f"{spacing:.2g}")
+    stem = name.rsplit(".", 1)[0]
+    given = f"-s_srs {source} " if source else ""
+    return f"gdalwarp {given}-t_srs EPSG:{code} -tr {size:g} {size:g} -r bilinear {name} {stem}_utm.tif"
+
+
+def _longitude_latitude(crs: Any, centre: tuple[float, float]) -> tuple[float, float]:
+    """Longitude and latitude of a point given in `crs`."""
+    from rasterio.warp import transform
+
+    longitude, latitude = transform(crs, "EPSG:4326", [centre[0]], [centre[1]])[:2]
+    return longitude[0], latitude[0]
+
+
+def parse_crs(text: str | None) -> Any:
+    """The rasterio CRS of a code or WKT (ESRI's dialect too); None where it cannot be understood."""
+    if not text:
+        return None
+    from rasterio.crs import CRS
+    from rasterio.errors import CRSError
+
+    try:
+        if text.strip()[:8].upper().startswith(("PROJCS", "GEOGCS", "COMPD")):
+            return CRS.from_wkt(text, morph_from_esri_dialect=True)
+        return CRS.from_user_input(text)
+    except CRSError:
+        return None

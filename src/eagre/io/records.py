@@ -1,0 +1,255 @@
+"""NetCDF files that grow by one time record and can be read at any moment.
+
+Every record ends with a flush of HDF5's own tables, so that a run that is killed leaves all records but the
+one in the making. The file is not locked: people look at the output of a run that is still going on.
+
+HDF5 reports a failed write only where data are flushed, and h5py cannot raise while it closes a handle: so the
+handles of all growing variables stay open between records, and there is a check for room before each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.cf import history_line
+from eagre.io.files import check_space, writing
+
+_FIX = "free some space or take another disk, then go on from the last restart file"
+
+
+class RecordFile:
+    """A NetCDF-4 file with an unlimited dimension ``time``.
+
+    Made by `create` or `resume`; then `dimension` and `variable` declare what it holds, and `append` adds
+    records.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    count : int
+        Records that are safely in it.
+    last_time : float or None
+        Time of the last of them, s.
+    """
+
+    def __init__(self, path: Path, mode: str) -> None:
+        import h5netcdf
+        import h5py
+
+        self.path = path
+        self.count = 0
+        self.last_time: float | None = None
+        self._failed = False
+        self._growing: dict[str, Any] = {}
+        self._h5 = h5py.File(path, mode, libver=("earliest", "v110"), locking=False, track_order=True)
+        self._nc: Any = h5netcdf.File(self._h5, mode)
+
+    @classmethod
+    def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
+        """Start a new file at `path`, which replaces one that is there.
+
+        Parameters
+        ----------
+        path : Path
+            Checked by `eagre.io.files.output_file`.
+        attributes : mapping
+            Global attributes.
+        time : mapping
+            Attributes of the time coordinate.
+        """
+        with writing(path, safe="nothing was written yet"):
+            check_space(path, 0)
+            path.unlink(missing_ok=True)
+            file = cls(path, "w")
+        file.dimension("time", None)
+        file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
+        file._nc.attrs.update(attributes)
+        return file
+
+    @classmethod
+    def resume(cls, path: Path, model: Any, time: Mapping[str, str], *, drop_later: bool = False) -> RecordFile:
+        """Open an existing file to append what follows `model.time`.
+
+        Raises
+        ------
+        InputError
+            If the file was not written by the same kind of model, counts its time from another date, or holds
+            records later than `model.time` (unless `drop_later`).
+        """
+        try:
+            file = cls(path, "r+")
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"{path}: cannot be opened to append ({error})", allowed="a NetCDF file of eagre"
+            ) from error
+        try:
+            file._check(model, time)
+            file._trim(float(model.time), drop_later)
+            attributes = file._nc.attrs
+            attributes["history"] = f"{attributes['history']}\n{history_line(f'continued at t = {model.time:.10g} s')}"
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _check(self, model: Any, time: Mapping[str, str]) -> None:
+        """Refuse a file that is not the beginning of this run's output."""
+        kind = self._nc.attrs.get("kind")
+        if kind != model.kind or "time" not in self._nc.variables:
+            raise InputError(
+                f"{self.path} of kind {kind!r}", allowed=f"output of {model.kind}", fix="another file name"
+            )
+        units = self._nc.variables["time"].attrs.get("units")
+        if units != time["units"]:
+            raise InputError(f"time in {time['units']!r} for {self.path}, which counts {units!r}", allowed=f"{units!r}")
+
+    def _trim(self, now: float, drop_later: bool) -> None:
+        """Find the last record; deal with records later than `now`."""
+        times = np.asarray(self._nc.variables["time"][...], dtype=np.float64)
+        later = int((times > now).sum())
+        if later and not drop_later:
+            raise InputError(
+                f"{self.path} with {later} records later than the restart at t = {now:.10g} s "
+                f"(up to t = {times.max():.10g} s)",
+                allowed="a file that ends at or before the restart time",
+                fix="another file name, or overwrite = true to drop those records",
+            )
+        if later:
+            self._nc.resize_dimension("time", times.size - later)
+            self._h5.flush()
+        self.count = times.size - later
+        self.last_time = float(times[self.count - 1]) if self.count else None
+
+    def dimension(self, name: str, size: int | None) -> None:
+        """Declare a dimension; None is unlimited."""
+        self._nc.dimensions[name] = size
+
+    def variable(
+        self,
+        name: str,
+        dimensions: tuple[str, ...],
+        dtype: Any,
+        attributes: Mapping[str, Any],
+        *,
+        data: Any = None,
+        chunks: tuple[int, ...] | None = None,
+        compression: int = 0,
+        fill: bool = False,
+    ) -> None:
+        """Declare a variable and write `data` if it is given.
+
+        Parameters
+        ----------
+        compression : int
+            zlib level after a byte shuffle; 0 is none.
+        fill : bool
+            Mark what was never written as NaN.
+        """
+        import h5py
+
+        options: dict[str, Any] = {"chunks": chunks} if chunks else {}
+        if compression:
+            options |= {"compression": "gzip", "compression_opts": compression, "shuffle": True}
+        if fill:
+            options["fillvalue"] = np.asarray(np.nan, dtype)[()]
+        with writing(self.path, safe="nothing was written yet", fix=_FIX):
+            kind = h5py.string_dtype() if dtype is str else dtype
+            created = self._nc.create_variable(name, dimensions, kind, **options)
+            created.attrs.update(attributes)
+            if data is not None:
+                created[...] = data
+                self._h5.flush()
+
+    def attribute(self, name: str, value: Any) -> None:
+        """Set a global attribute."""
+        self._nc.attrs[name] = value
+
+    def has(self, name: str) -> bool:
+        """True if the file holds a variable called `name`."""
+        return name in self._nc.variables
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a variable."""
+        return np.asarray(self._nc.variables[name][...])
+
+    def shape(self, name: str) -> tuple[tuple[str, ...], Any]:
+        """Dimensions and type of a variable."""
+        found = self._nc.variables[name]
+        return tuple(found.dimensions), np.dtype(found.dtype)
+
+    def ready(self) -> None:
+        """Put everything declared so far on disk."""
+        with writing(self.path, safe="nothing was written yet", fix=_FIX):
+            self._nc.flush()
+            self._h5.flush()
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """Add one record and put it on disk; a second one at the same time is left out.
+
+        Parameters
+        ----------
+        time : float
+            Model time, s.
+        values : mapping
+            One array a variable, without the time axis.
+
+        Raises
+        ------
+        InputError
+            If `time` lies before the last record.
+        WriteError
+            If the disk is full or gone; what is safe is in the message.
+        """
+        if self.last_time is not None and time <= self.last_time:
+            if time == self.last_time:
+                return
+            raise InputError(
+                f"a record at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
+            )
+        needed = 8 + sum(value.nbytes for value in values.values())
+        check_space(self.path, needed, safe=self.safe, fix=_FIX)
+        try:
+            with writing(self.path, safe=f"the last restart file; perhaps {self.safe}", fix=_FIX):
+                self._write(time, values)
+        except BaseException:
+            self._failed = True
+            raise
+        self.count += 1
+        self.last_time = time
+
+    def _write(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """Write a record and flush it."""
+        for name in ("time", *values):
+            if name not in self._growing:
+                self._growing[name] = self._h5[name]
+        self._nc.resize_dimension("time", self.count + 1)
+        for name, value in values.items():
+            self._growing[name][self.count] = value
+        self._growing["time"][self.count] = time
+        self._h5.flush()
+
+    @property
+    def safe(self) -> str:
+        """What is on disk, for messages."""
+        if self.last_time is None:
+            return "no record was written yet"
+        return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        if not self._h5:
+            return
+        try:
+            with writing(self.path, safe=self.safe, fix=_FIX):
+                self._growing.clear()
+                self._nc.close()
+                self._h5.close()
+        except Exception:
+            if not self._failed:
+                raise

@@ -1,0 +1,240 @@
+"""From a raster to a model grid: means where the grid is coarser, bilinear where it is finer.
+
+Along each axis a raster is the piecewise linear function through its cell centres, held constant over the
+outer half cell. A grid that is finer than the raster takes the value of that function (bilinear); a coarser
+one takes its mean over a box as wide as a grid cell, centred on the point, computed exactly from the
+function's integral. Planes are kept exactly, and nothing that lies between two grid points is lost. Close to the
+raster's edge the box shrinks, so that it stays centred.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io.raster import Dem, parse_crs
+
+_EDGE = 1e-3
+"""How far, in raster cells, a grid may stick out: the rounding of single-precision coordinates."""
+
+
+def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
+    """Bed elevation at the corners of a grid.
+
+    Parameters
+    ----------
+    dem : Dem
+        Bed elevation (ny, nx), m, positive up, row 0 = south.
+    grid : Grid
+        Must lie inside the DEM's outer edges. Its outermost corners may lie in the outer half cell of the DEM,
+        where the edge value holds.
+    nodata : "error" or float
+        What to do with DEM cells without data in the domain: refuse them, or put this elevation (m, positive up)
+        there before resampling.
+
+    Returns
+    -------
+    (ny + 1, nx + 1) array, float64, m, positive up, row 0 = south.
+
+    Raises
+    ------
+    InputError
+        If the grid sticks out of the DEM (with both extents), the two are in different coordinate systems, or
+        cells have no data (with the count and the first of them).
+    """
+    return _resample(dem, grid, grid.x_corner, grid.y_corner, nodata)
+
+
+def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
+    """Values of a raster (Manning's n, an initial field) at the centres of a grid.
+
+    Parameters, errors and method as in `dem_to_corners`.
+
+    Returns
+    -------
+    (ny, nx) array, float64, row 0 = south.
+    """
+    return _resample(dem, grid, grid.x, grid.y, nodata)
+
+
+def grid_from_dem(
+    dem: Dem,
+    dx: float | None = None,
+    dy: float | None = None,
+    extent: tuple[float, float, float, float] | None = None,
+) -> Grid:
+    """The largest grid of whole cells that fits a DEM, or a part of it.
+
+    Parameters
+    ----------
+    dem : Dem
+        The raster.
+    dx, dy : float, optional
+        Cell size, m. Without `dx`, the DEM's; without `dy`, the same as a given `dx`.
+    extent : (west, east, south, north), optional
+        Part of the DEM to cover, m; the whole of it if not given. Cells start at its south-west corner.
+
+    Returns
+    -------
+    Grid
+        With the coordinate system of the DEM.
+
+    Raises
+    ------
+    InputError
+        If the extent is not inside the DEM, or not one cell fits.
+    """
+    dx, dy = (dem.dx if dx is None else dx), (dy if dy is not None else dem.dy if dx is None else dx)
+    for name, size in (("dx", dx), ("dy", dy)):
+        if not (isinstance(size, (int, float, np.number)) and math.isfinite(size) and size > 0):
+            raise InputError(f"{name} = {size!r}", allowed="a length in metres, > 0", fix=f"{name} = {dem.dx:g}")
+    west, east, south, north = _check_extent(dem, extent)
+    nx, ny = int((east - west) / dx + 1e-6), int((north - south) / dy + 1e-6)
+    if nx < 1 or ny < 1:
+        raise InputError(
+            f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m",
+            allowed="at least one whole cell each way",
+            fix=f"dx = {min(east - west, north - south) / 100:.3g}",
+        )
+    return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
+
+
+def _check_extent(dem: Dem, extent: tuple[float, float, float, float] | None) -> tuple[float, float, float, float]:
+    """`extent` once it is known to be in order and inside the DEM."""
+    if extent is None:
+        return dem.extent
+    order = "extent = [west, east, south, north], in metres"
+    if len(extent) != 4 or not all(math.isfinite(value) for value in extent):
+        raise InputError(f"extent = {list(extent)}", allowed="four numbers", fix=order)
+    west, east, south, north = extent
+    if not (west < east and south < north):
+        raise InputError(f"extent = {list(extent)}", allowed="west < east and south < north", fix=order)
+    _inside(dem, (west, east, south, north), "the extent")
+    return west, east, south, north
+
+
+def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str) -> None:
+    """Refuse an extent (west, east, south, north) that sticks out of the DEM."""
+    west, east, south, north = dem.extent
+    slack_x, slack_y = _EDGE * dem.dx, _EDGE * dem.dy
+    if (
+        extent[0] < west - slack_x
+        or extent[1] > east + slack_x
+        or extent[2] < south - slack_y
+        or extent[3] > north + slack_y
+    ):
+        raise InputError(
+            f"{what} {_extent_text(extent)}, which sticks out of {dem.name}",
+            allowed=f"inside {_extent_text(dem.extent)}",
+            fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]",
+        )
+
+
+def _extent_text(extent: tuple[float, float, float, float]) -> str:
+    """An extent for a message."""
+    return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
+
+
+def _resample(dem: Dem, grid: Grid, x: np.ndarray, y: np.ndarray, nodata: str | float) -> np.ndarray:
+    """Values at every (y, x): mean or bilinear, one axis after the other."""
+    _inside(dem, grid.extent, "the grid")
+    _same_crs(dem, grid)
+    p_y, reach_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
+    p_x, reach_x = _positions(x, grid.dx, dem.x0, dem.dx, dem.nx)
+    rows, columns = _window(p_y, reach_y, dem.ny), _window(p_x, reach_x, dem.nx)
+    values = _filled(dem, rows, columns, nodata)
+    values = _along_rows(values, p_y - rows.start, reach_y)
+    values = _along_rows(values.T, p_x - columns.start, reach_x).T
+    return np.ascontiguousarray(values)
+
+
+def _positions(x: np.ndarray, size: float, origin: float, spacing: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions in raster cells from the first centre, and half the width of the mean's box there.
+
+    The box is as wide as a grid cell where that is wider than a raster cell, else it is nothing; close to the
+    raster's edge it shrinks.
+    """
+    position = np.clip((x - origin) / spacing - 0.5, -0.5, count - 0.5)
+    half = 0.5 * size / spacing if size > spacing * (1 + 1e-9) else 0.0
+    reach = np.minimum(half, np.minimum(position + 0.5, count - 0.5 - position))
+    return position, reach
+
+
+def _window(position: np.ndarray, reach: np.ndarray, count: int) -> slice:
+    """The raster cells that the points draw on."""
+    rounding = 1e-9
+    first = math.floor(float((position - reach).min()) + rounding)
+    last = math.ceil(float((position + reach).max()) - rounding)
+    return slice(min(max(first, 0), count - 1), min(max(last, 0), count - 1) + 1)
+
+
+def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.ndarray:
+    """Part of the DEM with no cell left empty."""
+    values = dem.elevation[rows, columns]
+    empty = np.isnan(values)
+    if isinstance(nodata, str) or not math.isfinite(nodata):
+        if nodata != "error":
+            raise InputError(
+                f"nodata = {nodata!r}", allowed='"error", or an elevation in metres', fix='nodata = "error"'
+            )
+        if empty.any():
+            j, i = (int(index) for index in np.argwhere(empty)[0])
+            j, i = j + rows.start, i + columns.start
+            raise InputError(
+                f"{dem.name}: {int(empty.sum())} of the {values.size} cells in the domain have no data; the first is "
+                f"cell (j, i) = ({j}, {i}) at x = {dem.x[i]:.10g} m, y = {dem.y[j]:.10g} m",
+                allowed="data in every cell, or a value to put there",
+                fix=f"nodata = {np.nanmax(values) if not empty.all() else 0.0:.4g}",
+            )
+        return values
+    return np.where(empty, float(nodata), values) if empty.any() else values
+
+
+def _along_rows(values: np.ndarray, position: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Sample the first axis of `values` (n, m) at `position` (p,) with boxes of half width `reach`: (p, m)."""
+    boxed = reach > 1e-6
+    result = np.empty((position.size, values.shape[1]))
+    result[~boxed] = _linear(values, position[~boxed])
+    if boxed.any():
+        low, high = position[boxed] - reach[boxed], position[boxed] + reach[boxed]
+        base = values[0, 0]  # so that a constant stays exact
+        values = values - base
+        total = np.zeros_like(values)
+        np.cumsum(0.5 * (values[1:] + values[:-1]), axis=0, out=total[1:])
+        difference = _integral(values, total, high) - _integral(values, total, low)
+        result[boxed] = base + difference / (high - low)[:, None]
+    return result
+
+
+def _linear(values: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Piecewise linear interpolation along the first axis, held constant outside the centres."""
+    inner = np.clip(position, 0.0, values.shape[0] - 1.0)
+    k = inner.astype(np.intp)
+    t = (inner - k)[:, None]
+    return values[k] + t * (values[np.minimum(k + 1, values.shape[0] - 1)] - values[k])
+
+
+def _integral(values: np.ndarray, total: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Integral of that function from the first centre to `position`; `total` holds it at the centres."""
+    inner = np.clip(position, 0.0, values.shape[0] - 1.0)
+    k = inner.astype(np.intp)
+    t = (inner - k)[:, None]
+    rise = values[np.minimum(k + 1, values.shape[0] - 1)] - values[k]
+    within = total[k] + t * values[k] + 0.5 * t * t * rise
+    return within + (position - inner)[:, None] * _linear(values, position)
+
+
+def _same_crs(dem: Dem, grid: Grid) -> None:
+    """Refuse a raster and a grid whose coordinate systems are known and differ."""
+    if dem.crs is None or grid.crs is None or dem.crs == grid.crs:
+        return
+    ours, theirs = parse_crs(grid.crs), parse_crs(dem.crs)
+    if ours is not None and theirs is not None and ours != theirs:
+        raise InputError(
+            f"{dem.name} in {dem.crs[:60]} for a grid in {grid.crs[:60]}",
+            allowed="one coordinate system for all rasters",
+            fix=f"gdalwarp -t_srs {grid.crs[:60]} {dem.name} projected.tif",
+        )

@@ -1,0 +1,262 @@
+"""Restart files: the whole state of a model, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.cf import eagre_version, history_line, versions
+from eagre.io.files import check_space, input_file, output_file, writing
+
+FORMAT = 1
+_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
+_KINDS = "biufc"
+
+
+@dataclass(frozen=True)
+class RestartHeader:
+    """What a restart file says about itself.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the model.
+    precision : str
+        ``"single"`` or ``"double"``.
+    time : float
+        Model time, s.
+    steps : int
+        Steps taken so far.
+    grid : dict
+        nx, ny, dx, dy, x0, y0.
+    version : str
+        Version of eagre that wrote it.
+    """
+
+    kind: str
+    precision: str
+    time: float
+    steps: int
+    grid: dict[str, float]
+    version: str
+
+
+def write_restart(path: str | os.PathLike[str], model: Any) -> Path:
+    """Write the state of a model so that a run can go on from it bit for bit.
+
+    The state goes to a temporary file in the same folder, is put on disk and then takes the name `path` in one
+    operation: at any moment `path` is a complete restart file, the old one or the new one.
+
+    Parameters
+    ----------
+    path : path-like
+        The ``.nc`` file. A restart file that is there is replaced.
+    model : Model
+        Read: `state()`, `kind`, `precision`, `grid`, `time`, `steps`.
+
+    Returns
+    -------
+    Path
+        Absolute path of the file.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing or not writable, or `path` is another kind of file.
+    WriteError
+        If the disk is full; an older restart file is untouched then.
+    """
+    full = output_file(path, suffixes=(".nc",), overwrite=True, what="restart file")
+    if full.exists() and not _is_restart(full):
+        raise InputError(
+            f"restart file {full}: this file is not a restart file and would be lost",
+            allowed="a new name, or a restart file to replace",
+            fix='file = "restart.nc"',
+        )
+    state = {name: _array(name, value) for name, value in model.state().items()}
+    safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
+    fix = "free some space, or another folder for the restart file"
+    check_space(full, sum(value.nbytes for value in state.values()), safe=safe, fix=fix)
+    temporary = full.with_name(f".{full.name}.{os.getpid()}.tmp")
+    try:
+        with writing(full, safe=safe, fix=fix):
+            _write(temporary, model, state)
+            _sync(temporary)
+            os.replace(temporary, full)
+            _sync(full.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return full
+
+
+def read_restart_header(path: str | os.PathLike[str]) -> RestartHeader:
+    """Read what a restart file says about itself.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged or no restart file.
+    """
+    full = input_file(path, "restart file")
+    with _open(full) as file:
+        return _header(file)
+
+
+def read_restart(path: str | os.PathLike[str], model: Any = None) -> dict[str, np.ndarray]:
+    """Read the state that `write_restart` wrote, for `model.restore`.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    model : Model, optional
+        The model that will take the state: its kind, grid and precision must be those of the file.
+
+    Returns
+    -------
+    dict of str to array
+        The arrays of `model.state()`, with the same types and bits.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged or no restart file, or belongs to another model.
+    """
+    full = input_file(path, "restart file")
+    with _open(full) as file:
+        header = _header(file)
+        if model is not None:
+            _check_model(header, model, full)
+        state = {}
+        for name, dataset in file["state"].items():
+            try:
+                state[name] = np.asarray(dataset[()])
+            except (OSError, RuntimeError) as error:
+                raise _damaged(full, name) from error
+            if _checksum(state[name]) != int(dataset.attrs["crc32"]):
+                raise _damaged(full, name)
+    return state
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """One part of the state as an array that HDF5 keeps exactly."""
+    array = np.asarray(value)
+    if array.dtype.kind not in _KINDS or "/" in name:
+        raise TypeError(f"state {name!r} of type {array.dtype}: only numbers can be kept, under names without '/'")
+    return array
+
+
+def _checksum(array: np.ndarray) -> int:
+    """CRC-32 of the bytes of an array."""
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def _write(path: Path, model: Any, state: Mapping[str, np.ndarray]) -> None:
+    """Write a whole restart file."""
+    import h5py
+
+    with h5py.File(path, "w", libver=("earliest", "v110"), locking=False) as file:
+        file.attrs.update(
+            {
+                "eagre_restart_format": FORMAT,
+                "source": f"eagre {eagre_version()}",
+                "history": history_line("restart"),
+                "versions": versions(),
+                "kind": model.kind,
+                "precision": model.precision,
+                "time": float(model.time),
+                "steps": int(model.steps),
+            }
+        )
+        file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in _GRID})
+        group = file.create_group("state")
+        for name, value in state.items():
+            group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
+
+
+def _sync(path: Path) -> None:
+    """Have the system put a file or a folder's entries on the disk itself."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_restart(path: Path) -> bool:
+    """True if `path` is a restart file, be it damaged inside."""
+    try:
+        with _open(path):
+            return True
+    except InputError:
+        return False
+
+
+def _open(path: Path) -> Any:
+    """Open a restart file to read."""
+    import h5py
+
+    try:
+        file = h5py.File(path, "r", locking=False)
+    except OSError as error:
+        raise InputError(
+            f"restart file {path}: damaged or no restart file ({error})", allowed="a restart file"
+        ) from error
+    if "eagre_restart_format" not in file.attrs or "state" not in file:
+        file.close()
+        raise InputError(
+            f"restart file {path}: this is not a restart file",
+            allowed="a file written by a run's [restart] section",
+            fix='from = "restart.nc"',
+        )
+    if int(file.attrs["eagre_restart_format"]) > FORMAT:
+        source = file.attrs.get("source")
+        file.close()
+        raise InputError(
+            f"restart file {path} of {source}, newer than this eagre {eagre_version()}", fix="pip install -U eagre"
+        )
+    return file
+
+
+def _header(file: Any) -> RestartHeader:
+    """The header of an open file."""
+    attributes = file.attrs
+    grid = {name: attributes[f"grid_{name}"].item() for name in _GRID}
+    version = str(attributes["source"]).removeprefix("eagre ")
+    time, steps = float(attributes["time"]), int(attributes["steps"])
+    return RestartHeader(str(attributes["kind"]), str(attributes["precision"]), time, steps, grid, version)
+
+
+def _check_model(header: RestartHeader, model: Any, path: Path) -> None:
+    """Refuse the state of another kind, precision or grid."""
+    for name, theirs, ours in (("kind", header.kind, model.kind), ("precision", header.precision, model.precision)):
+        if theirs != ours:
+            raise InputError(
+                f"{name} = {ours!r} for the restart file {path} of {name} {theirs!r}",
+                allowed=f"{theirs!r}",
+                fix=f'{"model" if name == "kind" else name} = "{theirs}"',
+            )
+    for name, theirs in header.grid.items():
+        ours = getattr(model.grid, name)
+        if theirs != ours:
+            raise InputError(
+                f"{name} = {ours!r} for the restart file {path} with {name} = {theirs!r}",
+                allowed="the grid of the restart file",
+                fix=f"{name} = {theirs!r}",
+            )
+
+
+def _damaged(path: Path, name: str) -> InputError:
+    """The error for an array whose bytes changed since it was written."""
+    return InputError(
+        f"restart file {path}: {name} is damaged on disk", allowed="a whole file", fix="an older restart file"
+    )

@@ -1,0 +1,144 @@
+"""CSV files that grow by one row and are complete at any moment."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import writing
+
+_FIX = "free some space, then go on from the last restart file"
+
+
+def header_line(names: Sequence[str]) -> str:
+    """A CSV line of names, with quotes where they are needed.
+
+    Raises
+    ------
+    InputError
+        If a name holds a line break.
+    """
+    if any("\n" in name or "\r" in name for name in names):
+        raise InputError(f"names {list(names)!r}", allowed="names without line breaks")
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(names)
+    return text.getvalue()
+
+
+class RowFile:
+    """A CSV file that grows by one row a call; every row is handed to the system at once.
+
+    Parameters
+    ----------
+    path : Path
+        Checked by `eagre.io.files.output_file`.
+    header : str
+        First line, from `header_line`.
+    resume_at : float, optional
+        Go on with the file that is there, from this model time, s.
+    drop_later : bool
+        With `resume_at`: drop rows later than it.
+
+    Raises
+    ------
+    InputError
+        If the file to go on with has another header, a line that is cut off, or later rows.
+    """
+
+    def __init__(self, path: Path, header: str, resume_at: float | None = None, drop_later: bool = False) -> None:
+        self.path = path
+        self.last_time: float | None = None
+        self.count = 0
+        if resume_at is not None:
+            self._resume(header, resume_at, drop_later)
+        with writing(path, safe="nothing was written yet", fix=_FIX):
+            self._file = path.open("wb" if resume_at is None else "ab", buffering=0)
+            if resume_at is None:
+                self._put(header)
+
+    def _resume(self, header: str, now: float, drop_later: bool) -> None:
+        """Check the file that goes on; drop later rows if asked."""
+        lines = self.path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
+        if not lines or lines[0] != header:
+            raise InputError(
+                f"{self.path}: it holds other gauges or variables",
+                allowed=f"the header {header.strip()[:80]!r}",
+                fix="another file name",
+            )
+        if not lines[-1].endswith("\n"):
+            raise InputError(f"{self.path}: its last line {lines[-1][:40]!r} is cut off", fix="delete that line")
+        times = [float(line.split(",", 1)[0]) for line in lines[1:]]
+        kept = [time for time in times if time <= now]
+        if len(kept) < len(times) and not drop_later:
+            raise InputError(
+                f"{self.path} with {len(times) - len(kept)} rows later than the restart at t = {now:.10g} s "
+                f"(up to t = {times[-1]:.10g} s)",
+                allowed="a file that ends at or before the restart time",
+                fix="another file name, or overwrite = true to drop those rows",
+            )
+        if len(kept) < len(times):
+            os.truncate(self.path, sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept)]))
+        self.count = len(kept)
+        self.last_time = kept[-1] if kept else None
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """Add one row: the time, then for each point each variable.
+
+        Parameters
+        ----------
+        time : float
+            Model time, s.
+        values : mapping
+            (points,) array of each variable.
+
+        Raises
+        ------
+        InputError
+            If `time` lies before the last row.
+        WriteError
+            If the disk is full; no part of the row is left behind.
+        """
+        if self.last_time is not None and time <= self.last_time:
+            if time == self.last_time:
+                return
+            raise InputError(
+                f"a row at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
+            )
+        cells = [repr(float(time))]
+        for k in range(len(next(iter(values.values()), ()))):
+            cells += [str(array[k]) for array in values.values()]
+        with writing(self.path, safe=self.safe, fix=_FIX):
+            self._put(",".join(cells) + "\n")
+        self.count += 1
+        self.last_time = time
+
+    def _put(self, line: str) -> None:
+        """Write a line, the whole of it or nothing."""
+        data = line.encode("utf-8")
+        size = self._file.tell()
+        try:
+            if self._file.write(data) != len(data):
+                raise OSError(errno.ENOSPC, "")
+        except OSError:
+            self._file.truncate(size)
+            self._file.seek(size)
+            raise
+
+    @property
+    def safe(self) -> str:
+        """What is on disk, for messages."""
+        if self.last_time is None:
+            return "no row was written yet"
+        return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with writing(self.path, safe=self.safe):
+            self._file.close()

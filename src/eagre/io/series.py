@@ -1,0 +1,165 @@
+"""Time series that drive boundaries and sources, from text tables and NetCDF."""
+
+from __future__ import annotations
+
+import math
+import os
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import choose, input_file, listing
+from eagre.io.netcdf_raster import open_netcdf
+from eagre.io.table import Table, find_column, parse_date, read_table, split_unit
+from eagre.series import Series
+
+_SECONDS = {
+    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3,
+    "min": 60.0, "minute": 60.0, "minutes": 60.0,
+    "h": 3600.0, "hr": 3600.0, "hrs": 3600.0, "hour": 3600.0, "hours": 3600.0,
+    "d": 86400.0, "day": 86400.0, "days": 86400.0,
+}  # fmt: skip
+
+
+def read_series(
+    path: str | os.PathLike[str],
+    *,
+    time: str | None = None,
+    value: str | None = None,
+    scale: float = 1.0,
+    start: str | datetime | None = None,
+) -> Series:
+    """Read a time series.
+
+    Parameters
+    ----------
+    path : path-like
+        A text table with a header (comma, semicolon, tab or blank separated), or NetCDF (``.nc``).
+    time : str, optional
+        Column of the times; the first one if not given. A unit in its name (``"t (h)"``) is applied; seconds
+        without one. ISO dates are understood.
+    value : str, optional
+        Column of the values; needed where there is more than one beside the time. Its unit, in brackets or as
+        NetCDF attribute, is not applied: see `scale`. Names may be given without the unit in brackets.
+    scale : float
+        Factor on the values, for example 0.01 for a column in cm.
+    start : str or datetime, optional
+        Date of model time 0, for dates in the file; the first row is time 0 if not given.
+
+    Returns
+    -------
+    Series
+        Times in s, values times `scale`, named after the file.
+
+    Raises
+    ------
+    InputError
+        If the file or a column is missing, a cell is no finite number, or times do not increase.
+    """
+    if not (isinstance(scale, (int, float, np.number)) and math.isfinite(scale) and scale != 0):
+        raise InputError(f"scale = {scale!r}", allowed="a number other than 0", fix="scale = 1.0")
+    full = input_file(path, "series")
+    origin = _seconds_of(start)
+    if full.suffix.lower() in (".nc", ".nc4", ".cdf"):
+        times, values = _from_netcdf(full, time, value, origin)
+    else:
+        times, values = _from_table(read_table(full), time, value, origin)
+    return Series(times, values * float(scale), str(full))
+
+
+def _seconds_of(start: str | date | None) -> float | None:
+    """`start` as seconds since 1970-01-01."""
+    if start is None:
+        return None
+    parsed = parse_date(start if isinstance(start, str) else start.isoformat())
+    if parsed is None:
+        raise InputError(f"start = {start!r}", allowed="an ISO date", fix='start = "2026-01-31T12:00:00"')
+    return (parsed - datetime(1970, 1, 1)).total_seconds()
+
+
+def _from_table(
+    table: Table, time: str | None, value: str | None, origin: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times in s and values from a text table."""
+    names = table.names
+    at = find_column(names, time, table.path, "time") if time is not None else _time_column(names)
+    others = [name for k, name in enumerate(names) if k != at]
+    if value is not None:
+        of = find_column(names, value, table.path, "value")
+    elif len(others) == 1:
+        of = names.index(others[0])
+    else:
+        raise InputError(
+            f"{table.path}: {len(others)} columns beside the time, and no name of the one to use",
+            allowed=listing(others, 20) or "a column of values beside the time",
+            fix=f'value = "{others[0]}"' if others else "",
+        )
+    if parse_date(table.cells(0)[at]) is not None:
+        times = table.dates(at)
+        return times - (times[0] if origin is None else origin), table.numbers([of])[:, 0]
+    data = table.numbers([at, of])
+    return data[:, 0] * _seconds_per_unit(names[at], table.path), data[:, 1]
+
+
+def _time_column(names: list[str]) -> int:
+    """The column called time, else the first."""
+    for k, name in enumerate(names):
+        if split_unit(name)[0].casefold() in ("time", "t", "date", "datetime"):
+            return k
+    return 0
+
+
+def _seconds_per_unit(name: str, path: Path) -> float:
+    """Factor from the unit in a time column's name to seconds."""
+    unit = split_unit(name)[1].casefold().split(" since ")[0].strip()
+    if not unit:
+        return 1.0
+    if unit not in _SECONDS:
+        raise InputError(
+            f"{path}: time column {name!r} in {unit!r}",
+            allowed="s, min, h or d in the brackets",
+            fix=f"{split_unit(name)[0]} (s)",
+        )
+    return _SECONDS[unit]
+
+
+def _from_netcdf(
+    path: Path, time: str | None, value: str | None, origin: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times in s and values of a one-dimensional variable."""
+    with open_netcdf(path, decode_timedelta=False) as dataset:
+        fitting = [
+            str(name)
+            for name, array in dataset.data_vars.items()
+            if array.ndim == 1 and array.dtype.kind in "fiu" and str(name) != time
+        ]
+        if value is None and len(fitting) != 1:
+            raise InputError(
+                f"{path}: {len(fitting)} variables on one dimension, and no name of the one to use",
+                allowed=listing(fitting, 20) or "a variable on the time dimension alone",
+                fix=f'value = "{fitting[0]}"' if fitting else "",
+            )
+        value = fitting[0] if value is None else value
+        choose(value, fitting, f"{path}: value", 'value = "{}"')
+        array = dataset[value]
+        name = str(array.dims[0]) if time is None else time
+        if name not in dataset.variables or dataset[name].shape != array.shape:
+            raise InputError(
+                f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
+            )
+        return _netcdf_times(dataset[name], path, origin), np.asarray(array.values, dtype=np.float64)
+
+
+def _netcdf_times(coordinate: Any, path: Path, origin: float | None) -> np.ndarray:
+    """Times of a coordinate in s; dates count from `origin`, or from the first of them."""
+    values = np.asarray(coordinate.values)
+    if values.dtype.kind == "M":
+        seconds = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "s")
+        return seconds - (seconds[0] if origin is None else origin)
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{path}: times of type {values.dtype}", allowed="numbers of seconds, or dates")
+    unit = str(coordinate.attrs.get("units", "s"))
+    return values.astype(np.float64) * _seconds_per_unit(f"{coordinate.name} ({unit})", path)

@@ -1,0 +1,206 @@
+"""Text tables: a header line, then rows of numbers; comma, semicolon, tab or blank separated."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import listing, nearest
+
+_DATE_AND_TIME = re.compile(r"^(\"?\d{4}-\d\d-\d\d) +(\d\d?:\d\d)")
+_UNIT = re.compile(r"^(.*?)\s*[(\[]\s*([^)\]]*?)\s*[)\]]$")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A text table, its rows not yet turned into numbers.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    names : list of str
+        Column names; ``"1"``, ``"2"`` ... where the file has no header.
+    rows : list of str
+        The rows of data.
+    lines : list of int
+        Line number of each row in the file, from 1.
+    delimiter : str or None
+        What separates the columns; None for blanks.
+    """
+
+    path: Path
+    names: list[str]
+    rows: list[str]
+    lines: list[int]
+    delimiter: str | None
+
+    def cells(self, row: int) -> list[str]:
+        """The words of one row."""
+        if self.delimiter is None:
+            return self.rows[row].split()
+        return [cell.strip() for cell in next(csv.reader([self.rows[row]], delimiter=self.delimiter))]
+
+    def numbers(self, columns: list[int]) -> np.ndarray:
+        """The numbers of some columns, (rows, columns), float64.
+
+        Raises
+        ------
+        InputError
+            With the line and column of the first cell that is missing or no finite number.
+        """
+        try:
+            data = np.loadtxt(
+                self.rows, delimiter=self.delimiter, usecols=columns, ndmin=2, comments=None, quotechar='"'
+            )
+        except (ValueError, IndexError):
+            data = None
+        if data is None or not np.isfinite(data).all():
+            self._refuse_bad_cell(columns)
+            raise InputError(f"{self.path}: the rows are not {len(self.names)} numbers each")
+        return data
+
+    def dates(self, column: int) -> np.ndarray:
+        """Dates of one column as seconds since 1970-01-01, UTC, (rows,)."""
+        seconds = np.empty(len(self.rows))
+        for row in range(len(self.rows)):
+            cells = self.cells(row)
+            date = parse_date(cells[column]) if column < len(cells) else None
+            if date is None:
+                got = cells[column] if column < len(cells) else "nothing"
+                raise InputError(
+                    f"{self.path}, line {self.lines[row]}: {got[:40]!r} as a date",
+                    allowed="ISO dates in every row",
+                    fix="2026-01-31T12:00:00",
+                )
+            seconds[row] = (date - datetime(1970, 1, 1)).total_seconds()
+        return seconds
+
+    def _refuse_bad_cell(self, columns: list[int]) -> None:
+        """Find the first cell that is no finite number and say where it is."""
+        for row, line in enumerate(self.lines):
+            cells = self.cells(row)
+            for column in columns:
+                text = cells[column] if column < len(cells) else ""
+                number = _number(text)
+                if number is None or not np.isfinite(number):
+                    raise InputError(
+                        f"{self.path}, line {line}: {text[:40]!r} in column {self.names[column]!r}"
+                        if text
+                        else f"{self.path}, line {line}: nothing in column {self.names[column]!r}",
+                        allowed="a finite number in every row (remove rows without a value)",
+                    )
+
+
+def read_table(path: Path) -> Table:
+    """Read the names and rows of a text table.
+
+    Lines that are empty or start with ``#`` are skipped; so is what stands above the header. The header is the
+    last line before the first row that starts with a number or an ISO date. Decimal commas are understood where
+    another character separates the columns.
+
+    Raises
+    ------
+    InputError
+        If there is no row of numbers, or the header has another number of columns than the first row.
+    """
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    kept = [
+        (number, _DATE_AND_TIME.sub(r"\1T\2", line.strip(" \r\n")))
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    first = next((k for k, (_, line) in enumerate(kept) if _starts_row(line)), None)
+    if first is None:
+        raise InputError(
+            f"{path}: no row of numbers", allowed="a header line, then one row a time", fix="time,value\n         0,0.0"
+        )
+    delimiter = _delimiter(kept[first][1])
+    rows = [line for _, line in kept[first:]]
+    if delimiter in (";", "\t") and "," in rows[0] and "." not in rows[0]:
+        rows = [line.replace(",", ".") for line in rows]
+    table = Table(path, [], rows, [number for number, _ in kept[first:]], delimiter)
+    count = len(table.cells(0))
+    names = _names(kept[first - 1][1], delimiter, count) if first else [str(k + 1) for k in range(count)]
+    if names is None:
+        raise InputError(
+            f"{path}: the header in line {kept[first - 1][0]} does not have {count} names, as the rows have columns",
+            allowed="one name a column, separated as the rows are",
+        )
+    return Table(path, names, rows, table.lines, delimiter)
+
+
+def find_column(names: list[str], wanted: str, path: Path, what: str) -> int:
+    """Index of the column called `wanted`; capitals and a unit in brackets may be left out.
+
+    Raises
+    ------
+    InputError
+        With the names that there are and the nearest one.
+    """
+    forms = (
+        names,
+        [name.casefold() for name in names],
+        [split_unit(name)[0] for name in names],
+        [split_unit(name)[0].casefold() for name in names],
+    )
+    for form, key in zip(forms, (wanted, wanted.casefold(), wanted, wanted.casefold()), strict=True):
+        if form.count(key) == 1:
+            return form.index(key)
+    near = nearest(wanted, names)
+    raise InputError(
+        f"{what} = {wanted!r} for {path}",
+        allowed=f"one of its columns: {listing(names, 20)}",
+        fix=f'{what} = "{near}"' if near else "",
+    )
+
+
+def split_unit(name: str) -> tuple[str, str]:
+    """A column name and its unit: ``"time (s)"`` is ``("time", "s")``."""
+    match = _UNIT.match(name.strip())
+    return (match.group(1), match.group(2)) if match else (name.strip(), "")
+
+
+def parse_date(text: str) -> datetime | None:
+    """An ISO 8601 date, as UTC without a time zone; None if it is none."""
+    if len(text) < 8 or "-" not in text[1:]:
+        return None
+    try:
+        date = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return date.astimezone(timezone.utc).replace(tzinfo=None) if date.tzinfo else date
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _starts_row(line: str) -> bool:
+    """True if a line starts with a number or a date."""
+    word = re.split(r"[,;\s]", line.strip().lstrip('"'), maxsplit=1)[0].rstrip('"')
+    return _number(word) is not None or parse_date(word) is not None
+
+
+def _delimiter(row: str) -> str | None:
+    """What separates the columns of a row; None for blanks."""
+    return next((mark for mark in (";", "\t", ",") if mark in row), None)
+
+
+def _names(line: str, delimiter: str | None, count: int) -> list[str] | None:
+    """Column names in the header: split like the rows, or else at anything that gives `count` names."""
+    splits = [next(csv.reader([line], delimiter=delimiter))] if delimiter else [line.split()]
+    splits += [re.split(pattern, line) for pattern in (r"\t+", r"\s*[;,]\s*", r"\s{2,}", r"\s+")]
+    for names in splits:
+        if len(names) == count:
+            return [name.strip().strip('"') for name in names]
+    return None

@@ -1,0 +1,124 @@
+"""What is computed from a state: output fields, sums over the domain, the search for bad cells."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, prange, real
+from eagre.kernels.bits import magnitude_bits, to_bits
+from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.models.shallow_water.kernels import bed_centre
+
+VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
+SUMS = 7
+BLOCK = 128
+NOWHERE = 2**62
+
+
+@cell
+def depth_and_velocity(j, i, q, bed, out, p):
+    """Depth, m, and velocities, m s-1, of interior cell (j, i) into planes 0, 1, 2 of `out`."""
+    h = q[0, j + 2, i + 2] - bed_centre(bed, j + 2, i + 2)
+    over_h = desingularised_inverse(max(h, real(0.0)), p.kappa * p.kappa * p.kappa * p.kappa)
+    out[0, j + 2, i + 2] = h
+    out[1, j + 2, i + 2] = over_h * q[1, j + 2, i + 2]
+    out[2, j + 2, i + 2] = over_h * q[2, j + 2, i + 2]
+
+
+@cell
+def terms_of(q, bed, j, i, p):
+    """Depth, kinetic and potential energy per area and density, and speed, of cell (j, i)."""
+    b = bed_centre(bed, j, i)
+    h = q[0, j, i] - b
+    over_h = desingularised_inverse(max(h, real(0.0)), p.kappa * p.kappa * p.kappa * p.kappa)
+    u = over_h * q[1, j, i]
+    v = over_h * q[2, j, i]
+    return h, real(0.5) * h * (u * u + v * v), real(0.5) * p.g * (q[0, j, i] + b) * h, math.sqrt(u * u + v * v)
+
+
+@entry
+def row_sums_cpu(q, bed, sums, p):
+    """sums[j] = sums and extremes over interior row j, in double precision, always in one order."""
+    for j in prange(sums.shape[0]):
+        volume, kinetic, potential, wet, deepest, shallowest, fastest = 0.0, 0.0, 0.0, 0.0, -1e300, 1e300, 0.0
+        for i in range(q.shape[2] - 4):
+            h, e_k, e_p, speed = terms_of(q, bed, j + 2, i + 2, p)
+            volume += h
+            kinetic += e_k
+            potential += e_p
+            wet += 1.0 if h > p.dry else 0.0
+            deepest = max(deepest, h)
+            shallowest = min(shallowest, h)
+            fastest = max(fastest, speed)
+        sums[j, VOLUME] = volume
+        sums[j, KINETIC] = kinetic
+        sums[j, POTENTIAL] = potential
+        sums[j, WET] = wet
+        sums[j, DEEPEST] = deepest
+        sums[j, SHALLOWEST] = shallowest
+        sums[j, FASTEST] = fastest
+
+
+@entry
+def row_sums_cuda(q, bed, sums, p):
+    """As `row_sums_cpu`; one block a row, a tree over its threads."""
+    tree = cuda.shared.array((SUMS, BLOCK), np.float64)
+    t = cuda.threadIdx.x
+    j = cuda.blockIdx.x
+    for k in range(SUMS):
+        tree[k, t] = 0.0
+    tree[DEEPEST, t] = -1e300
+    tree[SHALLOWEST, t] = 1e300
+    for i in range(t, q.shape[2] - 4, BLOCK):
+        h, e_k, e_p, speed = terms_of(q, bed, j + 2, i + 2, p)
+        tree[VOLUME, t] += h
+        tree[KINETIC, t] += e_k
+        tree[POTENTIAL, t] += e_p
+        tree[WET, t] += 1.0 if h > p.dry else 0.0
+        tree[DEEPEST, t] = max(tree[DEEPEST, t], float(h))
+        tree[SHALLOWEST, t] = min(tree[SHALLOWEST, t], float(h))
+        tree[FASTEST, t] = max(tree[FASTEST, t], float(speed))
+    cuda.syncthreads()
+    half = BLOCK // 2
+    while half > 0:
+        if t < half:
+            for k in range(DEEPEST):
+                tree[k, t] += tree[k, t + half]
+            tree[DEEPEST, t] = max(tree[DEEPEST, t], tree[DEEPEST, t + half])
+            tree[SHALLOWEST, t] = min(tree[SHALLOWEST, t], tree[SHALLOWEST, t + half])
+            tree[FASTEST, t] = max(tree[FASTEST, t], tree[FASTEST, t + half])
+        cuda.syncthreads()
+        half //= 2
+    if t < SUMS:
+        sums[j, t] = tree[t, 0]
+
+
+@cell
+def is_bad(x):
+    """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
+    return magnitude_bits(x) > to_bits(real(1e30))
+
+
+@entry
+def first_bad_cpu(q, found):
+    """found[j] = column of the first bad cell of interior row j, or NOWHERE."""
+    for j in prange(found.shape[0]):
+        first = NOWHERE
+        for i in range(q.shape[2] - 4):
+            bad = is_bad(q[0, j + 2, i + 2]) | is_bad(q[1, j + 2, i + 2]) | is_bad(q[2, j + 2, i + 2])
+            first = min(first, i) if bad else first
+        found[j] = first
+
+
+@entry
+def first_bad_cuda(q, found):
+    """As `first_bad_cpu`; one block a row."""
+    j = cuda.blockIdx.x
+    if cuda.threadIdx.x == 0:
+        found[j] = NOWHERE
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, q.shape[2] - 4, BLOCK):
+        if is_bad(q[0, j + 2, i + 2]) or is_bad(q[1, j + 2, i + 2]) or is_bad(q[2, j + 2, i + 2]):
+            cuda.atomic.min(found, j, i)

@@ -1,0 +1,309 @@
+"""The engine of the shallow-water model: its arrays, its programs and its time loop on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.boundaries import Segment
+from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
+from eagre.grid import Grid
+from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda
+from eagre.models.shallow_water import kernels as cells
+from eagre.models.shallow_water.sources import SourceMaps
+from eagre.series import Series
+from eagre.stepping import clock as ck
+
+TREATMENTS = {
+    "hydrostatic": {"PRIMITIVE": cells.velocity_of_cell, "FACES": cells.hydrostatic_faces, "RESET": True},
+    "kurganov-petrova": {"PRIMITIVE": cells.discharge_of_cell, "FACES": cells.kurganov_petrova_faces, "RESET": False},
+}
+PREDICTED_TOLERANCE = 0.02
+ROUND_STEPS = 20  # steps in one CUDA graph
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+
+    grid: Grid
+    bed: np.ndarray  # (ny + 1, nx + 1) corners, m
+    segments: Sequence[Segment]
+    manning: np.ndarray  # (ny, nx), s m-1/3
+    sources: SourceMaps | None
+    scheme: str
+    wet_dry: str
+    theta: float
+    kappa: float
+    gravity: float
+    cfl: float
+    time_step: str
+    longest_step: float
+    fixed: bool
+
+    @property
+    def series(self) -> list[Series]:
+        """Series that drive the run: one a segment, then the factors of the sources."""
+        own = [segment.condition.value(segment.width) for segment in self.segments]
+        return own + (list(self.sources.factors) if self.sources else [])
+
+
+class Engine:
+    """Arrays and programs of one run on one device."""
+
+    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, device, precision
+        self.real = check_precision(precision)
+        grid = setup.grid
+        table, ghosts = segment_table(setup.segments, grid)
+        uniform = bool((setup.manning == setup.manning.flat[0]).all())
+        self.switches: dict[str, Any] = {
+            **TREATMENTS[setup.wet_dry],
+            **ghosts,
+            "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
+            "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
+            "SOURCES": setup.sources is not None,
+        }
+        self._ghost_switches = ghosts
+        self._allocate(table, uniform)
+        self._compile()
+
+    def _allocate(self, table: np.ndarray, uniform: bool) -> None:
+        setup, device, real = self.setup, self.device, self.real
+        grid = setup.grid
+        wrap_x, wrap_y = (
+            any(s.condition.periodic for s in setup.segments if s.side == side) for side in ("west", "south")
+        )
+        shape = (3, grid.ny + 4, grid.nx + 4)
+        self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y).astype(real))
+        self.q = [device.zeros(shape, real), device.zeros(shape, real)]
+        self.good: Any = None  # the last state that was looked at and found finite
+        self.clock = device.array(self._first_clock())
+        self._table = device.array(table)
+        self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
+        self._series = ck.SeriesTable(*(device.array(a) for a in ck.series_table(setup.series)))
+        self.forcing = device.zeros((len(setup.series),), np.float64)
+        self._arrived = device.zeros((1,), np.uint32)
+        g_n2 = setup.gravity * setup.manning**2
+        self._manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
+        numbers = (0.5 * setup.theta, setup.kappa, 1e-3 * setup.kappa, setup.gravity, 1.0 / grid.dx, 1.0 / grid.dy)
+        self.parameters = cells.Parameters(*map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
+        maps, empty = setup.sources, np.zeros((1, 1))
+        names = ("rain", "stress", "accel_x", "accel_y")
+        arrays = [device.array((getattr(maps, name) if maps else empty).astype(real)) for name in names]
+        rotation = device.array((maps.coriolis if maps else empty[0]).astype(real))
+        self._sources = cells.Sources(*arrays, rotation, self.forcing[len(setup.segments) :])
+        bits = np.int32 if self.precision == "single" else np.int64
+        if device.kind == "cpu":
+            self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
+            self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), real)
+            self._rates = device.zeros((len(self._tiles),), bits)
+        else:
+            self._rates = device.zeros((1,), bits)
+
+    def _first_clock(self) -> np.ndarray:
+        setup = self.setup
+        clock = np.zeros(ck.SIZE)
+        clock[ck.CFL] = 1e30 if setup.fixed else setup.cfl
+        clock[ck.LIMIT] = clock[ck.FREE] = setup.longest_step
+        clock[ck.TOLERANCE] = PREDICTED_TOLERANCE if setup.time_step == "predicted" else -1.0
+        clock[ck.DT_MIN] = 1e300
+        return clock
+
+    def _compile(self) -> None:
+        a, b = self.q
+        if self.setup.scheme == "rk2":
+            self.step = [
+                *self._stage(a, a, b, GATE=0, SECOND=False, TAIL=ck.verdict),
+                *self._stage(b, a, a, GATE=1, SECOND=True, TAIL=ck.finish),
+            ]
+        else:
+            self.step = [
+                *self._stage(a, a, b, GATE=2, SECOND=False, TAIL=ck.verdict_and_finish),
+                *self._stage(b, b, a, GATE=3, SECOND=False, TAIL=ck.verdict_and_finish),
+            ]
+        self._begin = [self._ghosts(q, TAIL=ck.start_leg) for q in self.q]
+        self._round: Callable[[], None] | None = None
+        grid, cuda = self.setup.grid, self.device.kind == "cuda"
+        self._row_sums = self.device.zeros((grid.ny, diagnostics.SUMS), np.float64)
+        self._bad_columns = self.device.zeros((grid.ny,), np.int64)
+        self._sum = self.device.program(
+            diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision
+        )
+        self._find = self.device.program(
+            diagnostics.first_bad_cuda if cuda else diagnostics.first_bad_cpu, self.precision
+        )
+        self._output = self.device.loop(diagnostics.depth_and_velocity, self.precision)
+
+    def _stage(self, q: Any, q_n: Any, out: Any, **switches: Any) -> list[Launch]:
+        grid = self.setup.grid
+        switches = {**self.switches, **switches}
+        common = (q, q_n, out, self.bed, self._manning, self._sources)
+        if self.device.kind == "cpu":
+            program = self.device.program(march_cpu.stage_cpu, self.precision, switches)
+            arguments = (*common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
+            stage = Launch(program, arguments)
+        else:
+            blocks, threads, rows = march_cuda.shape_of(grid.ny, grid.nx)
+            program = self.device.program(march_cuda.stage_cuda, self.precision, {**switches, "ROWS": rows})
+            stage = Launch(program, (*common, self._rates, self.parameters, self.clock), blocks, threads)
+        return [stage, self._ghosts(out, GATE=switches["GATE"], TAIL=switches["TAIL"])]
+
+    def _ghosts(self, q: Any, **switches: Any) -> Launch:
+        switches = {**self._ghost_switches, **switches}
+        arguments = (q, self.bed, self._table, self.forcing, self._levels, self.parameters, self.clock)
+        arguments = (*arguments, self._rates, self._series)
+        if self.device.kind == "cpu":
+            return Launch(self.device.program(boundary_pass_cpu, self.precision, switches), arguments)
+        program = self.device.program(boundary_pass_cuda, self.precision, switches)
+        points = 4 * (self.setup.grid.nx + self.setup.grid.ny)
+        return Launch(program, (*arguments, self._arrived), (-(-points // 64),), (64,))
+
+    # -- state --------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> int:
+        """Which of the two buffers holds the state."""
+        return int(self.read_clock()[ck.PARITY])
+
+    def read_clock(self) -> np.ndarray:
+        """A host copy of the clock."""
+        return self.device.host(self.clock)
+
+    def write_clock(self, values: np.ndarray) -> None:
+        """Set the clock."""
+        self.device.fill(self.clock, values)
+
+    def set_state(self, w: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
+        """Set the interior state (ny, nx) and the time, and fill the ghosts."""
+        grid = self.setup.grid
+        state = np.zeros((3, grid.ny + 4, grid.nx + 4), self.real)
+        state[:, 2:-2, 2:-2] = w, hu, hv
+        for q in self.q:
+            self.device.fill(q, state)
+        clock = self.read_clock()
+        clock[ck.T] = clock[ck.UNTIL] = time
+        self.write_clock(clock)
+        self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
+        self.device.run([self._begin[0], self._begin[1]])
+
+    def start(self, until: float, steps: int) -> None:
+        """Aim at `until`, s, and at most `steps` steps."""
+        clock = self.read_clock()
+        clock[ck.UNTIL] = until
+        clock[ck.STEPS_LEFT] = steps
+        clock[ck.RUNNING] = float(clock[ck.T] < until and steps > 0)
+        clock[ck.ACCEPTED] = 0.0
+        self.write_clock(clock)
+        self.device.run([self._begin[int(clock[ck.PARITY])]])
+
+    def round(self) -> int:
+        """Run a round of steps (one graph on CUDA); returns how many steps it may have made at most."""
+        if self._round is None:
+            steps = ROUND_STEPS if self.device.kind == "cuda" else 1
+            if self.device.kind == "cuda":
+                self._warm_up()
+            self._round = self.device.repeated(self.step, steps)
+        self._round()
+        return ROUND_STEPS if self.device.kind == "cuda" else 1
+
+    def _warm_up(self) -> None:
+        """Compile and load every program before a graph is captured: stopped, they change nothing."""
+        clock = self.read_clock()
+        stopped = clock.copy()
+        stopped[ck.RUNNING] = 0.0
+        self.write_clock(stopped)
+        self.device.run(self.step)
+        self.write_clock(clock)
+
+    def round_of_one(self) -> None:
+        """One step, without a graph."""
+        self.device.run(self.step)
+
+    def keep(self) -> None:
+        """Remember the present state as good."""
+        at = self.current
+        if self.good is None:
+            self.good = (self.device.zeros(self.q[0].shape, self.real), {})
+        self.device.copy(self.good[0], self.q[at])
+        self.good[1].update(self._small_state())
+
+    def go_back(self) -> None:
+        """Return to the state that `keep` remembered."""
+        self._restore_small(self.good[1])
+        self.device.copy(self.q[self.current], self.good[0])
+
+    def _small_state(self) -> dict[str, np.ndarray]:
+        host = self.device.host
+        return {"clock": host(self.clock), "forcing": host(self.forcing), "cursors": host(self._series.cursors)}
+
+    def _restore_small(self, state: dict[str, np.ndarray]) -> None:
+        self.device.fill(self.clock, state["clock"])
+        self.device.fill(self.forcing, state["forcing"])
+        self.device.fill(self._series.cursors, state["cursors"])
+        self.device.fill(self._rates, np.zeros(self._rates.shape))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs."""
+        return {"q": self.device.host(self.q[self.current]), **self._small_state()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        self._restore_small(state)
+        self.device.fill(self.q[self.current], state["q"])
+
+    # -- looks --------------------------------------------------------------------------------------
+
+    def sums(self) -> dict[str, float]:
+        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        q = self.q[self.current]
+        launch = Launch(
+            self._sum,
+            (q, self.bed, self._row_sums, self.parameters),
+            (self.setup.grid.ny,),
+            (diagnostics.BLOCK,),
+        )
+        self.device.run([launch])
+        rows = self.device.host(self._row_sums)
+        area = self.setup.grid.cell_area
+        total = rows.sum(axis=0)
+        return {
+            "volume": total[diagnostics.VOLUME] * area,
+            "kinetic_energy": total[diagnostics.KINETIC] * area,
+            "potential_energy": total[diagnostics.POTENTIAL] * area,
+            "wet_fraction": total[diagnostics.WET] / self.setup.grid.cells,
+            "max_depth": rows[:, diagnostics.DEEPEST].max(),
+            "min_depth": rows[:, diagnostics.SHALLOWEST].min(),
+            "max_speed": rows[:, diagnostics.FASTEST].max(),
+        }
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """(j, i) of the first cell that is not finite, or None."""
+        q = self.q[self.current]
+        launch = Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (diagnostics.BLOCK,))
+        self.device.run([launch])
+        columns = self.device.host(self._bad_columns)
+        rows = np.flatnonzero(columns != diagnostics.NOWHERE)
+        return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
+
+    def fastest_cell(self) -> tuple[int, int]:
+        """(j, i) of the largest speed."""
+        fields = self.derived()
+        return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(fields[4], fields[5])), fields[4].shape))  # type: ignore[return-value]
+
+    def derived(self) -> np.ndarray:
+        """Host copy of w, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
+        at = self.current
+        spare = self.q[1 - at]
+        grid = self.setup.grid
+        self.device.run(
+            [self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))]
+        )
+        state, extra = self.device.host(self.q[at]), self.device.host(spare)
+        inner = (slice(None), slice(2, -2), slice(2, -2))
+        (w, hu, hv), (h, u, v) = state[inner], extra[inner]
+        return np.stack([w, h, hu, hv, u, v])

@@ -1,0 +1,74 @@
+"""Checks of what a user hands to the model."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    """`value` if it is one of `allowed`; else an error that names the nearest."""
+    if value in allowed:
+        return value
+    near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
+    raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
+
+
+def checked_number(name: str, value: Any, low: float, high: float) -> float:
+    """`value` as a float within [low, high]."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low <= number <= high:
+        raise InputError(f"{name} = {value!r}", allowed=f"a number from {low:g} to {high:g}")
+    return number
+
+
+def checked_field(
+    name: str, value: Any, grid: Grid, location: str, *, low: float = -math.inf, high: float = math.inf
+) -> np.ndarray:
+    """`value` as a float64 array of the shape of `location`; a scalar fills it.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape, or values that are not finite or outside [low, high]; names the first cell.
+    """
+    shape = grid.shape_of(location)
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(shape, float(array))
+    if array.shape != shape:
+        where = "cell corners, (ny + 1, nx + 1)" if location == "corner" else "cells, (ny, nx)"
+        raise InputError(f"{name} of shape {array.shape}", allowed=f"a number, or shape {shape}: values at {where}")
+    bad = ~((array >= low) & (array <= high) & np.isfinite(array))
+    if bad.any():
+        j, i = (int(k) for k in np.argwhere(bad)[0])
+        raise InputError(
+            f"{name} with {int(bad.sum())} bad values, the first {array[j, i]} at (j, i) = ({j}, {i})",
+            allowed="finite numbers" + (f" >= {low:g}" if low > -math.inf else ""),
+            fix=f"{name} = np.nan_to_num({name}, nan=...)" if not np.isfinite(array[j, i]) else "",
+        )
+    return np.ascontiguousarray(array)
+
+
+def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """Initial surface elevation and depth, m, (ny, nx), from one of the two."""
+    if surface is not None and depth is not None:
+        raise InputError(
+            "surface_elevation and depth", allowed="one of the two", fix="ShallowWater(..., surface_elevation=0.0)"
+        )
+    bed_mean = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
+    if depth is not None:
+        thickness = checked_field("depth", depth, grid, "centre", low=0.0)
+        return bed_mean + thickness, thickness
+    level = checked_field("surface_elevation", 0.0 if surface is None else surface, grid, "centre")
+    level = np.maximum(level, bed_mean)
+    return level, level - bed_mean

@@ -1,0 +1,222 @@
+"""Cells of the shallow-water model: one stage of the central-upwind scheme.
+
+State arrays are (3, ny + 4, nx + 4): surface elevation w (m) and unit discharges hu, hv (m2 s-1)
+at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m, at corners: corner (j, i)
+is the low corner of cell (j, i). The equation numbers are those of README.md beside this file.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import Switch, cell, real
+from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
+from eagre.kernels.limiters import half_slope
+from eagre.kernels.roots import power_four_thirds
+
+
+GHOSTS = 2
+DRY_ULP = Switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
+
+
+class Parameters(NamedTuple):
+    """Numbers of a run, in the precision of the run."""
+
+    theta: np.floating  # half the limiter's theta
+    kappa: np.floating  # desingularisation depth, m
+    dry: np.floating  # depth below which a cell counts as dry, m
+    g: np.floating  # m s-2
+    over_dx: np.floating  # 1/dx, m-1
+    over_dy: np.floating  # 1/dy, m-1
+    friction: np.floating  # g n^2 of a uniform Manning n
+
+
+class Sources(NamedTuple):
+    """Source maps at interior cells, (ny, nx), and their factors at the time of the step."""
+
+    rain: np.ndarray  # m s-1
+    stress: np.ndarray  # pattern of the wind stress, 1
+    accel_x: np.ndarray  # body force, m s-2
+    accel_y: np.ndarray
+    coriolis: np.ndarray  # s-1, (ny,)
+    factor: np.ndarray  # of rain, of the stress in x and in y (m2 s-2), of the body force: (4,), double
+
+
+@cell
+def depth(w, bed):
+    """Depth of a cell, m: h = max(0, w - B), B the mean of its four corners."""
+    return max(real(0.0), w - bed)
+
+
+# -- what is reconstructed in a cell and what a face sees of it: the two wet/dry treatments ---------
+
+
+@cell
+def velocity_of_cell(h, q, p):
+    """Hydrostatic treatment: the desingularised velocity is what is reconstructed."""
+    return q * desingularised_inverse(h, p.kappa * p.kappa * p.kappa * p.kappa)
+
+
+@cell
+def hydrostatic_surface(w, s, h, b_low, b_high, p):
+    """Surface and bed at the two faces of a cell, low then high, and 0 or 1 for the other slopes.
+
+    Where the reconstructed surface stays above the bed, the bed at the face is that of the face.
+    A shore cell, whose surface would cut the bed, keeps a level surface, and its water stands on a
+    bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h. A dry cell is flat.
+    """
+    zero = real(0.0)
+    w_low = w - s
+    w_high = w + s
+    dry = h < p.dry + real(DRY_ULP) * abs(w)
+    shore = (min(w_high - b_high, w_low - b_low) < zero) | dry
+    h_high = h if dry else min(max(w - b_high, zero), h + h)
+    return (
+        w if shore else w_low,
+        w - (h + h - h_high) if shore else b_low,
+        w if shore else w_high,
+        w - h_high if shore else b_high,
+        zero if shore else real(1.0),
+    )
+
+
+@cell
+def hydrostatic_faces(w0, w1, w2, u0, u1, u2, v0, v1, v2, h, b_low, b_high, p):
+    """Face values of cell 1 between cells 0 and 2: w, z, u, v at the low face, then the high one."""
+    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w1, half_slope(w0, w1, w2, p.theta), h, b_low, b_high, p)
+    s_u = smooth * half_slope(u0, u1, u2, p.theta)
+    s_v = smooth * half_slope(v0, v1, v2, p.theta)
+    return w_low, z_low, u1 - s_u, v1 - s_v, w_high, z_high, u1 + s_u, v1 + s_v
+
+
+@cell
+def discharge_of_cell(h, q, p):
+    """Kurganov-Petrova treatment: the unit discharge itself is reconstructed."""
+    return q
+
+
+@cell
+def kurganov_petrova_faces(w0, w1, w2, u0, u1, u2, v0, v1, v2, h, b_low, b_high, p):
+    """Face values of cell 1 in the document's treatment (u, v here are unit discharges).
+
+    A surface that would cut the bed at one face is turned about the cell's mean until it touches
+    it there (Kurganov and Petrova 2007, equation (2.8)); not balanced in partly wet cells.
+    """
+    zero = real(0.0)
+    high = w1 + half_slope(w0, w1, w2, p.theta)
+    low = w1 + w1 - high
+    cut_high = high < b_high
+    cut_low = low < b_low
+    w_high = b_high if cut_high else (w1 + w1 - b_low if cut_low else high)
+    w_low = w1 + w1 - b_high if cut_high else (b_low if cut_low else low)
+    s_u = half_slope(u0, u1, u2, p.theta)
+    s_v = half_slope(v0, v1, v2, p.theta)
+    k4 = p.kappa * p.kappa * p.kappa * p.kappa
+    over_low = desingularised_inverse(max(w_low - b_low, zero), k4)
+    over_high = desingularised_inverse(max(w_high - b_high, zero), k4)
+    return (
+        w_low,
+        b_low,
+        (u1 - s_u) * over_low,
+        (v1 - s_v) * over_low,
+        w_high,
+        b_high,
+        (u1 + s_u) * over_high,
+        (v1 + s_v) * over_high,
+    )
+
+
+PRIMITIVE = Switch("PRIMITIVE", velocity_of_cell)
+FACES = Switch("FACES", hydrostatic_faces)
+RESET = Switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
+SECOND = Switch("SECOND", False)  # the second stage of SSP-RK2
+FRICTION = Switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
+SOURCES = Switch("SOURCES", False)
+
+
+# -- the bed --------------------------------------------------------------------------------------
+
+
+@cell
+def bed_west(bed, j, i):
+    """Bed at the west face of cell (j, i), m: the mean of its two corners."""
+    return real(0.5) * (bed[j, i] + bed[j + 1, i])
+
+
+@cell
+def bed_south(bed, j, i):
+    """Bed at the south face of cell (j, i), m."""
+    return real(0.5) * (bed[j, i] + bed[j, i + 1])
+
+
+@cell
+def bed_centre(bed, j, i):
+    """Bed of cell (j, i), m: the mean of its four corners, and so of opposite faces."""
+    return real(0.5) * (bed_west(bed, j, i) + bed_west(bed, j, i + 1))
+
+
+# -- the update -----------------------------------------------------------------------------------
+
+
+@cell
+def kept_momentum(h, q, u, p):
+    """Unit discharge that a stage starts from: h u where the velocity is desingularised."""
+    if RESET:
+        return h * u if h < p.kappa else q
+    return q
+
+
+@cell
+def friction_rate(h, hu, hv, g_n2, p):
+    """Manning friction g n^2 |u| / h^(4/3), s-1; h desingularised, 0 if dry (equation 2.9)."""
+    over_h = desingularised_inverse(h, p.kappa * p.kappa * p.kappa * p.kappa)
+    return g_n2 * math.sqrt(hu * hu + hv * hv) * over_h * power_four_thirds(over_h)
+
+
+@cell
+def stepped(q, q_n, tendency, dt):
+    """SSP-RK2 without friction: q + dt R in stage 0, (q_n + q + dt R) / 2 in stage 1."""
+    if SECOND:
+        return real(0.5) * (q_n + q + dt * tendency)
+    return q + dt * tendency
+
+
+@cell
+def damping(rate, dt):
+    """Factor of semi-implicit friction, 1 / (1 + dt a), with dt/2 in the second stage."""
+    if SECOND:
+        return real(1.0) / (real(1.0) + real(0.5) * dt * rate)
+    return real(1.0) / (real(1.0) + dt * rate)
+
+
+@cell
+def updated(w, hu, hv, w_n, hu_n, hv_n, h, u, v, r_w, r_u, r_v, g_n2, p, dt):
+    """New w, hu, hv of a cell from the tendencies r_w, r_u, r_v (equation 2.9)."""
+    hu = kept_momentum(h, hu, u, p)
+    hv = kept_momentum(h, hv, v, p)
+    keep = real(1.0)
+    if FRICTION != 0:
+        keep = damping(friction_rate(h, hu, hv, g_n2, p), dt)
+    return stepped(w, w_n, r_w, dt), stepped(hu, hu_n, r_u, dt) * keep, stepped(hv, hv_n, r_v, dt) * keep
+
+
+@cell
+def manning_of(manning, j, i, p):
+    """g n^2 of interior cell (j, i), m^(1/3)."""
+    if FRICTION == 2:
+        return manning[j, i]
+    return p.friction
+
+
+@cell
+def with_sources(r_w, r_u, r_v, h, hu, hv, sources, j, i):
+    """Tendencies with rain, wind stress, a body force (atmospheric pressure) and rotation added."""
+    rain = real(sources.factor[0]) * sources.rain[j, i]
+    force = real(sources.factor[3]) * h
+    f = sources.coriolis[j]
+    return (
+        r_w + rain,
+        r_u + real(sources.factor[1]) * sources.stress[j, i] + force * sources.accel_x[j, i] + f * hv,
+        r_v + real(sources.factor[2]) * sources.stress[j, i] + force * sources.accel_y[j, i] - f * hu,
+    )

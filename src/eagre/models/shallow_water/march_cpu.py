@@ -1,0 +1,199 @@
+"""One stage on the CPU: a tile marches north row by row and computes each flux once.
+
+Every inner loop runs over a row of the tile through the formulas of `kernels.py` and vectorises.
+What the next row needs again (velocities, north face values, north fluxes) stays in a scratch
+array of the tile, small enough for the first-level cache.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.kernels.bits import from_bits, to_bits
+from eagre.kernels.central_upwind import central_upwind
+from eagre.models.shallow_water.kernels import (
+    FACES,
+    PRIMITIVE,
+    SOURCES,
+    bed_centre,
+    bed_south,
+    bed_west,
+    depth,
+    manning_of,
+    updated,
+    with_sources,
+)
+from eagre.stepping.clock import DT, open_gate
+
+# The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
+# that rows never overlap, so that the loops vectorise without run-time checks; this is also why
+# rows move down by copying and not by turning indices.
+TILE_COLUMNS = 256
+WIDTH = TILE_COLUMNS + 8
+U0, U1, U2 = 0 * WIDTH, 1 * WIDTH, 2 * WIDTH  # u of three rows, south to north
+V0, V1, V2 = 3 * WIDTH, 4 * WIDTH, 5 * WIDTH
+HIGH_W, HIGH_Z, HIGH_V, HIGH_U = 6 * WIDTH, 7 * WIDTH, 8 * WIDTH, 9 * WIDTH  # north face of the row below
+RISE0, RISE1 = 10 * WIDTH, 11 * WIDTH  # rise of the surface across the cells of two rows, in y
+SOUTH_M, SOUTH_N, SOUTH_T = 12 * WIDTH, 13 * WIDTH, 14 * WIDTH  # south flux: mass, normal, tangential
+NORTH_M, NORTH_B, NORTH_N, NORTH_T = 15 * WIDTH, 16 * WIDTH, 17 * WIDTH, 18 * WIDTH  # B: normal, seen from below
+WEST_W, WEST_Z, WEST_U, WEST_V = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH, 22 * WIDTH  # west face values
+EAST_W, EAST_Z, EAST_U, EAST_V = 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
+FACE_M, FACE_L, FACE_R, FACE_T = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH  # flux in x, L and R as seen from
+SCRATCH = 31 * WIDTH
+
+
+@cell
+def velocities(q, bed, s, j, i0, n, p):
+    """Move the velocities of the tile a row down and add those of row j."""
+    for i in range(n):
+        h = depth(q[0, j, i0 + i], bed_centre(bed, j, i0 + i))
+        s[U0 + i] = s[U1 + i]
+        s[V0 + i] = s[V1 + i]
+        s[U1 + i] = s[U2 + i]
+        s[V1 + i] = s[V2 + i]
+        s[U2 + i] = PRIMITIVE(h, q[1, j, i0 + i], p)
+        s[V2 + i] = PRIMITIVE(h, q[2, j, i0 + i], p)
+
+
+@cell
+def fluxes_y(q, bed, s, j, i0, n, p):
+    """Faces of row j + 1 and the flux through its south face; returns the largest wave speed."""
+    fastest = to_bits(real(0.0))
+    for i in range(n):
+        w = q[0, j + 1, i0 + i + 2]
+        south = bed_south(bed, j + 1, i0 + i + 2)
+        north = bed_south(bed, j + 2, i0 + i + 2)
+        h = depth(w, real(0.5) * (south + north))
+        w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
+            q[0, j, i0 + i + 2], w, q[0, j + 2, i0 + i + 2],
+            s[V0 + 2 + i], s[V1 + 2 + i], s[V2 + 2 + i],
+            s[U0 + 2 + i], s[U1 + 2 + i], s[U2 + 2 + i],
+            h, south, north, p,
+        )  # fmt: skip
+        mass, below, above, along, speed = central_upwind(
+            s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
+        )
+        s[SOUTH_M + i] = s[NORTH_M + i]
+        s[SOUTH_N + i] = s[NORTH_N + i]
+        s[SOUTH_T + i] = s[NORTH_T + i]
+        s[RISE0 + i] = s[RISE1 + i]
+        s[NORTH_M + i] = mass
+        s[NORTH_B + i] = below
+        s[NORTH_N + i] = above
+        s[NORTH_T + i] = along
+        s[HIGH_W + i] = w_h
+        s[HIGH_Z + i] = z_h
+        s[HIGH_V + i] = v_h
+        s[HIGH_U + i] = u_h
+        s[RISE1 + i] = w_h - w_l
+        fastest = max(fastest, to_bits(speed))
+    return from_bits(fastest)
+
+
+@cell
+def faces_x(q, bed, s, j, i0, n, p):
+    """West and east face values of row j; column i of the scratch is cell i + 1 of the tile."""
+    for i in range(n):
+        w = q[0, j, i0 + i + 1]
+        west = bed_west(bed, j, i0 + i + 1)
+        east = bed_west(bed, j, i0 + i + 2)
+        h = depth(w, real(0.5) * (west + east))
+        w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
+            q[0, j, i0 + i], w, q[0, j, i0 + i + 2],
+            s[U0 + i], s[U0 + i + 1], s[U0 + i + 2],
+            s[V0 + i], s[V0 + i + 1], s[V0 + i + 2],
+            h, west, east, p,
+        )  # fmt: skip
+        s[WEST_W + i] = w_l
+        s[WEST_Z + i] = z_l
+        s[WEST_U + i] = u_l
+        s[WEST_V + i] = v_l
+        s[EAST_W + i] = w_h
+        s[EAST_Z + i] = z_h
+        s[EAST_U + i] = u_h
+        s[EAST_V + i] = v_h
+
+
+@cell
+def fluxes_x(s, n, p):
+    """Fluxes through the n faces of a row; returns the largest wave speed."""
+    fastest = to_bits(real(0.0))
+    for i in range(n):
+        mass, left, right, along, speed = central_upwind(
+            s[EAST_W + i], s[EAST_Z + i], s[EAST_U + i], s[EAST_V + i],
+            s[WEST_W + i + 1], s[WEST_Z + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
+        )  # fmt: skip
+        s[FACE_M + i] = mass
+        s[FACE_L + i] = left
+        s[FACE_R + i] = right
+        s[FACE_T + i] = along
+        fastest = max(fastest, to_bits(speed))
+    return from_bits(fastest)
+
+
+@cell
+def update(q, q_n, out, bed, manning, sources, s, row, i0, n, p, dt):
+    """Interior row `row` of the new state."""
+    j = row + 2
+    for i in range(n):
+        c = i0 + i + 2
+        h = depth(q[0, j, c], bed_centre(bed, j, c))
+        gh = p.g * h
+        r_w = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1]) + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
+        r_u = p.over_dx * (
+            s[FACE_R + i] - s[FACE_L + i + 1] - gh * (s[EAST_W + i + 1] - s[WEST_W + i + 1])
+        ) + p.over_dy * (s[SOUTH_T + i] - s[NORTH_T + i])
+        r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
+            s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
+        )
+        if SOURCES:
+            r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], sources, row, i0 + i)
+        w, hu, hv = updated(
+            q[0, j, c], q[1, j, c], q[2, j, c], q_n[0, j, c], q_n[1, j, c], q_n[2, j, c],
+            h, s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt,
+        )  # fmt: skip
+        out[0, j, c] = w
+        out[1, j, c] = hu
+        out[2, j, c] = hv
+
+
+@cell
+def tile(q, q_n, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
+    """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
+    for k in range(SCRATCH):
+        s[k] = real(0.0)
+    rate = real(0.0)
+    for r in range(4):
+        velocities(q, bed, s, j0 + r, i0, columns + 4, p)
+        if r >= 2:
+            rate = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, p) * p.over_dy
+    for row in range(rows):
+        j = j0 + row
+        velocities(q, bed, s, j + 4, i0, columns + 4, p)
+        rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, p) * p.over_dy)
+        faces_x(q, bed, s, j + 2, i0, columns + 2, p)
+        rate = max(rate, fluxes_x(s, columns + 1, p) * p.over_dx)
+        update(q, q_n, out, bed, manning, sources, s, j, i0, columns, p, dt)
+    return to_bits(rate)
+
+
+@entry
+def stage_cpu(q, q_n, out, bed, manning, sources, scratch, tiles, rates, p, clock):
+    """One stage over all tiles; tiles holds (j0, i0, rows, columns), rates the largest rate of each."""
+    dt = real(clock[DT])
+    count = tiles.shape[0] if open_gate(clock) else 0
+    for t in prange(count):
+        rates[t] = tile(
+            q, q_n, out, bed, manning, sources, scratch[t], tiles[t, 0], tiles[t, 1],
+            np.int64(tiles[t, 2]), np.int64(tiles[t, 3]), p, dt,
+        )
+
+
+def tiles_of(ny: int, nx: int) -> np.ndarray:
+    """Tiles (j0, i0, rows, columns) that cover ny x nx cells: at least a dozen, rows enough to pay."""
+    columns = TILE_COLUMNS
+    across = -(-nx // columns)
+    rows = max(8, min(64, ny * across // 12))
+    tiles = [
+        (j, i, min(rows, ny - j), min(columns, nx - i)) for j in range(0, ny, rows) for i in range(0, nx, columns)
+    ]
+    return np.array(tiles, np.uint32)

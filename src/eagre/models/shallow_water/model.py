@@ -1,0 +1,333 @@
+"""The explicit shallow-water model: assembly and time step (equations: README.md beside this file)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision, select
+from eagre.boundaries import Boundaries
+from eagre.constants import GRAVITY
+from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.fields import Variable
+from eagre.grid import Grid
+from eagre.models.shallow_water.engine import Engine, Setup
+from eagre.models.shallow_water.inputs import checked_field, checked_number, initial_surface, one_of
+from eagre.models.shallow_water.sources import Source, source_maps
+from eagre.stepping import clock as ck
+
+VARIABLES = (
+    Variable("surface_elevation", "m", "surface elevation; the bed where dry", "water_surface_height_above_reference_datum"),
+    Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
+    Variable("discharge_x", "m2 s-1", "unit discharge in x"),
+    Variable("discharge_y", "m2 s-1", "unit discharge in y"),
+    Variable("velocity_x", "m s-1", "velocity in x, averaged over depth", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity in y, averaged over depth", "sea_water_y_velocity"),
+    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
+    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
+)
+
+LOOK_STEPS = {"cpu": 50, "cuda": 400}
+
+
+class ShallowWater:
+    """Second-order central-upwind shallow-water model (Kurganov and Petrova 2007).
+
+    Parameters
+    ----------
+    grid : Grid
+    bed_elevation : float or (ny + 1, nx + 1) array, m
+        At cell corners, positive up.
+    surface_elevation, depth : float or (ny, nx) array, m
+        Initial water, one of the two; a surface below the bed means dry.
+    velocity_x, velocity_y : float or (ny, nx) array, m s-1
+        Initial velocity.
+    boundaries : Boundaries
+        Walls all round if not given.
+    manning : float or (ny, nx) array, s m-1/3
+        Manning's n; 0 is no friction.
+    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure
+    scheme : {"rk2", "euler"}
+        SSP Runge-Kutta of second order, or forward Euler.
+    wet_dry : {"hydrostatic", "kurganov-petrova"}
+        Treatment of shores. The first keeps a lake at rest exactly, wherever its shore lies; the
+        second is the document's, with small waves at partly wet cells.
+    theta : float
+        Limiter, 1 (minmod) to 2 (sharpest).
+    cfl : float
+        Courant number, at most 0.5; depth stays non-negative up to 0.25.
+    desingularisation_depth : float, m
+        Below it the velocity is damped. Default min(0.01 m, a hundredth of the largest depth).
+    time_step : {"predicted", "exact"}
+        See `eagre.stepping.clock`.
+    max_time_step, fixed_time_step : float, s
+        Upper bound of the time step; or a time step that the Courant number does not change.
+    gravity : float, m s-2
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    precision : {"single", "double"}
+    start_time : float, s
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges, shapes that do not match, or a bed that is not finite.
+    DeviceError, MemoryNeededError
+        If the device is not there, or too small.
+
+    Notes
+    -----
+    Good values: theta = 1.3, cfl = 0.25, n = 0.02 to 0.035 for natural channels. Limits: depth-averaged,
+    hydrostatic flow; no turbulence closure; single precision resolves surface changes of 1e-7 of
+    the largest |surface elevation|.
+
+    References
+    ----------
+    A. Kurganov and G. Petrova, Commun. Math. Sci. 5(1), 133-160 (2007), doi:10.4310/CMS.2007.v5.n1.a6.
+    """
+
+    kind = "shallow-water"
+
+    def __init__(
+        self,
+        grid: Grid,
+        bed_elevation: Any,
+        *,
+        surface_elevation: Any = None,
+        depth: Any = None,
+        velocity_x: Any = 0.0,
+        velocity_y: Any = 0.0,
+        boundaries: Boundaries | None = None,
+        manning: Any = 0.0,
+        sources: Sequence[Source] = (),
+        scheme: str = "rk2",
+        wet_dry: str = "hydrostatic",
+        theta: float = 1.3,
+        cfl: float = 0.25,
+        desingularisation_depth: float | None = None,
+        time_step: str = "predicted",
+        max_time_step: float | None = None,
+        fixed_time_step: float | None = None,
+        gravity: float = GRAVITY,
+        device: str | Device = "auto",
+        precision: str = "single",
+        start_time: float = 0.0,
+    ) -> None:
+        self.grid = grid
+        self.precision = precision
+        real = check_precision(precision)
+        self.device = select(device)
+        needed = 12 * (grid.ny + 5) * (grid.nx + 5) * np.dtype(real).itemsize
+        if needed > self.device.free_memory():
+            raise MemoryNeededError(needed, self.device.free_memory(), str(self.device))
+        bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
+        surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
+        self.boundaries = boundaries or Boundaries()
+        step = fixed_time_step if fixed_time_step is not None else max_time_step
+        self.setup = Setup(
+            grid=grid,
+            bed=bed,
+            segments=self.boundaries.segments(grid),
+            manning=checked_field("manning", manning, grid, "centre", low=0.0),
+            sources=source_maps(sources, grid) if sources else None,
+            scheme=one_of("scheme", scheme, ("rk2", "euler")),
+            wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
+            theta=checked_number("theta", theta, 1.0, 2.0),
+            kappa=_kappa(desingularisation_depth, thickness),
+            gravity=checked_number("gravity", gravity, 1e-6, 1e3),
+            cfl=checked_number("cfl", cfl, 1e-6, 0.5),
+            time_step=one_of("time_step", time_step, ("predicted", "exact")),
+            longest_step=1e12 if step is None else checked_number("time step", step, 1e-12, 1e12),
+            fixed=fixed_time_step is not None,
+        )
+        u = checked_field("velocity_x", velocity_x, grid, "centre")
+        v = checked_field("velocity_y", velocity_y, grid, "centre")
+        self._start = checked_number("start_time", start_time, -1e12, 1e12)
+        self._engine = Engine(self.setup, self.device, precision)
+        self._engine.set_state(surface, thickness * u, thickness * v, self._start)
+        self._first_volume = self._engine.sums()["volume"]
+        self._cache: tuple[int, np.ndarray] | None = None
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return float(self._engine.read_clock()[ck.T])
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return int(self._engine.read_clock()[ck.STEPS])
+
+    @property
+    def time_step(self) -> float:
+        """Next time step before it is shortened to land, s."""
+        return float(self._engine.read_clock()[ck.FREE])
+
+    def advance(self, until: float, max_steps: int | None = None) -> None:
+        """Step to `until`, s, and land on it exactly, or stop after `max_steps` steps.
+
+        Raises
+        ------
+        InputError
+            If `until` lies before the present, or a series ends before it.
+        BlowUpError
+            If the solution stops being finite; the model then holds the last good state.
+        """
+        now = self.time
+        if until < now:
+            raise InputError(f"until = {until:g} s", allowed=f"a time from {now:g} s on (the model's present)")
+        for series in self.setup.series:
+            series.covers(now, until)
+        left = max_steps if max_steps is not None else 2**53
+        while left > 0 and self.time < until:
+            chunk = min(left, LOOK_STEPS[self.device.kind])
+            done = self._chunk(until, chunk)
+            left -= done
+        self._cache = None
+
+    def _chunk(self, until: float, steps: int) -> int:
+        """Up to `steps` steps between two looks; returns how many were made."""
+        engine = self._engine
+        engine.keep()
+        engine.start(until, steps)
+        before = engine.read_clock()
+        clock = before
+        while clock[ck.RUNNING] > 0.0:
+            made = 0
+            while made < steps:
+                made += engine.round()
+            clock = engine.read_clock()
+        bad = engine.bad_cell()
+        if clock[ck.FAILED] or bad:
+            self._diagnose(until, steps, bad)
+        return int(clock[ck.STEPS] - before[ck.STEPS])
+
+    def _diagnose(self, until: float, steps: int, bad: tuple[int, int] | None) -> None:
+        """Go back to the last good state, find the first bad step one by one, and raise."""
+        engine = self._engine
+        engine.go_back()
+        for _ in range(steps):
+            engine.keep()
+            time = self.time
+            engine.start(until, 1)
+            for _ in range(4):
+                engine.round_of_one()
+            clock = engine.read_clock()
+            found = engine.bad_cell()
+            if found or clock[ck.FAILED]:
+                engine.go_back()
+                where = found or bad or engine.fastest_cell()
+                what = "the time step collapsed" if clock[ck.FAILED] == 2 else "values that are not finite"
+                raise BlowUpError(time, where, what)
+        raise BlowUpError(self.time, bad or (0, 0), "values that are not finite, not found again step by step")
+
+    # -- fields -------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The fields that `field` gives."""
+        return {variable.name: variable for variable in VARIABLES}
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
+        if name not in self.variables:
+            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+        if name == "bed":
+            bed = self.setup.bed
+            return (0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))).astype(self._engine.real)
+        return self._fields()[name]
+
+    def _fields(self) -> dict[str, np.ndarray]:
+        if self._cache is None or self._cache[0] != self.steps:
+            self._cache = (self.steps, self._engine.derived())
+        w, h, hu, hv, u, v = self._cache[1]
+        dry = h <= self._engine.parameters.dry
+        zero = np.zeros((), h.dtype)
+        return {
+            "surface_elevation": w,
+            "depth": np.maximum(h, zero),
+            "discharge_x": np.where(dry, zero, hu),
+            "discharge_y": np.where(dry, zero, hv),
+            "velocity_x": np.where(dry, zero, u),
+            "velocity_y": np.where(dry, zero, v),
+            "speed": np.where(dry, zero, np.hypot(u, v)),
+        }
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Values of fields in cells (j, i)."""
+        j = [point[0] for point in points]
+        i = [point[1] for point in points]
+        return {name: self.field(name)[j, i] for name in names}
+
+    @property
+    def bed_elevation(self) -> np.ndarray:
+        """Bed at the corners, (ny + 1, nx + 1), m."""
+        return self.setup.bed.copy()
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a restart needs to go on bit for bit."""
+        return {**self._engine.state(), "first_volume": np.array(self._first_volume)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state` from a model of the same set-up."""
+        self._engine.restore(state)
+        self._first_volume = float(state["first_volume"])
+        self._cache = None
+
+    # -- facts --------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> dict[str, float]:
+        """Volume, its relative error in a closed domain without sources, energies and extremes."""
+        found = self._engine.sums()
+        conserved = self.boundaries.closed and self.setup.sources is None and self._first_volume > 0
+        error = (found["volume"] - self._first_volume) / self._first_volume if conserved else math.nan
+        return {**found, "volume_error": error}
+
+    def statistics(self) -> dict[str, float]:
+        """Steps, refused steps, range of the time step, largest Courant number."""
+        clock = self._engine.read_clock()
+        return {
+            "steps": int(clock[ck.STEPS]),
+            "redone_steps": int(clock[ck.REDONE]),
+            "dt_min": float(clock[ck.DT_MIN]) if clock[ck.STEPS] else math.nan,
+            "dt_max": float(clock[ck.DT_MAX]) if clock[ck.STEPS] else math.nan,
+            "courant_max": float(clock[ck.COURANT]),
+        }
+
+    def settings(self) -> dict[str, str | float | int]:
+        """The resolved set-up, for the attributes of output files."""
+        setup = self.setup
+        manning = setup.manning
+        same = bool((manning == manning.flat[0]).all())
+        return {
+            "scheme": setup.scheme,
+            "wet_dry": setup.wet_dry,
+            "theta": setup.theta,
+            "cfl": setup.cfl,
+            "desingularisation_depth": setup.kappa,
+            "time_step": setup.time_step,
+            "gravity": setup.gravity,
+            "manning": float(manning.flat[0]) if same else f"map, {manning.min():g} to {manning.max():g}",
+            "device": str(self.device),
+            "precision": self.precision,
+        }
+
+    def run(self, until: float, **options: Any) -> Any:
+        """Run to `until`, s, and return an `xarray.Dataset`; see `eagre.io.run_to_dataset`."""
+        from eagre.io.dataset import run_to_dataset
+
+        return run_to_dataset(self, until, **options)
+
+
+def _kappa(given: float | None, thickness: np.ndarray) -> float:
+    if given is not None:
+        return checked_number("desingularisation_depth", given, 1e-9, 1e3)
+    scale = float(thickness.max())
+    return min(0.01, 0.01 * scale) if scale > 0 else 1e-3

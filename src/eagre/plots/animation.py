@@ -1,0 +1,97 @@
+"""Animations of a field: GIF always, MP4 where ffmpeg is installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eagre.errors import InputError
+from eagre.plots.maps import make_picture
+from eagre.plots.style import RC
+
+if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
+
+    from eagre.plots.reading import FieldFile
+
+
+def animate(
+    fields: FieldFile,
+    output: str | Path,
+    *,
+    variable: str | None = None,
+    fps: float = 10.0,
+    every: int = 1,
+    dpi: int = 100,
+    on_frame: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Draw all records of a field, one frame each.
+
+    Parameters
+    ----------
+    fields : FieldFile
+    output : str or Path
+        Ends in ``.gif`` or ``.mp4``.
+    variable : str, optional
+        Without it the depth.
+    fps : float
+        Frames per second, > 0.
+    every : int
+        Draw each `every`-th record, >= 1.
+    dpi : int
+        Dots per inch.
+    on_frame : callable, optional
+        Called with (frames done, frames in all).
+
+    Returns
+    -------
+    Path
+        `output`.
+
+    Raises
+    ------
+    InputError
+        If the ending is another one, or MP4 is asked for where there is no ffmpeg.
+    """
+    from matplotlib import rc_context
+
+    output = Path(output)
+    if not fps > 0 or every < 1:
+        raise InputError(f"fps = {fps:g}, every = {every}", allowed="fps > 0, every >= 1", fix="--fps 10 --every 1")
+    name = fields.check_variable(variable) if variable else fields.default_variable()
+    records = list(range(0, fields.times.size, every))
+    writer = _writer(output, fps)
+    with rc_context(RC):
+        picture = make_picture(fields, name, records)
+        picture.draw(records[0])
+        picture.figure.draw_without_rendering()
+        picture.figure.set_layout_engine("none")
+        with writer.saving(picture.figure, str(output), dpi):
+            for done, record in enumerate(records, start=1):
+                picture.draw(record)
+                writer.grab_frame()
+                if on_frame is not None:
+                    on_frame(done, len(records))
+    return output
+
+
+def _writer(output: Path, fps: float) -> AbstractMovieWriter:
+    """The writer for the ending of a file name."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    ending = output.suffix.lower()
+    if ending == ".gif":
+        return PillowWriter(fps=fps)  # type: ignore[arg-type]
+    if ending == ".mp4":
+        if shutil.which("ffmpeg") is None:
+            raise InputError(
+                f"{output.name}, but the program ffmpeg is not installed",
+                allowed=".gif, or .mp4 where ffmpeg is on the PATH",
+                fix=f"-o {output.with_suffix('.gif')}",
+            )
+        even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"]
+        return FFMpegWriter(fps=fps, codec="libx264", extra_args=even)  # type: ignore[arg-type]
+    fix = f"-o {output.with_suffix('.gif')}"
+    raise InputError(output.name, allowed="a name that ends in .gif or .mp4", fix=fix)

@@ -1,0 +1,64 @@
+"""What maps, profiles and animations share: titles, colour ranges, the choice of records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eagre.plots.style import nice_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
+    from matplotlib.text import Text
+
+    from eagre.plots.reading import FieldFile
+
+_SAMPLES = 24
+
+
+def heading(fields: FieldFile, record: int) -> str:
+    """Title of a picture: the time, and the date where known."""
+    step = float(fields.times[1] - fields.times[0]) if fields.times.size > 1 else 0.0
+    date = fields.date(record)
+    return f"t = {nice_time(float(fields.times[record]), step)}" + (f"   {date}" if date else "")
+
+
+def titles(axes: Axes, title: str) -> Text:
+    """Write the title and return the line below it, for the time."""
+    axes.set_title(title, pad=20)
+    return axes.annotate("", (0, 1), xytext=(0, 6), xycoords="axes fraction", textcoords="offset points")
+
+
+def colour_range(fields: FieldFile, name: str, records: list[int]) -> Normalize:
+    """Range of the colours over some of the records, from wet cells only; two-sided where it suits."""
+    from matplotlib.colors import Normalize
+
+    chosen = []
+    for record in few(records):
+        values, wet = fields.values(name, record), fields.wet(record)
+        chosen.append(values[np.isfinite(values) & (wet if wet is not None else True)])
+    values = np.concatenate(chosen)
+    if values.size == 0:
+        return Normalize(0.0, 1.0)
+    if name in ("depth", "speed"):
+        return Normalize(0.0, float(np.quantile(values, 0.998)) or 1.0)
+    centre = _still_level(fields) if name == "surface_elevation" else 0.0
+    reach = float(np.quantile(np.abs(values - centre), 0.998)) or float(np.abs(values - centre).max()) or 1.0
+    return Normalize(centre - reach, centre + reach)
+
+
+def _still_level(fields: FieldFile) -> float:
+    """Median surface elevation of the wet cells of the first record, m."""
+    wet = fields.wet(0)
+    values = fields.values("surface_elevation", 0)
+    values = values[np.isfinite(values) & (wet if wet is not None else True)]
+    return float(np.median(values)) if values.size else 0.0
+
+
+def few(records: list[int]) -> list[int]:
+    """At most 24 of the records, evenly, with the first and the last."""
+    if len(records) <= _SAMPLES:
+        return records
+    return [records[int(index)] for index in np.linspace(0, len(records) - 1, _SAMPLES)]

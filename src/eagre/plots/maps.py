@@ -1,0 +1,175 @@
+"""Maps of a field over shaded ground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagre.plots.frames import colour_range, few, heading, titles
+from eagre.plots.profiles import ProfilePicture
+from eagre.plots.style import (
+    RC,
+    SHORE,
+    colormap_for,
+    hillshade,
+    length_unit,
+    new_figure,
+    shaded_land,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from eagre.plots.reading import FieldFile
+
+THIN = 4
+"""Files with at most this many rows or columns are drawn as a profile."""
+
+
+def plot_map(
+    fields: FieldFile,
+    output: str | Path,
+    *,
+    variable: str | None = None,
+    time: str | None = None,
+    dpi: int = 150,
+) -> Path:
+    """Draw one field at one time.
+
+    Parameters
+    ----------
+    fields : FieldFile
+    output : str or Path
+        Picture to write; its ending says the format (png, pdf, svg).
+    variable : str, optional
+        Name of the field; without it the depth.
+    time : str, optional
+        Such as ``"2 h"``; the nearest record is drawn; without it the last.
+    dpi : int
+        Dots per inch.
+
+    Returns
+    -------
+    Path
+        `output`.
+
+    Raises
+    ------
+    InputError
+        If the file has no such variable or time.
+    """
+    from matplotlib import rc_context
+
+    name = fields.check_variable(variable) if variable else fields.default_variable()
+    record = fields.record_at(time)
+    with rc_context(RC):
+        picture = make_picture(fields, name, [record])
+        picture.draw(record)
+        picture.figure.savefig(output, dpi=dpi)
+    return Path(output)
+
+
+def make_picture(fields: FieldFile, name: str, records: list[int]) -> MapPicture | ProfilePicture:
+    """A picture whose colours or axes suit all `records`; draw it with ``.draw(record)``."""
+    thin = min(fields.x.size, fields.y.size) <= THIN
+    return (ProfilePicture if thin else MapPicture)(fields, name, records)
+
+
+class MapPicture:
+    """A map: shaded land, coloured water, shoreline, colour bar.
+
+    Parameters
+    ----------
+    fields : FieldFile
+    name : str
+        The field.
+    records : list of int
+        Records that the colour range is taken from.
+    """
+
+    def __init__(self, fields: FieldFile, name: str, records: list[int]) -> None:
+        self.fields, self.name = fields, name
+        self.dx, self.dy = _spacing(fields.x), _spacing(fields.y)
+        self.bed = fields.bed()
+        self.norm = colour_range(fields, name, records)
+        self.colours = colormap_for(name)
+        self._shore: Any = None
+        ever_dry = [~wet for wet in (fields.wet(record) for record in few(records)) if wet is not None]
+        land = np.logical_or.reduce(ever_dry) if ever_dry else None
+        self._ground = None if self.bed is None or land is None else shaded_land(self.bed, self.dx, self.dy, land)
+        shaded = name == "depth" and self.bed is not None
+        self._relief = hillshade(self.bed, self.dx, self.dy, 0.25) if shaded and self.bed is not None else None
+        self.figure, self.axes, self._image = self._frame()
+        self._time = titles(self.axes, fields.title)
+
+    def draw(self, record: int) -> None:
+        """Show a record."""
+        wet = self.fields.wet(record)
+        self._image.set_data(self._colours(record, wet))
+        self._time.set_text(heading(self.fields, record))
+        if self._shore is not None:
+            self._shore.remove()
+            self._shore = None
+        if wet is not None and wet.any() and not wet.all():
+            x, y = self.fields.x * self.scale, np.sort(self.fields.y) * self.scale
+            self._shore = self.axes.contour(x, y, wet.astype(float), [0.5], colors=SHORE, linewidths=0.7)
+
+    def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
+        """Colours of all cells, (ny, nx, 3)."""
+        values = self.fields.values(self.name, record)
+        shown = np.isfinite(values) if wet is None else wet & np.isfinite(values)
+        image = self.colours(self.norm(np.where(shown, values, 0.0)))[..., :3]
+        if self._relief is not None:
+            image = np.clip(image * (0.22 + self._relief)[..., None], 0.0, 1.0)
+        ground = self._ground if self._ground is not None else np.full((*values.shape, 3), 0.86)
+        return np.where(shown[..., None], image, ground)
+
+    def _frame(self) -> tuple[Figure, Axes, Any]:
+        from matplotlib.cm import ScalarMappable
+
+        fields = self.fields
+        west, east = fields.x[0] - self.dx / 2, fields.x[-1] + self.dx / 2
+        south, north = min(fields.y) - self.dy / 2, max(fields.y) + self.dy / 2
+        ratio = (north - south) / (east - west)
+        equal = 1 / 12 < ratio < 12
+        beside = ratio > 0.45
+        width, height = _figure_size(ratio if equal else 0.4, beside)
+        figure = new_figure(width, height)
+        axes = figure.add_subplot()
+        self.scale, unit = length_unit(max(east - west, north - south))
+        extent = tuple(edge * self.scale for edge in (west, east, south, north))
+        image = axes.imshow(
+            np.zeros((fields.y.size, fields.x.size, 3)),
+            origin="lower",
+            extent=extent,  # type: ignore[arg-type]
+            aspect="equal" if equal else "auto",
+            interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else "antialiased",
+        )
+        axes.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")
+        axes.tick_params(direction="out", length=3)
+        bar = figure.colorbar(
+            ScalarMappable(self.norm, self.colours),
+            ax=axes,
+            location="right" if beside else "bottom",
+            shrink=0.85 if beside else 0.6,
+            pad=0.02,
+            aspect=28,
+            extend="max" if self.name in ("depth", "speed") else "both",
+        )
+        bar.set_label(fields.label(self.name))
+        bar.outline.set_linewidth(0.6)  # type: ignore[operator]
+        return figure, axes, image
+
+
+def _spacing(points: np.ndarray) -> float:
+    return abs(float(points[1] - points[0])) if points.size > 1 else 1.0
+
+
+def _figure_size(ratio: float, beside: bool) -> tuple[float, float]:
+    """Width and height in inches for a map of height / width `ratio`."""
+    width = 9.0 if ratio < 1.1 else max(4.2, 8.4 / ratio + 1.6)
+    plot_width = width - (1.9 if beside else 0.8)
+    return width, min(10.0, plot_width * ratio + (1.1 if beside else 1.9))

@@ -1,0 +1,71 @@
+"""Profiles of runs with few rows or columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eagre.plots.frames import few, heading, titles
+from eagre.plots.style import INK, length_unit, new_figure
+
+if TYPE_CHECKING:
+    from eagre.plots.reading import FieldFile
+
+
+class ProfilePicture:
+    """Bed and water surface along the longer side, or a line of another variable.
+
+    Parameters
+    ----------
+    fields : FieldFile
+    name : str
+    records : list of int
+        Records that the axis range is taken from.
+    """
+
+    def __init__(self, fields: FieldFile, name: str, records: list[int]) -> None:
+        self.fields, self.name = fields, name
+        self.along_x = fields.x.size >= fields.y.size
+        position = fields.x if self.along_x else np.sort(fields.y)
+        self.scale, unit = length_unit(float(np.ptp(position)))
+        self.position = position * self.scale
+        self.figure = new_figure(9.0, 4.2)
+        self.axes = self.figure.add_subplot()
+        self.with_bed = name in ("depth", "surface_elevation") and fields.bed() is not None
+        lows, highs = zip(*(self._range(record) for record in few(records)), strict=True)
+        margin = 0.06 * (max(highs) - min(lows)) or 1.0
+        self.limits = (min(lows) - margin, max(highs) + margin)
+        self.xlabel = f"{'x' if self.along_x else 'y'} ({unit})"
+
+    def draw(self, record: int) -> None:
+        """Show a record."""
+        axes = self.axes
+        axes.clear()
+        values = self._line(self.fields.values(self.name, record))
+        if self.with_bed:
+            bed = self._line(self.fields.bed())
+            surface = bed + values if self.name == "depth" else values
+            axes.fill_between(self.position, bed, np.maximum(surface, bed), color="#5fb9d0", linewidth=0)
+            axes.fill_between(self.position, self.limits[0], bed, color="#cdb48c", linewidth=0)
+            axes.plot(self.position, bed, color="#7a5f45", linewidth=1.2)
+            axes.plot(self.position, np.where(surface > bed, surface, np.nan), color="#16305f", linewidth=1.3)
+            axes.set_ylabel("elevation (m)")
+        else:
+            axes.plot(self.position, values, color="#1f6ba6", linewidth=1.4)
+            axes.set_ylabel(self.fields.label(self.name))
+            axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+        axes.set(xlim=(self.position[0], self.position[-1]), ylim=self.limits, xlabel=self.xlabel)
+        titles(axes, self.fields.title).set_text(heading(self.fields, record))
+
+    def _line(self, values: np.ndarray | None) -> np.ndarray:
+        """The middle row or column."""
+        assert values is not None
+        return values[values.shape[0] // 2] if self.along_x else values[:, values.shape[1] // 2]
+
+    def _range(self, record: int) -> tuple[float, float]:
+        values = self._line(self.fields.values(self.name, record))
+        if self.with_bed:
+            bed = self._line(self.fields.bed())
+            values = np.concatenate([bed, bed + values if self.name == "depth" else values])
+        return float(np.nanmin(values)), float(np.nanmax(values))

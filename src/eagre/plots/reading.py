@@ -1,0 +1,247 @@
+"""Opening result files for plotting: fields over time, or series at gauges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eagre.config.nearest import did_you_mean, nearest
+from eagre.config.toml import existing_file
+from eagre.config.units import parse_quantity
+from eagre.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+DRY = 1e-4
+"""Least depth of a wet cell when the file does not say, m."""
+
+
+@dataclass
+class FieldFile:
+    """Fields over time on a grid.
+
+    Parameters
+    ----------
+    path : Path
+    dataset : xarray.Dataset
+        With dimensions time, y, x; times undecoded.
+    """
+
+    path: Path
+    dataset: xr.Dataset
+    title: str = field(init=False)
+    times: np.ndarray = field(init=False)
+    x: np.ndarray = field(init=False)
+    y: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.title = str(self.dataset.attrs.get("title") or self.path.stem)
+        self.times = np.asarray(self.dataset["time"].values, dtype=np.float64)
+        self.x = np.asarray(self.dataset["x"].values, dtype=np.float64)
+        self.y = np.asarray(self.dataset["y"].values, dtype=np.float64)
+        if self.times.size == 0:
+            raise InputError(f"{self.path} without a record", allowed="a file with at least one time")
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the fields that change with time."""
+        return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("time", "y", "x")]
+
+    def check_variable(self, name: str) -> str:
+        """`name`, or `InputError` with the names in the file."""
+        if name not in self.variables:
+            near = nearest(name, self.variables) or self.variables[0]
+            raise InputError(
+                f'variable "{name}"{did_you_mean(name, self.variables)}',
+                allowed=f"in {self.path.name}: {', '.join(self.variables)}",
+                fix=f"--variable {near}",
+            )
+        return name
+
+    def default_variable(self) -> str:
+        """Depth if it is there, else the surface, else the first field."""
+        for name in ("depth", "surface_elevation", *self.variables):
+            if name in self.variables:
+                return name
+        raise InputError(f"{self.path} without a field over (time, y, x)", allowed="an output file of eagre run")
+
+    def record_at(self, time: str | None) -> int:
+        """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
+        if time is None or time == "last":
+            return self.times.size - 1
+        if time == "first":
+            return 0
+        seconds = parse_quantity(_number_or_text(time), "time", "--time")
+        first, last = float(self.times[0]), float(self.times[-1])
+        slack = 0.5 * (last - first) / max(self.times.size - 1, 1) + 1e-9
+        if not first - slack <= seconds <= last + slack:
+            raise InputError(
+                f"--time {time}", allowed=f"{first:g} s to {last:g} s in {self.path.name}", fix=f'--time "{last:g} s"'
+            )
+        return int(np.argmin(np.abs(self.times - seconds)))
+
+    def values(self, name: str, record: int) -> np.ndarray:
+        """A field at a record, (ny, nx), float64, south in row 0."""
+        values = np.asarray(self.dataset[name].isel(time=record).values, dtype=np.float64)
+        return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
+
+    def bed(self) -> np.ndarray | None:
+        """Bed elevation at centres, (ny, nx), m, or None where the file has none."""
+        if "bed" in self.dataset and self.dataset["bed"].dims == ("y", "x"):
+            values = np.asarray(self.dataset["bed"].values, dtype=np.float64)
+        elif "bed_elevation" in self.dataset and self.dataset["bed_elevation"].ndim == 2:
+            values = np.asarray(self.dataset["bed_elevation"].values, dtype=np.float64)
+            if values.shape == (self.y.size + 1, self.x.size + 1):
+                values = 0.25 * (values[:-1, :-1] + values[:-1, 1:] + values[1:, :-1] + values[1:, 1:])
+        else:
+            return None
+        return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
+
+    def wet(self, record: int) -> np.ndarray | None:
+        """Cells with water, (ny, nx), or None where the file cannot tell."""
+        if "depth" in self.variables:
+            return np.nan_to_num(self.values("depth", record)) > DRY
+        bed = self.bed()
+        if bed is None or "surface_elevation" not in self.variables:
+            return None
+        return np.nan_to_num(self.values("surface_elevation", record) - bed) > DRY
+
+    def label(self, name: str) -> str:
+        """Long name and units of a field."""
+        return label_of(self.dataset[name].attrs, name)
+
+    def date(self, record: int) -> str:
+        """The date of a record, or an empty text where times have no reference."""
+        return date_of(str(self.dataset["time"].attrs.get("units", "")), float(self.times[record]))
+
+
+@dataclass
+class GaugeFile:
+    """Series at named points.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    names : list of str
+        Names of the points.
+    values : dict
+        Variable to array of shape (n, number of points).
+    labels : dict
+        Variable to long name and units.
+    """
+
+    path: Path
+    times: np.ndarray
+    names: list[str]
+    values: dict[str, np.ndarray]
+    labels: dict[str, str]
+    title: str = ""
+
+    def check_variable(self, name: str | None) -> str:
+        """`name` or the default one, or `InputError` with the names in the file."""
+        if name is None:
+            return "surface_elevation" if "surface_elevation" in self.values else next(iter(self.values))
+        if name not in self.values:
+            raise InputError(
+                f'variable "{name}"{did_you_mean(name, self.values)}',
+                allowed=f"in {self.path.name}: {', '.join(self.values)}",
+            )
+        return name
+
+
+def open_results(path: str | Path) -> FieldFile | GaugeFile:
+    """Open an output file of ``eagre run``.
+
+    Raises
+    ------
+    InputError
+        If it is missing, no NetCDF or CSV file, or holds neither fields nor gauges.
+    """
+    path = existing_file(Path(path), "result file")
+    if path.suffix.lower() == ".csv":
+        from eagre.plots.tables import read_gauge_csv
+
+        return read_gauge_csv(path)
+    dataset = open_dataset(path)
+    if {"time", "y", "x"} <= set(dataset.dims):
+        return FieldFile(path, dataset)
+    points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]
+    series = {
+        str(name): item
+        for name, item in dataset.data_vars.items()
+        if len(item.dims) == 2 and item.dims[0] == "time" and item.dims[1] in points and item.dtype.kind == "f"
+    }
+    if "time" not in dataset.dims or not series:
+        raise InputError(
+            f"{path} with the dimensions {', '.join(map(str, dataset.dims)) or 'none'}",
+            allowed="fields over (time, y, x) or series over (time, point), as eagre run writes them",
+        )
+    return _gauges(path, dataset, series)
+
+
+def open_dataset(path: Path) -> xr.Dataset:
+    """Open a NetCDF file with undecoded times, or raise `InputError`."""
+    import xarray as xr
+
+    try:
+        return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}, which cannot be read ({reason})", allowed="a NetCDF-4 file") from None
+
+
+def label_of(attributes: dict[str, object], name: str) -> str:
+    """``"water depth (m)"`` from CF attributes."""
+    long_name = str(attributes.get("long_name") or name.replace("_", " "))
+    units = str(attributes.get("units") or "")
+    return f"{long_name} ({pretty_units(units)})" if units and units != "1" else long_name
+
+
+def pretty_units(units: str) -> str:
+    """``"m2 s-1"`` as mathematical text with raised powers."""
+    import re
+
+    return re.sub(r"([A-Za-z])(-?\d+)", r"\1$^{\2}$", units)
+
+
+def date_of(units: str, seconds: float) -> str:
+    """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text."""
+    import datetime
+
+    _, found, reference = units.partition("since")
+    if not found:
+        return ""
+    try:
+        start = datetime.datetime.fromisoformat(reference.strip().replace(" UTC", "+00:00"))
+        return f"{start + datetime.timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) -> GaugeFile:
+    dimension = next(iter(series.values())).dims[1]
+    names = [str(index + 1) for index in range(dataset.sizes[dimension])]
+    for item in (*dataset.coords.values(), *dataset.data_vars.values()):
+        if item.dims == (dimension,) and item.dtype.kind in "OSUT":
+            names = [value.decode() if isinstance(value, bytes) else str(value) for value in item.values]
+            break
+    return GaugeFile(
+        path,
+        np.asarray(dataset["time"].values, dtype=np.float64),
+        names,
+        {name: np.asarray(item.values, dtype=np.float64) for name, item in series.items()},
+        {name: label_of(item.attrs, name) for name, item in series.items()},
+        str(dataset.attrs.get("title") or path.stem),
+    )
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

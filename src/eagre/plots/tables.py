@@ -1,0 +1,92 @@
+"""Tables of series in text files: gauge output in CSV, and observations to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from eagre.config.toml import existing_file
+from eagre.config.units import UNITS
+from eagre.errors import InputError
+from eagre.io.table import Table, read_table, split_unit
+from eagre.plots.reading import GaugeFile
+
+
+def read_columns(path: str | Path) -> tuple[list[str], np.ndarray]:
+    """Read a text table with gaps.
+
+    Parameters
+    ----------
+    path : str or Path
+        One header line; columns separated by commas, semicolons, tabs or blanks.
+
+    Returns
+    -------
+    names : list of str
+        Column names, with units in brackets where the file has them.
+    values : (rows, columns) array
+        Empty fields are NaN.
+
+    Raises
+    ------
+    InputError
+        If a row has another number of columns than the header, or a field is no number.
+    """
+    table = read_table(existing_file(Path(path), "table"))
+    return table.names, np.array([_row(table, row) for row in range(len(table.rows))])
+
+
+def read_observed(path: str | Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Read observations: times, s, and values in SI units by column name.
+
+    Units in the header, as in ``time(min)`` or ``ch5 (cm)``, are converted.
+    """
+    header, values = read_columns(path)
+    names = [split_unit(column) for column in header]
+    times = values[:, 0] * _scale(names[0][1])
+    columns = {name: values[:, i] * _scale(unit) for i, (name, unit) in enumerate(names) if i > 0}
+    return times, columns
+
+
+def read_gauge_csv(path: Path) -> GaugeFile:
+    """Read gauge output in CSV: one column per point and variable, ``"pier surface_elevation (m)"``."""
+    header, table = read_columns(path)
+    names: list[str] = []
+    columns: dict[str, dict[str, np.ndarray]] = {}
+    units: dict[str, str] = {}
+    for index, column in enumerate(header[1:], start=1):
+        text, unit = split_unit(column)
+        point, _, variable = text.rpartition(" ")
+        point, variable = (point, variable) if point else (variable, "value")
+        if point not in names:
+            names.append(point)
+        columns.setdefault(variable, {})[point] = table[:, index]
+        units[variable] = unit
+    if not columns:
+        raise InputError(f"{path} with one column", allowed="a time column and one column per point and variable")
+    missing = np.full(table.shape[0], np.nan)
+    values = {
+        variable: np.stack([series.get(point, missing) for point in names], axis=1)
+        for variable, series in columns.items()
+    }
+    labels = {name: name.replace("_", " ") + (f" ({units[name]})" if units[name] else "") for name in columns}
+    return GaugeFile(path, table[:, 0] * _scale(split_unit(header[0])[1]), names, values, labels, path.stem)
+
+
+def _row(table: Table, row: int) -> list[float]:
+    """The numbers of one row; NaN where there is nothing."""
+    cells = table.cells(row)
+    where = f"{table.path}, line {table.lines[row]}"
+    if len(cells) != len(table.names):
+        raise InputError(f"{where}: {len(cells)} columns", allowed=f"{len(table.names)}, as in the header")
+    try:
+        return [float(cell) if cell else np.nan for cell in cells]
+    except ValueError as error:
+        raise InputError(f"{where}: {error}", allowed="numbers, or nothing where there is no value") from None
+
+
+def _scale(unit: str) -> float:
+    """Factor to SI of a known unit (``"s since ..."`` is s), else 1."""
+    word = unit.split(" ")[0]
+    return UNITS[word][0] if word in UNITS else 1.0

@@ -1,0 +1,49 @@
+"""What all tests share: which of them can run here, and a seeded generator."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+IS_SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+
+def count_gpus() -> int:
+    """Number of NVIDIA GPUs that the driver shows; 0 where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU or the simulator where there is none."""
+    no_gpu = pytest.mark.skip(reason="no NVIDIA GPU")
+    not_simulated = pytest.mark.skip(reason="needs NUMBA_ENABLE_CUDASIM=1: make test-simulator")
+    has_gpu = not IS_SIMULATED and any(item.get_closest_marker("gpu") for item in items) and count_gpus() > 0
+    for item in items:
+        if item.get_closest_marker("gpu") and not has_gpu:
+            item.add_marker(no_gpu)
+        if item.get_closest_marker("simulator") and not IS_SIMULATED:
+            item.add_marker(not_simulated)
+
+
+@pytest.fixture
+def root() -> Path:
+    """Folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same in every run."""
+    return np.random.default_rng(20260101)

@@ -1,0 +1,121 @@
+"""Every example runs, at low resolution, and does what its first lines say."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load_script(path: Path) -> ModuleType:
+    """Import a script that is no part of a package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_case(name: str, folder: Path, **lines: str) -> tuple[Path, str]:
+    """Copy an example into `folder`, change keys of its case file, run it; its output folder and what it printed."""
+    from typer.testing import CliRunner
+
+    from eagre.cli.main import app
+
+    shutil.copytree(EXAMPLES / name, folder / name, ignore=shutil.ignore_patterns("output"))
+    case = folder / name / "case.toml"
+    text = case.read_text()
+    for key, value in lines.items():
+        old = [line for line in text.splitlines() if line.startswith(f"{key} = ")]
+        assert len(old) == 1, f"{key} in {case}: {old}"
+        text = text.replace(old[0], f"{key} = {value}")
+    case.write_text(text)
+    result = CliRunner().invoke(app, ["run", str(case), "--device", "cpu"])
+    assert result.exit_code == 0, result.output
+    return folder / name / "output", result.output
+
+
+def read_gauges(path: Path) -> np.ndarray:
+    """A gauge file in CSV as a structured array."""
+    return np.genfromtxt(path, delimiter=",", names=True)
+
+
+def every_example() -> list[str]:
+    """Names of the folders of examples."""
+    return sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+
+
+def test_every_example_is_tested_here():
+    assert every_example() == ["dam_break", "demo", "rain_on_catchment", "thacker_bowl"]
+
+
+@pytest.mark.parametrize("case", sorted(EXAMPLES.glob("*/case.toml")), ids=lambda path: path.parent.name)
+def test_case_file_is_valid_as_it_stands(case):
+    from eagre.models.registry import load_case
+
+    assert load_case(case).build(device="cpu").grid.cells > 0
+
+
+def test_demo_floods_the_town(tmp_path):
+    import xarray as xr
+
+    output, printed = run_case("demo", tmp_path, dx="80.0")
+    assert "cpu" in printed
+    with xr.open_dataset(output / "bay.nc", decode_times=False) as ds:
+        assert ds.sizes["time"] == 61
+        assert np.isfinite(ds["depth"]).all()
+        land = ds["bed"] > 0
+        assert float((ds["depth"].isel(time=0).where(land, 0.0)).max()) < 0.1
+        assert int((ds["depth"].where(land, 0.0).max("time") > 0.5).sum()) > 20
+    gauges = read_gauges(output / "gauges.csv")
+    mouth = gauges["bay_mouth_surface_elevation"]
+    assert mouth.min() < -0.5 and 2.0 < mouth.max() < 8.0
+    assert np.argmin(mouth[: np.argmax(mouth) + 1]) < np.argmax(mouth)
+    assert gauges["town_depth"].max() > 0.3
+
+
+def test_demo_bed_and_wave_are_what_the_script_makes(tmp_path):
+    import rasterio
+
+    load_script(EXAMPLES / "demo" / "make_dem.py").main(tmp_path)
+    assert (tmp_path / "wave.csv").read_text() == (EXAMPLES / "demo" / "wave.csv").read_text()
+    with rasterio.open(tmp_path / "bay.tif") as made, rasterio.open(EXAMPLES / "demo" / "bay.tif") as kept:
+        assert made.crs == kept.crs == "EPSG:32629"
+        assert made.transform == kept.transform
+        difference = np.abs(made.read(1) - kept.read(1))
+    assert np.quantile(difference, 0.999) < 0.011
+    assert (EXAMPLES / "demo" / "bay.tif").stat().st_size < 400_000
+
+
+def test_dam_break_stays_round_and_keeps_its_water(tmp_path):
+    import xarray as xr
+
+    output, _ = run_case("dam_break", tmp_path, dx="0.8")
+    with xr.open_dataset(output / "dam_break.nc", decode_times=False) as ds:
+        depth = ds["depth"].values.astype(np.float64)
+    volume = depth.sum(axis=(1, 2))
+    np.testing.assert_allclose(volume, volume[0], rtol=1e-5)
+    np.testing.assert_allclose(depth[-1], depth[-1].T, atol=1e-5)
+    np.testing.assert_allclose(depth[-1], depth[-1][::-1], atol=1e-5)
+    assert depth[-1].max() < 1.2 and depth[-1].min() > 0.0
+
+
+def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
+    output, _ = run_case("rain_on_catchment", tmp_path)
+    gauges = read_gauges(output / "gauges.csv")
+    time, flow = gauges["time"], -20.0 * gauges["outlet_discharge_y"]
+    assert flow[time == 5400.0] == pytest.approx(4.86, rel=0.05)
+    assert flow[-1] < 0.5 * 4.86
+
+
+def test_thacker_bowl_returns_after_one_period():
+    script = load_script(EXAMPLES / "thacker_bowl" / "thacker_bowl.py")
+    coarse, fine = script.main(30), script.main(60)
+    assert fine < 0.08
+    assert fine < 0.8 * coarse

@@ -1,0 +1,104 @@
+"""What the documents tell people to type works."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BASE = 'model = "shallow-water"\nrun.end_time = "10 min"\nbed.value = -10.0\ngrid = { nx = 50, ny = 50, dx = 20.0 }\n'
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Code blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def every_block(language: str) -> list:
+    """All code blocks in a language as test parameters."""
+    return [
+        pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+        for page in PAGES
+        for number, block in enumerate(blocks(page, language), 1)
+    ]
+
+
+def commands() -> list:
+    """Lines of all console blocks, without comments, as test parameters."""
+    found = {}
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for line in block.splitlines():
+                words = line.split("#")[0].split()
+                if words:
+                    found[" ".join(words)] = page.name
+    return [pytest.param(line.split(), id=f"{page}: {line}") for line, page in found.items()]
+
+
+@pytest.fixture
+def demo_folder(tmp_path, monkeypatch):
+    """An empty folder with the demo's files, and a few that the documents speak of, as the current one."""
+    for path in (ROOT / "examples" / "demo").glob("*.*"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "river.csv").write_text("time,q\n0,100\n86400,200\n")
+    (tmp_path / "restart.nc").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("code", [pytest.param(code, id=str(n)) for n, code in enumerate(blocks(PAGES[0], "python"))])
+def test_python_of_the_readme_runs(code, demo_folder, capsys):
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", every_block("python"))
+def test_python_of_the_pages_imports_what_there_is(code):
+    tree = ast.parse(code)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    exec(compile(ast.Module(imports, []), "page", "exec"), {})
+
+
+@pytest.mark.parametrize("text", every_block("toml"))
+def test_case_files_of_the_pages_are_valid(text, demo_folder):
+    from eagre.models.registry import load_case
+
+    data = tomllib.loads(text)
+    base = BASE.replace("bed.value = -10.0", 'bed.file = "bay.tif"') if "grid" in data else BASE
+    base = "".join(line + "\n" for line in base.splitlines() if line.split(" ")[0].split(".")[0] not in data)
+    (demo_folder / "page.toml").write_text(base + text)
+    assert load_case(demo_folder / "page.toml").kind == "shallow-water"
+
+
+@pytest.mark.parametrize("words", commands())
+def test_commands_of_the_pages_exist(words):
+    program, *arguments = words
+    if program == "make":
+        makefile = (ROOT / "Makefile").read_text()
+        assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in arguments)
+    elif program == "eagre":
+        import typer
+
+        from eagre.cli.main import app
+
+        group = typer.main.get_command(app)
+        assert arguments[0] in group.commands
+        options = {name for parameter in group.commands[arguments[0]].params for name in parameter.opts}
+        assert {word for word in arguments if word.startswith("--")} <= options | {"--help"}
+    else:
+        assert program in ("pip", ".venv/bin/pre-commit")
+
+
+def test_links_of_the_pages_lead_somewhere():
+    missing = []
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                missing.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not missing, "\n".join(missing)

@@ -1,0 +1,118 @@
+"""The text of docs/reference/case-file.md, from the sections that the source declares."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+
+from pydantic.fields import FieldInfo
+
+from eagre.config.conditions import CONDITIONS, Place
+from eagre.config.expressions import CONSTANTS, FUNCTIONS
+from eagre.config.fieldvalues import FieldValue, RasterFile
+from eagre.config.section import Section
+from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
+from eagre.config.toml import literal
+from eagre.config.units import DIMENSIONS
+from eagre.models.registry import KINDS
+
+HEAD = """\
+<!-- Made by tools/make_reference.py (make reference); change the source, not this page. -->
+
+# Case files
+
+A case is one TOML file for `eagre run`. The key `model` names the kind. Keys that are not listed here are refused
+with the nearest name. Relative paths start from the case file's folder.
+
+## Values
+
+| a key may hold | for example | meaning |
+|---|---|---|
+| a quantity | `2.5`, `"2 h"`, `"1 h 30 min"`, `"20 mm/h"` | a plain number is in SI units, a text names its unit |
+| a field | `0.03`, `"where(x < 10, 2.5, 0.5)"` | a number, an expression in x, y and bed, or a raster (all below) |
+| a signal | `0.5`, `"150 m3/s"` | a number, or a series over time (three forms below) |
+
+Series are linear between their rows and must cover the run.
+"""
+
+
+def section_of(field: FieldInfo) -> type[Section] | None:
+    """The section that a key holds, or None for a plain value."""
+    for candidate in (field.annotation, *typing.get_args(field.annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, Section):
+            return candidate
+    return None
+
+
+def default_of(field: FieldInfo) -> str:
+    """A key's default as it would be written, or a word for none."""
+    if field.is_required():
+        return "needed"
+    value = field.default
+    if isinstance(value, Signal | FieldValue):
+        value = value.source
+    if value is None or field.default_factory is not None:
+        return "-"
+    return f"`{literal(value)}`"
+
+
+def rows(section: type[Section], skip: tuple[str, ...] = ()) -> Iterator[str]:
+    """Table rows of the plain keys of a section."""
+    for name, field in section.model_fields.items():
+        if section_of(field) is None and name not in skip:
+            example = f"`{literal(field.examples[0])}`" if field.examples else ""
+            what = (field.description or "").replace("|", "\\|").replace("<", "\\<")
+            yield f"| `{field.alias or name}` | {default_of(field)} | {what} | {example} |"
+
+
+def table(section: type[Section], skip: tuple[str, ...] = ()) -> list[str]:
+    """Table of a section's plain keys, empty if it has none."""
+    lines = list(rows(section, skip))
+    return ["| key | default | what | example |", "|---|---|---|---|", *lines, ""] if lines else []
+
+
+def first_line(section: type[Section]) -> str:
+    """What a section is, in its docstring's first line."""
+    return (section.__doc__ or "").strip().splitlines()[0]
+
+
+def sections(section: type[Section], path: str = "") -> Iterator[str]:
+    """Headings and tables of all sections below `section`, in the order of the source."""
+    for name, field in section.model_fields.items():
+        inner = section_of(field)
+        if inner is None:
+            continue
+        here = f"{path}.{name}" if path else name
+        yield from (f"### [{here}]", "", first_line(inner), "", *table(inner))
+        if name == "boundaries":
+            yield from conditions()
+        yield from sections(inner, here)
+
+
+def conditions() -> Iterator[str]:
+    """The kinds of boundary conditions and their keys."""
+    yield from ("A side is a table `{ kind = ... }`, or a list of such tables with the keys", "", *table(Place))
+    for kind, (section, name) in CONDITIONS.items():
+        keys = table(section, skip=("kind",))
+        about = first_line(section) if keys else "No keys of its own."
+        yield from (f'#### kind = "{kind}" (`eagre.boundaries.{name}`)', "", about, "", *keys)
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [HEAD]
+    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile):
+        lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
+    lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]
+    lines += [f"Constants: {', '.join(f'`{name}`' for name in CONSTANTS)}."]
+    lines += [
+        "Operators: `+ - * / // % **`, comparisons (1 where true, else 0), `and`, `or`, `not`, `a if c else b`.",
+        "",
+    ]
+    lines += ["### Units", "", "| quantity | SI | also |", "|---|---|---|"]
+    lines += [f"| {name} | {dimension.si} | {dimension.units} |" for name, dimension in DIMENSIONS.items()] + [""]
+    for kind in KINDS.values():
+        case = kind.case_class()
+        lines += [f'## model = "{kind.name}"', "", f"{kind.summary[0].upper()}{kind.summary[1:]}.", "", *table(case)]
+        lines += sections(case)
+    return "\n".join(lines).rstrip() + "\n"
