@@ -46,8 +46,9 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/eagre run $(DEMO)/case.toml
-	$(BIN)/eagre plot $(DEMO)/output/bay.nc
-	$(BIN)/eagre animate $(DEMO)/output/bay.nc
+	$(BIN)/eagre plot $(DEMO)/output/bay.nc --variable surface_elevation --time "14 min"
+	$(BIN)/eagre plot $(DEMO)/output/gauges.csv
+	$(BIN)/eagre animate $(DEMO)/output/bay.nc --variable surface_elevation
 
 lint: $(READY)
 	$(BIN)/ruff check

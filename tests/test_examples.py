@@ -22,7 +22,7 @@ def load_script(path: Path) -> ModuleType:
     return module
 
 
-def run_case(name: str, folder: Path, **lines: str) -> tuple[Path, str]:
+def run_case(name: str, folder: Path, *options: str, **lines: str) -> tuple[Path, str]:
     """Copy an example into `folder`, change keys of its case file, run it; its output folder and what it printed."""
     from typer.testing import CliRunner
 
@@ -36,14 +36,15 @@ def run_case(name: str, folder: Path, **lines: str) -> tuple[Path, str]:
         assert len(old) == 1, f"{key} in {case}: {old}"
         text = text.replace(old[0], f"{key} = {value}")
     case.write_text(text)
-    result = CliRunner().invoke(app, ["run", str(case), "--device", "cpu"])
+    result = CliRunner().invoke(app, ["run", str(case), "--device", "cpu", *options])
     assert result.exit_code == 0, result.output
     return folder / name / "output", result.output
 
 
-def read_gauges(path: Path) -> np.ndarray:
-    """A gauge file in CSV as a structured array."""
-    return np.genfromtxt(path, delimiter=",", names=True)
+def read_gauges(path: Path) -> dict[str, np.ndarray]:
+    """Columns of a gauge file in CSV by their heads, without units."""
+    heads = [head.split(" (")[0] for head in path.read_text().splitlines()[0].split(",")]
+    return dict(zip(heads, np.loadtxt(path, delimiter=",", skiprows=1).T, strict=True))
 
 
 def every_example() -> list[str]:
@@ -74,10 +75,10 @@ def test_demo_floods_the_town(tmp_path):
         assert float((ds["depth"].isel(time=0).where(land, 0.0)).max()) < 0.1
         assert int((ds["depth"].where(land, 0.0).max("time") > 0.5).sum()) > 20
     gauges = read_gauges(output / "gauges.csv")
-    mouth = gauges["bay_mouth_surface_elevation"]
+    mouth = gauges["bay_mouth surface_elevation"]
     assert mouth.min() < -0.5 and 2.0 < mouth.max() < 8.0
     assert np.argmin(mouth[: np.argmax(mouth) + 1]) < np.argmax(mouth)
-    assert gauges["town_depth"].max() > 0.3
+    assert gauges["town depth"].max() > 0.3
 
 
 def test_demo_bed_and_wave_are_what_the_script_makes(tmp_path):
@@ -93,10 +94,13 @@ def test_demo_bed_and_wave_are_what_the_script_makes(tmp_path):
     assert (EXAMPLES / "demo" / "bay.tif").stat().st_size < 400_000
 
 
-def test_dam_break_stays_round_and_keeps_its_water(tmp_path):
+@pytest.mark.parametrize(
+    ("cell_size", "precision"), [("0.8", "single"), pytest.param("4.0", "double", marks=pytest.mark.nojit)]
+)
+def test_dam_break_stays_round_and_keeps_its_water(tmp_path, cell_size, precision):
     import xarray as xr
 
-    output, _ = run_case("dam_break", tmp_path, dx="0.8")
+    output, _ = run_case("dam_break", tmp_path, "--precision", precision, dx=cell_size)
     with xr.open_dataset(output / "dam_break.nc", decode_times=False) as ds:
         depth = ds["depth"].values.astype(np.float64)
     volume = depth.sum(axis=(1, 2))
@@ -109,7 +113,7 @@ def test_dam_break_stays_round_and_keeps_its_water(tmp_path):
 def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
     output, _ = run_case("rain_on_catchment", tmp_path)
     gauges = read_gauges(output / "gauges.csv")
-    time, flow = gauges["time"], -20.0 * gauges["outlet_discharge_y"]
+    time, flow = gauges["time"], -20.0 * gauges["outlet discharge_y"]
     assert flow[time == 5400.0] == pytest.approx(4.86, rel=0.05)
     assert flow[-1] < 0.5 * 4.86
 
@@ -117,5 +121,5 @@ def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
 def test_thacker_bowl_returns_after_one_period():
     script = load_script(EXAMPLES / "thacker_bowl" / "thacker_bowl.py")
     coarse, fine = script.main(30), script.main(60)
-    assert fine < 0.08
-    assert fine < 0.8 * coarse
+    assert fine < 0.06
+    assert fine < 0.9 * coarse

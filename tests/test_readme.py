@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -35,10 +36,10 @@ def commands() -> list:
     for page in PAGES:
         for block in blocks(page, "console"):
             for line in block.splitlines():
-                words = line.split("#")[0].split()
+                words = shlex.split(line, comments=True)
                 if words:
-                    found[" ".join(words)] = page.name
-    return [pytest.param(line.split(), id=f"{page}: {line}") for line, page in found.items()]
+                    found[line.split("#")[0].strip()] = page.name
+    return [pytest.param(shlex.split(line), id=f"{page}: {line}") for line, page in found.items()]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ HEAD = """\
 | code | meaning | what to do |
 |---|---|---|
 | 0 | all went well | |
+| 1 | a benchmark or validation failed; or a bug | for a bug: run again with `--debug` and report what it prints |
 | 2 | wrong usage, or input that cannot be used | the message says what was got, what is allowed and the line to write |
 | 3 | the solution blew up | look at the cell that is named; continue from the restart with a smaller `cfl` |
 | 4 | the device that was asked for is not there | `--device auto`, or install the extra `cuda` |
@@ -35,13 +37,19 @@ def cell(text: str | None) -> str:
     return " ".join((text or "").split()).replace("|", "\\|").replace("<", "\\<")
 
 
+def plain(text: str) -> str:
+    """Help text with the screen's markup turned into Markdown's."""
+    return re.sub(r"\[bold\](.*?)\[/(?:bold)?\]", r"`\1`", text)
+
+
 def rows(command: Any) -> Iterator[str]:
     """Table rows of a command's arguments and options."""
     for parameter in command.params:
         if getattr(parameter, "hidden", False) or parameter.name in ("install_completion", "show_completion"):
             continue
         is_option = parameter.param_type_name == "option"
-        names = [*parameter.opts, *parameter.secondary_opts] if is_option else [(parameter.name or "").upper()]
+        argument = getattr(parameter, "metavar", None) or (parameter.name or "").upper()
+        names = [*parameter.opts, *parameter.secondary_opts] if is_option else [argument]
         default = "needed" if parameter.required else "-"
         if parameter.default not in (None, "", False, ()) and not callable(parameter.default):
             default = f"`{parameter.default}`"
@@ -50,7 +58,7 @@ def rows(command: Any) -> Iterator[str]:
 
 def sections(command: Any, name: str) -> Iterator[str]:
     """Heading, help and table of a command, then those of the commands below it."""
-    text = (command.help or "").split("\f")[0].strip()
+    text = plain((command.help or "").split("\f")[0].strip())
     lines = list(rows(command))
     yield from (f"## {name}", "", text, "")
     if lines:

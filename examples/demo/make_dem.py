@@ -16,15 +16,15 @@ NX, NY, CELL = 400, 320, 20.0
 WEST, SOUTH, CRS = 510_000.0, 4_660_000.0, "EPSG:32629"
 
 COAST = 1000 * np.array([  # land lies to the left of the walk from north to south
-    (2.75, 7.2), (2.55, 6.3), (2.15, 5.75), (1.85, 5.25), (2.05, 4.85), (2.55, 4.75), (3.05, 5.05), (3.65, 5.2),
+    (2.1, 7.2), (2.15, 6.4), (2.05, 5.85), (1.8, 5.3), (2.0, 4.85), (2.55, 4.75), (3.05, 5.05), (3.65, 5.2),
     (4.3, 4.95), (4.9, 4.95), (5.45, 4.75), (5.85, 4.3), (6.0, 3.75), (5.98, 3.2), (5.85, 2.6), (5.45, 2.15),
-    (4.9, 1.95), (4.4, 2.05), (3.9, 2.2), (3.4, 2.1), (3.0, 1.75), (2.85, 1.3), (3.1, 0.9), (3.5, 0.5), (3.65, -0.8),
+    (4.9, 1.95), (4.4, 2.05), (3.9, 2.2), (3.4, 2.1), (2.9, 1.8), (2.65, 1.35), (2.75, 0.8), (2.95, 0.2), (2.9, -0.8),
 ])  # fmt: skip
 RIVER = 1000 * np.array([
     (5.7, 3.95), (6.1, 4.0), (6.5, 4.12), (6.8, 4.45), (6.9, 4.9), (7.2, 5.35), (7.3, 5.9), (7.3, 6.8),
 ])  # fmt: skip
 HARBOUR_WALL = 1000 * np.array([(6.05, 2.62), (5.72, 2.72), (5.55, 2.92), (5.55, 3.1)])
-HEADLANDS = 1000 * np.array([(2.1, 5.35), (3.0, 1.55)])
+HEADLANDS = 1000 * np.array([(2.1, 5.35), (2.9, 1.5)])
 ISLAND = (3900.0, 3550.0)
 TOWN = (6080.0, 6900.0, 2640.0, 3640.0)
 
@@ -142,9 +142,8 @@ def make_wave(end: float = 7200.0, interval: float = 10.0) -> tuple[np.ndarray, 
 def write_bed(path: Path, bed: np.ndarray) -> None:
     """Write the bed as a deflated float32 GeoTIFF, north row first."""
     import rasterio
-    from rasterio.transform import from_origin
 
-    transform = from_origin(WEST, SOUTH + NY * CELL, CELL, CELL)
+    transform = rasterio.Affine(CELL, 0.0, WEST, 0.0, -CELL, SOUTH + NY * CELL)
     with rasterio.open(
         path, "w", driver="GTiff", width=NX, height=NY, count=1, dtype="float32", crs=CRS, transform=transform,
         compress="deflate", predictor=3, zlevel=9, nodata=-9999.0,

@@ -259,16 +259,16 @@ class ShallowWaterOracle:
 
     def step(self, q: np.ndarray, until: float = np.inf, fixed_dt: float | None = None) -> np.ndarray:
         """State one step later; dt by the CFL rule, shortened to land on `until`."""
-        start, q = q, self.reset(q)
         rate, limit = self.residual(q)
         dt = min(self.cfl * limit, self.max_dt) if fixed_dt is None else fixed_dt
         last = self.time + dt >= until
         dt = until - self.time if last else dt
-        new = self.stage(q, q, rate, dt)
+        base = self.reset(q)
+        new = self.stage(base, base, rate, dt)
         if self.scheme == "rk2":
-            new = self.reset(new)
             rate, _ = self.residual(new)
-            new = self.stage(0.5 * (start + new), new, rate, 0.5 * dt)
+            base = self.reset(new)
+            new = self.stage(0.5 * (q + base), base, rate, 0.5 * dt)
         self.time = until if last else self.time + dt
         self.steps += 1
         return new

@@ -48,7 +48,7 @@ def test_missing_input_names_full_path_and_nearest(tmp_path, monkeypatch):
 
 
 def test_missing_folder_is_named(tmp_path):
-    with pytest.raises(InputError, match="the folder .*nowhere does not exist"):
+    with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
         input_file(tmp_path / "nowhere" / "deep" / "a.tif")
 
 
@@ -83,7 +83,7 @@ def test_existing_output_is_kept_unless_asked(tmp_path):
 
 @pytest.mark.parametrize("name", ["out", "out.tif"])
 def test_output_ending(tmp_path, name):
-    with pytest.raises(InputError, match="ends in .nc") as error:
+    with pytest.raises(InputError, match=r"ends in .nc") as error:
         output_file(tmp_path / name, suffixes=(".nc",))
     assert error.value.fix.endswith('out.nc"')
 

@@ -111,5 +111,13 @@ class CudaNames:
 
 
 cuda: Any = CudaNames()
+rcp_seed: Any = cuda
+"""1/x and 1/sqrt(x) to 20 bits in CUDA cells of double precision."""
+rsqrt_seed: Any = cuda
+select_smaller: Any = cuda
+select_larger: Any = cuda
+early_load: Any = cuda
+"""A load that the compiler leaves where it is; see `eagre.backend.cuda_seeds`."""
+
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

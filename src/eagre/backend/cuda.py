@@ -7,6 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
@@ -20,6 +21,8 @@ if SIMULATED:
 else:
     formula = cuda.jit(device=True, forceinline=True, fastmath=True)
     driver = partial(cuda.jit, cache=True, fastmath=True)
+    # A tail of one thread, or a small grid, is meant to be small.
+    numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:

@@ -29,8 +29,11 @@ PRECISIONS = {"single": "float32", "double": "float64"}
 _HEADERS = {
     "python": "from eagre.backend.plain import driver, formula, prange\n",
     "cpu": "from eagre.backend.cpu import driver, formula, prange, serial_driver\n",
-    "cuda": "from eagre.backend.cuda import cuda, driver, formula\n",
-    "simulator": "from eagre.backend.cuda import cuda, driver, formula\n",
+    "cuda": (
+        "from eagre.backend.cuda import cuda, driver, formula\n"
+        "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
+    ),
+    "simulator": "from eagre.backend.cuda import cuda, driver, formula\nfrom eagre.backend.simulator import early_load\n",
 }
 
 
@@ -54,7 +57,7 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
-    header = f"import math\n\nimport numpy as np\nfrom numpy import {PRECISIONS[precision]} as real\n\n"
+    header = f"import importlib\nimport math\n\nimport numpy as np\nfrom numpy import {PRECISIONS[precision]} as real\n\n"
     header += _HEADERS[target]
     lines = [f"{name} = {value}" for name, value in constants.items()]
     return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
@@ -82,10 +85,12 @@ def _collect(
             value = switches.get(value.name, value.default)
         if isinstance(value, Cell):
             _collect(value, target, precision, switches, pieces, constants, open_names, alias=used_name)
+        elif isinstance(value, type) and issubclass(value, tuple):
+            _define(constants, used_name, f"importlib.import_module({value.__module__!r}).{value.__qualname__}")
         elif isinstance(value, (bool, int, float)):
             _define(constants, used_name, repr(value))
         elif value is not real and value is not range and not isinstance(value, (ModuleType, CudaNames)):
-            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: cells, switches, numbers, math")
+            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: cells, switches, numbers, named tuples, math")
     _define(pieces, name, _text(body, name))
     open_names.discard(name)
 

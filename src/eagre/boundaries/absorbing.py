@@ -18,7 +18,7 @@ def absorbing_ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
     """
     zero = real(0.0)
     h_1 = max(w_1 - bed_1, zero)
-    over_h = desingularised_inverse(h_1, p.kappa * p.kappa * p.kappa * p.kappa)
+    over_h = desingularised_inverse(h_1, p.kappa4)
     c_1 = math.sqrt(p.g * h_1)
     h_0 = max(level - bed_k, zero)
     c_0 = math.sqrt(p.g * h_0)

@@ -24,10 +24,11 @@ LAYERS = 2
 # layer to the next, and from one copied cell to the next.
 GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
-LENGTH, KIND, NORMAL, SIGN, START = 12, 13, 14, 15, 16
-COLUMNS = 17
+LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
+COLUMNS = 16
 
 TAIL = Switch("TAIL", start_leg)
+SERIES = Switch("SERIES", True)  # whether any series changes with time
 GHOST_0 = Switch("GHOST_0", mirror)
 GHOST_1 = Switch("GHOST_1", mirror)
 GHOST_2 = Switch("GHOST_2", mirror)
@@ -83,6 +84,13 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     q[along, j, i] = t
 
 
+@cell
+def tail(forcing, clock, rates, series):
+    """What comes after a boundary pass."""
+    TAIL(clock, rates)
+    evaluate_series(forcing, series, clock[T] + clock[DT])
+
+
 @serial_entry
 def boundary_pass_cpu(q, bed, table, forcing, levels, p, clock, rates, series):
     """All ghost cells, then the tail."""
@@ -90,28 +98,31 @@ def boundary_pass_cpu(q, bed, table, forcing, levels, p, clock, rates, series):
         for k in range(LAYERS):
             for m in range(table[s, LENGTH]):
                 ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
-    TAIL(clock, rates)
-    evaluate_series(forcing, series, clock[T] + clock[DT])
+    tail(forcing, clock, rates, series)
 
 
 @entry
 def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, arrived):
-    """All ghost cells, one a thread; the last block to finish runs the tail."""
-    at = cuda.grid(1)
-    s = table.shape[0] - 1
-    while s > 0 and at < table[s, START]:
-        s -= 1
-    m = (at - table[s, START]) // LAYERS
-    k = (at - table[s, START]) - m * LAYERS
+    """All ghost cells, then the tail; grid (blocks along a side, segments).
+
+    Ghosts read the forcing that the tail replaces: with series the last block to finish runs it,
+    without them the first block at once.
+    """
+    s = cuda.blockIdx.y
+    at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    m = at // LAYERS
     if m < table[s, LENGTH]:
-        ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
-    cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        cuda.threadfence()
-        if cuda.atomic.inc(arrived, 0, np.uint32(cuda.gridDim.x - 1)) == cuda.gridDim.x - 1:
+        ghost_cell(q, bed, table, forcing, levels, p, s, m, at - m * LAYERS)
+    if SERIES:
+        cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            blocks = cuda.gridDim.x * cuda.gridDim.y
             cuda.threadfence()
-            TAIL(clock, rates)
-            evaluate_series(forcing, series, clock[T] + clock[DT])
+            if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
+                cuda.threadfence()
+                tail(forcing, clock, rates, series)
+    elif at == cuda.gridDim.x * cuda.blockDim.x - 1 and s == 0:
+        tail(forcing, clock, rates, series)
 
 
 def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
@@ -124,7 +135,6 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
     """
     kinds: list[Any] = []
     table = np.zeros((len(segments), COLUMNS), np.int64)
-    points = 0
     for row, segment in zip(table, segments, strict=True):
         ghost = type(segment.condition).ghost
         if ghost not in kinds:
@@ -145,8 +155,6 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
         row[STEP_J + axis] = step
         row[LENGTH] = segment.last - segment.first
         row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
-        row[START] = points
-        points += LAYERS * int(row[LENGTH])
     if len(kinds) > 6:
         raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}

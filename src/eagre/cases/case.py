@@ -58,6 +58,9 @@ class Case:
         Where the case and its solution come from, with DOI.
     gauges : dict
         Name to (x, y), m.
+    level : float, optional
+        Surface elevation of still water, m: given to the model in place of the depth, so that no
+        rounding of depth plus bed disturbs it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     reference: str = ""
     gauges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    level: float | None = None
 
     @property
     def bed_centre(self) -> np.ndarray:
@@ -86,10 +90,11 @@ class Case:
         """An `eagre.ShallowWater` set up for this case; `options` go before those of the case."""
         from eagre.models.shallow_water.model import ShallowWater
 
+        water = {"depth": self.initial.depth} if self.level is None else {"surface_elevation": self.level}
         return ShallowWater(
             self.grid,
             self.bed_elevation,
-            depth=self.initial.depth,
+            **water,
             velocity_x=self.initial.velocity_x,
             velocity_y=self.initial.velocity_y,
             boundaries=self.boundaries,

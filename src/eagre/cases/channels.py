@@ -18,7 +18,7 @@ def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
     return np.broadcast_to(values, (grid.ny, values.size)).copy()
 
 
-def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1500.0, gravity: float = GRAVITY) -> Case:
+def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0, gravity: float = GRAVITY) -> Case:
     """A channel whose bed makes a given depth h(x) the exact steady flow; it starts in that flow.
 
     Parameters
@@ -65,7 +65,7 @@ def uniform_flow(
     slope: float = 0.002,
     manning: float = 0.03,
     start: float = 1.0,
-    end_time: float = 3000.0,
+    end_time: float = 1000.0,
 ) -> Case:
     """Uniform flow down a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for these numbers.
 

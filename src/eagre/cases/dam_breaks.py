@@ -52,7 +52,7 @@ def dam_break(
         exact(0.0),
         end_time,
         exact=exact,
-        options={"gravity": gravity},
+        options={"gravity": gravity, "desingularisation_depth": 1e-5 * high},
         reference=DELESTRE,
     )
 

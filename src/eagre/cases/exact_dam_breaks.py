@@ -50,9 +50,7 @@ def stoker_states(high: float, low: float, gravity: float = GRAVITY) -> tuple[fl
     return h_m, u_m, u_m * h_m / (h_m - low)
 
 
-def stoker(
-    x: np.ndarray, t: float, high: float, low: float, gravity: float = GRAVITY
-) -> tuple[np.ndarray, np.ndarray]:
+def stoker(x: np.ndarray, t: float, high: float, low: float, gravity: float = GRAVITY) -> tuple[np.ndarray, np.ndarray]:
     """Dam break onto shallower still water: rarefaction, constant state, bore.
 
     high, low : depths behind and before the dam, m.

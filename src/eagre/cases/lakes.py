@@ -16,7 +16,7 @@ def _resting(name: str, grid: Grid, bed: np.ndarray, level: float, end_time: flo
     def exact(t: float) -> Water:
         return water
 
-    return Case(name, grid, bed, water, end_time, exact=exact, reference=REFERENCE)
+    return Case(name, grid, bed, water, end_time, exact=exact, reference=REFERENCE, level=level)
 
 
 def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_time: float = 60.0) -> Case:

@@ -66,10 +66,10 @@ def find_data(data: str | Path | None = None) -> Path:
 def read_bed(folder: Path) -> np.ndarray:
     """Bed at the 393 x 244 points, (244, 393), m, row 0 at y = 0.
 
-    The file's rows run from y = 0 up, whatever an ESRI ASCII header means elsewhere: only so does
-    the valley (the deepest notch of the shore) lie at y = 1.9 m, where the run-up was measured.
+    The file's first row is the northern one: only so does the narrow valley lie at y = 1.9 m, where
+    the highest run-up was measured.
     """
-    return np.loadtxt(folder / BED_FILE, skiprows=6)
+    return np.loadtxt(folder / BED_FILE, skiprows=6)[::-1].copy()
 
 
 def read_measurement(folder: Path, until: float = END_TIME) -> Measurement:
@@ -115,6 +115,7 @@ def monai_valley(
         options={"desingularisation_depth": 1e-4},
         reference=REFERENCE,
         gauges=dict(GAUGES),
+        level=0.0,
     )
 
 

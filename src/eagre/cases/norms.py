@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def relative_norms(computed: np.ndarray, reference: np.ndarray, scale: np.ndarra
 
 def observed_orders(errors: Sequence[float], refinement: float = 2.0) -> list[float]:
     """log(e_k / e_{k+1}) / log(refinement) between neighbours of a sequence of ever finer grids."""
-    return [math.log(coarse / fine) / math.log(refinement) for coarse, fine in zip(errors, errors[1:], strict=False)]
+    return [math.log(coarse / fine) / math.log(refinement) for coarse, fine in itertools.pairwise(errors)]
 
 
 def root_mean_square(difference: np.ndarray) -> float:

@@ -1,8 +1,9 @@
 """The cases of the thesis that the explicit shallow-water model goes back to: flat beds, walls, water at rest.
 
-A. B. Amundsen, Auto-tuning shallow water simulations on GPUs, MSc thesis, University of Oslo, 2014; the names `seed_5_1` .. `seed_5_6`
-are those of the project's specification. Reference figures are of a double-precision model with
-theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, cfl = 1/4 and the Kurganov-Petrova treatment.
+A. B. Amundsen, Auto-tuning shallow water simulations on GPUs, MSc thesis, 2014; the names
+`seed_5_1` .. `seed_5_6` are those of the project's specification. Reference figures are of a
+double-precision model with theta = 1.3, desingularisation depth 0.01 m, g = 9.81 m s-2, cfl = 1/4
+and the Kurganov-Petrova treatment.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def validate(
     chosen = list(known) if names is None else list(names)
     for name in chosen:
         if name not in known:
-            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=f"names = [{next(iter(known))!r}]")
+            first = next(iter(known))
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=f"names = [{first!r}]")
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)

@@ -18,7 +18,7 @@ def small_standing_wave(
     depth: float = 1.0,
     amplitude: float = 1e-4,
     length: float = 100.0,
-    periods: float = 1.0,
+    periods: float = 1.125,
     gravity: float = GRAVITY,
 ) -> Case:
     """One wavelength of a standing wave between walls, amplitude << depth (first-order solution)."""

@@ -10,14 +10,19 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+WIDE = 160
+"""Columns of tables that go to a file."""
+
 _LABEL = re.compile(r"^(\s*)(got:|allowed:|write:|try:|safe:|fix:)", re.MULTILINE)
 
 
 def console() -> Console:
-    """Console on standard output; plain text where that is no terminal."""
+    """Console on standard output; plain and wide where that is no terminal."""
+    import sys
+
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 
 
 def error_console() -> Console:
@@ -40,17 +45,13 @@ def highlighted(message: str) -> Text:
     return text
 
 
-def facts(rows: list[tuple[str, str]], *, title: str = "") -> Table:
-    """Two columns: what, and its value."""
-    from rich.table import Table
+def print_facts(out: Console, rows: list[tuple[str, str]]) -> None:
+    """Print two columns, what and its value; long values such as paths are left in one piece."""
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, title=title or None, title_justify="left", pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+    width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
-        table.add_row(name, Text(value))
-    return table
+        out.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
 
 
 def grid_table(columns: list[str], rows: list[list[str]], *, title: str = "") -> Table:

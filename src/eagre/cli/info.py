@@ -23,11 +23,11 @@ def info(
     file: Annotated[Path | None, typer.Argument(help="A case, result, restart or elevation file.")] = None,
 ) -> None:
     """Tell versions, devices and memory; or summarise a file."""
-    from eagre.cli.console import console, facts
+    from eagre.cli.console import console, print_facts
     from eagre.config.toml import existing_file
 
     rows = machine() if file is None else describe(existing_file(file))
-    console().print(facts([(f"{name:<12}", value) for name, value in rows]))
+    print_facts(console(), rows)
 
 
 def machine() -> Rows:
@@ -218,7 +218,7 @@ def _version(package: str) -> str | None:
 
 
 def _in_order(section: Any, names: set[str]) -> list[str]:
-    return [name for name in type(section).model_fields if name in names]
+    return [name for name in getattr(type(section), "model_fields", ()) if name in names]
 
 
 def _short(value: Any) -> str:

@@ -56,15 +56,12 @@ def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
         If a folder cannot be made or written.
     """
     overwrite = overwrite or bool(case.output and case.output.overwrite)
+    fields = case.output.file if case.output else None
+    gauges = case.gauges.file if case.gauges and case.gauges.points else None
     restart = case.restart.file if case.restart else None
-    plan = OutputPlan(
-        fields=case.output.file if case.output else None,
-        gauges=case.gauges.file if case.gauges and case.gauges.points else None,
-        restart=restart,
-        checkpoint=restart or case.directory / f"{case.name}_restart.nc",
-        append=append,
-        overwrite=overwrite,
-    )
+    folder = next((path.parent for path in (fields, gauges) if path is not None), case.directory)
+    checkpoint = restart or folder / f"{case.name}_restart.nc"
+    plan = OutputPlan(fields, gauges, restart, checkpoint, append, overwrite)
     files = plan.files
     for index, path in enumerate(files):
         if path in files[:index]:
@@ -84,12 +81,13 @@ def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
 
 
 def records(start: float, end: float, interval: float | None) -> int:
-    """Number of records from `start` to `end`, both included."""
+    """Number of records from `start` to `end`, s: both of them, and the multiples of `interval` between."""
     if interval is None:
         return 2
     import math
 
-    return math.floor(end / interval * (1 + 1e-12)) - math.ceil(start / interval * (1 - 1e-12)) + 2
+    between = math.ceil(end / interval * (1 - 1e-12)) - 1 - math.floor(start / interval * (1 + 1e-12))
+    return 2 + between
 
 
 def field_bytes(case: Case, model: Any, start: float) -> int:
@@ -124,21 +122,26 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     }
     events: list[Event] = []
 
+    def is_new(path: Path) -> bool:
+        return not (plan.append and path.exists())
+
     def add(name: str, interval: float | None, action: Callable[[Any], object], *, at_start: bool) -> None:
         events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
 
     if case.output is not None and plan.fields is not None:
         names = list(case.output.variables or case.default_variables)
         case.check_variables(names, model.variables, "output")
+        first = is_new(plan.fields)
         fields = stack.enter_context(FieldWriter(plan.fields, model, names, **options))
-        add("fields", case.output.interval, fields.write, at_start=True)
+        add("fields", case.output.interval, fields.write, at_start=first)
     if case.gauges is not None and plan.gauges is not None:
         names = list(case.gauges.variables or case.gauge_variables)
         case.check_variables(names, _moving(model), "gauges")
+        first = is_new(plan.gauges)
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=True)
+        add("gauges", case.gauges.interval, gauges.write, at_start=first)
     if case.restart is not None and plan.restart is not None:
         path = plan.restart
         add("restart", case.restart.interval, lambda model: write_restart(path, model), at_start=False)

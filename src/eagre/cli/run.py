@@ -24,7 +24,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only tell the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C writes a restart file and stops."""
-    from eagre.cli.console import console
+    from eagre.cli.console import console, print_facts
     from eagre.cli.outputs import plan_outputs
     from eagre.config.toml import existing_file
     from eagre.models.registry import load_case
@@ -41,14 +41,14 @@ def run(
             from eagre.io import read_restart
 
             model.restore(read_restart(origin, model))
-    out.print(f"device     {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
+    out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
     if model.time >= case.run.end_time:
         _refuse_finished(case, model.time)
     if not quiet:
-        out.print(_plan_table(case, model, plan))
+        print_facts(out, _plan_rows(case, model, plan))
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
-        out.print(_summary_table(summary, plan))
+        print_facts(out, _summary_rows(summary, plan))
     if summary.interrupted:
         raise KeyboardInterrupt(_continue_line(case_file, model.time, summary.restart or plan.checkpoint))
 
@@ -83,9 +83,9 @@ def _refuse_finished(case: Case, time: float) -> None:
     raise case.problem(("run", "end_time"), error)
 
 
-def _plan_table(case: Case, model: Any, plan: OutputPlan) -> Any:
+def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]]:
     """What will be run and written."""
-    from eagre.cli.console import duration, facts, size, whole
+    from eagre.cli.console import duration, size, whole
     from eagre.cli.outputs import field_bytes, records
 
     grid, end = model.grid, case.run.end_time
@@ -101,14 +101,16 @@ def _plan_table(case: Case, model: Any, plan: OutputPlan) -> Any:
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+    if not plan.files:
+        rows.append(("output", "nothing is written: the case has no [output], [gauges] or [restart] with a file"))
     if plan.append:
         rows.append(("continues", "records are added to existing files"))
-    return facts([(f"{name:<10}", value) for name, value in rows])
+    return [(f"{name:<10}", value) for name, value in rows]
 
 
-def _summary_table(summary: Any, plan: OutputPlan) -> Any:
+def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
     """How the run went."""
-    from eagre.cli.console import duration, facts, quantity, whole
+    from eagre.cli.console import duration, quantity, whole
 
     error = summary.diagnostics.get("volume_error", float("nan"))
     rows = [
@@ -120,7 +122,7 @@ def _summary_table(summary: Any, plan: OutputPlan) -> Any:
     ]
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
-    return facts([(f"{name:<10}", value) for name, value in rows])
+    return [(f"{name:<10}", value) for name, value in rows]
 
 
 def _continue_line(case_file: Path, time: float, restart: Path) -> str:

@@ -50,7 +50,7 @@ def tell_device(device: str, out: Console) -> None:
     """Print the device that will run, or raise `DeviceError`."""
     from eagre.backend.device import select
 
-    out.print(f"device     {select(device)}", markup=False)
+    out.print(f"device      {select(device)}", markup=False)
 
 
 def _validate(

@@ -92,9 +92,6 @@ class BedSection(Section):
     shift: Annotated[list[float], AfterValidator(_shift)] = Field(
         default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres"
     )
-    first_row: Literal["north", "south"] = Field(
-        default="north", description="south if the rows of an ESRI ASCII file run northwards, against the format"
-    )
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
 
@@ -158,12 +155,7 @@ def _from_file(section: GridSection, bed: BedSection) -> tuple[Grid, np.ndarray]
 
     assert bed.file is not None
     dem = read_dem(bed.file, positive=bed.positive, band=bed.band, vertical_offset=bed.offset, variable=bed.variable)
-    dem = replace(
-        dem,
-        elevation=dem.elevation[::-1] if bed.first_row == "south" else dem.elevation,
-        x0=dem.x0 + bed.shift[0],
-        y0=dem.y0 + bed.shift[1],
-    )
+    dem = replace(dem, x0=dem.x0 + bed.shift[0], y0=dem.y0 + bed.shift[1])
     if section.nx is not None:
         grid = section.grid()
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from importlib import metadata
 from typing import Any
 
@@ -77,7 +77,7 @@ def versions() -> str:
 
 def history_line(action: str) -> str:
     """One line of the ``history`` attribute."""
-    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ} eagre {eagre_version()}: {action}"
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} eagre {eagre_version()}: {action}"
 
 
 def attribute(value: Any) -> Any:

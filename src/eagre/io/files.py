@@ -232,3 +232,14 @@ def _probe(path: Path, needed: int) -> None:
             os.ftruncate(handle, size)
     finally:
         os.close(handle)
+
+
+def sync(path: Path) -> None:
+    """Have the system put a file's bytes or a folder's entries on the disk itself."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -143,10 +143,12 @@ def _declare(file: RecordFile, model: Any, points: Mapping[str, tuple[float, flo
 
 def _check_same(file: RecordFile, points: Mapping[str, tuple[float, float]], names: Sequence[str]) -> None:
     """Refuse to append series of other points or variables."""
-    stations = [_text(name) for name in file.read("station_name")] if file.has("station_name") else []
-    same = stations == list(points) and all(file.has(name) for name in names)
-    if same and np.array_equal(np.stack([file.read("x"), file.read("y")], 1), np.array(list(points.values()), float)):
-        return
+    held = file.variables
+    if all(name in held for name in ("station_name", "x", "y", *names)):
+        stations = [_text(name) for name in held["station_name"][...]]
+        positions = np.stack([held["x"][...], held["y"][...]], axis=1)
+        if stations == list(points) and np.array_equal(positions, np.array(list(points.values()), float)):
+            return
     file.close()
     raise InputError(
         f"{file.path}: it holds other gauges or variables",

@@ -193,17 +193,18 @@ def _dtype(model: Any) -> np.dtype:
 def _check_same(file: RecordFile, model: Any, names: Sequence[str]) -> None:
     """Refuse to append fields that the file was not made for."""
     for axis, ours in (("x", model.grid.x), ("y", model.grid.y)):
-        if not file.has(axis) or not np.array_equal(file.read(axis), ours):
+        if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
             raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
     for name in names:
         expected = (("time", *_DIMENSIONS[model.variables[name].location]), _dtype(model))
-        if not file.has(name) or file.shape(name) != expected:
+        found = file.variables.get(name)
+        if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
             raise InputError(
                 f"{file.path}: no variable {name} of {expected[1]} on {expected[0]}",
                 allowed="the variables and the precision of the run that goes on",
                 fix="another file name",
             )
-    kept = {name for name in model.variables if file.has(name) and not model.variables[name].static}
+    kept = {name for name in model.variables if name in file.variables and not model.variables[name].static}
     if kept - set(names):
         missing = ", ".join(sorted(kept - set(names)))
         raise InputError(f"{file.path}: it also holds {missing}", allowed="the variables of the run that goes on")

@@ -172,12 +172,14 @@ def parse_crs(text: str | None) -> Any:
     """The rasterio CRS of a code or WKT (ESRI's dialect too); None where it cannot be understood."""
     if not text:
         return None
+    from rasterio import Env
     from rasterio.crs import CRS
     from rasterio.errors import CRSError
 
-    try:
-        if text.strip()[:8].upper().startswith(("PROJCS", "GEOGCS", "COMPD")):
-            return CRS.from_wkt(text, morph_from_esri_dialect=True)
-        return CRS.from_user_input(text)
-    except CRSError:
-        return None
+    with Env():  # keeps GDAL's own messages off the screen
+        try:
+            if text.strip().upper().startswith(("PROJCS", "GEOGCS", "COMPD_CS")):
+                return CRS.from_wkt(text, morph_from_esri_dialect=True)
+            return CRS.from_user_input(text)
+        except CRSError:
+            return None

@@ -9,6 +9,7 @@ handles of all growing variables stay open between records, and there is a check
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.cf import history_line
-from eagre.io.files import check_space, writing
+from eagre.io.files import WriteError, check_space, writing
 
 _FIX = "free some space or take another disk, then go on from the last restart file"
 
@@ -49,22 +50,17 @@ class RecordFile:
         self._growing: dict[str, Any] = {}
         self._h5 = h5py.File(path, mode, libver=("earliest", "v110"), locking=False, track_order=True)
         self._nc: Any = h5netcdf.File(self._h5, mode)
+        self._finalizer = weakref.finalize(self, _close, self._nc, self._h5, self._growing)
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
         """Start a new file at `path`, which replaces one that is there.
 
-        Parameters
-        ----------
-        path : Path
-            Checked by `eagre.io.files.output_file`.
-        attributes : mapping
-            Global attributes.
-        time : mapping
-            Attributes of the time coordinate.
+        `attributes` are the file's, `time` those of the time coordinate.
         """
-        with writing(path, safe="nothing was written yet"):
-            check_space(path, 0)
+        safe = f"the older {path} is untouched" if path.exists() else "nothing was written yet"
+        with writing(path, safe=safe, fix=_FIX):
+            check_space(path, 0, safe=safe, fix=_FIX)
             path.unlink(missing_ok=True)
             file = cls(path, "w")
         file.dimension("time", None)
@@ -101,17 +97,17 @@ class RecordFile:
     def _check(self, model: Any, time: Mapping[str, str]) -> None:
         """Refuse a file that is not the beginning of this run's output."""
         kind = self._nc.attrs.get("kind")
-        if kind != model.kind or "time" not in self._nc.variables:
+        if kind != model.kind or "time" not in self.variables:
             raise InputError(
                 f"{self.path} of kind {kind!r}", allowed=f"output of {model.kind}", fix="another file name"
             )
-        units = self._nc.variables["time"].attrs.get("units")
+        units = self.variables["time"].attrs.get("units")
         if units != time["units"]:
             raise InputError(f"time in {time['units']!r} for {self.path}, which counts {units!r}", allowed=f"{units!r}")
 
     def _trim(self, now: float, drop_later: bool) -> None:
         """Find the last record; deal with records later than `now`."""
-        times = np.asarray(self._nc.variables["time"][...], dtype=np.float64)
+        times = np.asarray(self.variables["time"][...], dtype=np.float64)
         later = int((times > now).sum())
         if later and not drop_later:
             raise InputError(
@@ -170,18 +166,10 @@ class RecordFile:
         """Set a global attribute."""
         self._nc.attrs[name] = value
 
-    def has(self, name: str) -> bool:
-        """True if the file holds a variable called `name`."""
-        return name in self._nc.variables
-
-    def read(self, name: str) -> np.ndarray:
-        """Values of a variable."""
-        return np.asarray(self._nc.variables[name][...])
-
-    def shape(self, name: str) -> tuple[tuple[str, ...], Any]:
-        """Dimensions and type of a variable."""
-        found = self._nc.variables[name]
-        return tuple(found.dimensions), np.dtype(found.dtype)
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """What the file holds, as h5netcdf variables."""
+        return self._nc.variables
 
     def ready(self) -> None:
         """Put everything declared so far on disk."""
@@ -190,7 +178,7 @@ class RecordFile:
             self._h5.flush()
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add one record and put it on disk; a second one at the same time is left out.
+        """Add one record and put it on disk.
 
         Parameters
         ----------
@@ -202,13 +190,11 @@ class RecordFile:
         Raises
         ------
         InputError
-            If `time` lies before the last record.
+            If `time` is not after the last record.
         WriteError
             If the disk is full or gone; what is safe is in the message.
         """
         if self.last_time is not None and time <= self.last_time:
-            if time == self.last_time:
-                return
             raise InputError(
                 f"a record at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
             )
@@ -243,13 +229,16 @@ class RecordFile:
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
-        if not self._h5:
-            return
         try:
             with writing(self.path, safe=self.safe, fix=_FIX):
-                self._growing.clear()
-                self._nc.close()
-                self._h5.close()
-        except Exception:
+                self._finalizer()
+        except WriteError:
             if not self._failed:
                 raise
+
+
+def _close(netcdf: Any, h5: Any, growing: dict[str, Any]) -> None:
+    """Close both views of a file in the right order, the handles of its variables first."""
+    growing.clear()
+    netcdf.close()
+    h5.close()

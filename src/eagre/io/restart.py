@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
-from eagre.io.files import check_space, input_file, output_file, writing
+from eagre.io.files import check_space, input_file, output_file, sync, writing
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
@@ -37,7 +37,7 @@ class RestartHeader:
     grid : dict
         nx, ny, dx, dy, x0, y0.
     version : str
-        Version of eagre that wrote it.
+        Eagre's, when it was written.
     """
 
     kind: str
@@ -88,22 +88,16 @@ def write_restart(path: str | os.PathLike[str], model: Any) -> Path:
     try:
         with writing(full, safe=safe, fix=fix):
             _write(temporary, model, state)
-            _sync(temporary)
+            sync(temporary)
             os.replace(temporary, full)
-            _sync(full.parent)
+            sync(full.parent)
     finally:
         temporary.unlink(missing_ok=True)
     return full
 
 
 def read_restart_header(path: str | os.PathLike[str]) -> RestartHeader:
-    """Read what a restart file says about itself.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged or no restart file.
-    """
+    """Read what a restart file says about itself; `InputError` if it is missing, damaged or none."""
     full = input_file(path, "restart file")
     with _open(full) as file:
         return _header(file)
@@ -155,7 +149,7 @@ def _array(name: str, value: Any) -> np.ndarray:
 
 def _checksum(array: np.ndarray) -> int:
     """CRC-32 of the bytes of an array."""
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _write(path: Path, model: Any, state: Mapping[str, np.ndarray]) -> None:
@@ -181,17 +175,6 @@ def _write(path: Path, model: Any, state: Mapping[str, np.ndarray]) -> None:
             group.create_dataset(name, data=value).attrs["crc32"] = _checksum(value)
 
 
-def _sync(path: Path) -> None:
-    """Have the system put a file or a folder's entries on the disk itself."""
-    if os.name == "nt" and path.is_dir():
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _is_restart(path: Path) -> bool:
     """True if `path` is a restart file, be it damaged inside."""
     try:
@@ -206,7 +189,7 @@ def _open(path: Path) -> Any:
     import h5py
 
     try:
-        file = h5py.File(path, "r", locking=False)
+        file: Any = h5py.File(path, "r", locking=False)
     except OSError as error:
         raise InputError(
             f"restart file {path}: damaged or no restart file ({error})", allowed="a restart file"

@@ -101,13 +101,11 @@ class RowFile:
         Raises
         ------
         InputError
-            If `time` lies before the last row.
+            If `time` is not after the last row.
         WriteError
             If the disk is full; no part of the row is left behind.
         """
         if self.last_time is not None and time <= self.last_time:
-            if time == self.last_time:
-                return
             raise InputError(
                 f"a row at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
             )

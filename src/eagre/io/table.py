@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -175,7 +175,7 @@ def parse_date(text: str) -> datetime | None:
         date = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return date.astimezone(timezone.utc).replace(tzinfo=None) if date.tzinfo else date
+    return date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date
 
 
 def _number(text: str) -> float | None:

@@ -7,9 +7,8 @@ E. Audusse et al., SIAM J. Sci. Comput. 25(6), 2050-2065 (2004), doi:10.1137/S10
 (the bed at a face is the higher of its two sides).
 """
 
-import math
-
 from eagre.backend.cells import cell, real
+from eagre.kernels.roots import inverse_root, larger, reciprocal, root, smaller
 
 
 @cell
@@ -19,8 +18,9 @@ def desingularised_inverse(h, kappa4):
     h : depth, m, >= 0; kappa4 : fourth power of the desingularisation depth, m4.
     Kurganov and Petrova (2007), equation (2.17).
     """
-    h4 = h * h * h * h
-    return real(1.4142135623730951) * h / math.sqrt(h4 + max(h4, kappa4))
+    h2 = h * h
+    h4 = h2 * h2
+    return real(1.4142135623730951) * h * inverse_root(h4 + larger(h4, kappa4))
 
 
 @cell
@@ -54,16 +54,16 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     No water on either side gives no flux.
     """
     zero = real(0.0)
-    z = max(z_l, z_r)
-    w_l = max(w_l, z)
-    w_r = max(w_r, z)
+    z = larger(z_l, z_r)
+    w_l = larger(w_l, z)
+    w_r = larger(w_r, z)
     h_l = w_l - z
     h_r = w_r - z
-    c_l = math.sqrt(g * h_l)
-    c_r = math.sqrt(g * h_r)
-    a_p = max(zero, max(u_l + c_l, u_r + c_r))
-    a_m = min(zero, min(u_l - c_l, u_r - c_r))
-    inverse = real(1.0) / max(a_p - a_m, real(1e-20))
+    c_l = root(g * h_l)
+    c_r = root(g * h_r)
+    a_p = larger(zero, larger(u_l + c_l, u_r + c_r))
+    a_m = smaller(zero, smaller(u_l - c_l, u_r - c_r))
+    inverse = reciprocal(larger(a_p - a_m, real(1e-20)))
     s_l = a_p * inverse
     s_r = a_m * inverse
     q_l = h_l * u_l
@@ -75,4 +75,4 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     common = flow_l * q_l - flow_r * q_r
     pressure = real(0.5) * g * (h_l + h_r) * d
     tangential = flow_l * (h_l * v_l) - flow_r * (h_r * v_r)
-    return mass, common + s_r * pressure, common + s_l * pressure, tangential, max(a_p, -a_m)
+    return mass, common + s_r * pressure, common + s_l * pressure, tangential, larger(a_p, -a_m)

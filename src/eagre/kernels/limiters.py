@@ -6,21 +6,49 @@ A. Kurganov and G. Petrova, Commun. Math. Sci. 5(1), 133-160 (2007), doi:10.4310
 equation (2.7).
 """
 
-from eagre.backend.cells import cell, real
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, real
+from eagre.kernels.roots import larger, smaller
 
 
 @cell
-def minmod3(a, b, c):
-    """Smallest modulus of three numbers of one sign, else 0, without branches."""
+def limited(d_low, central, d_high):
+    """Smallest modulus of three numbers of one sign, else 0; `central` lies between 0 and the sum.
+
+    Clipping `central` between min(0, max(d)) and max(0, min(d)) does it without branches.
+    """
     zero = real(0.0)
-    return max(zero, min(a, min(b, c))) + min(zero, max(a, max(b, c)))
+    lowest = smaller(zero, larger(d_low, d_high))
+    highest = larger(zero, smaller(d_low, d_high))
+    return smaller(larger(central, lowest), highest)
+
+
+@limited.variant("cuda", "double")
+def _limited_by_sign(d_low, central, d_high):
+    # In double precision selections are cheaper than comparisons: two of those instead of six.
+    least = cuda.selp(abs(d_low) < abs(d_high), d_low, d_high)
+    least = cuda.selp(abs(least) < abs(central), least, central)
+    one_sign = (np.float64(d_low).view(np.int64) ^ np.float64(d_high).view(np.int64)) >= 0
+    return cuda.selp(one_sign, least, real(0.0))
+
+
+@limited.variant("simulator")
+def _simulated_limited(d_low, central, d_high):
+    return min(max(central, min(real(0.0), max(d_low, d_high))), max(real(0.0), min(d_low, d_high)))
 
 
 @cell
-def half_slope(low, centre, high, theta):
+def scaled_difference(low, high, p):
+    """theta/2 times a difference of neighbours; a cell shares each with its neighbour."""
+    return p.theta * (high - low)
+
+
+@cell
+def half_slope(d_low, d_high, p):
     """Half the generalized minmod slope times the cell size: face value minus cell value.
 
-    s = minmod(theta (q_i - q_{i-1}), (q_{i+1} - q_{i-1}) / 2, theta (q_{i+1} - q_i)) / 2,
-    1 <= theta <= 2; theta = 1 is minmod, theta = 2 monotonized central. Pass theta/2 as `theta`.
+    s = minmod(theta (q_i - q_{i-1}), (q_{i+1} - q_{i-1}) / 2, theta (q_{i+1} - q_i)) / 2 from the
+    scaled differences on both sides; theta = 1 is minmod, theta = 2 monotonized central.
     """
-    return minmod3(theta * (centre - low), real(0.25) * (high - low), theta * (high - centre))
+    return limited(d_low, p.central * (d_low + d_high), d_high)

@@ -1,8 +1,87 @@
-"""Roots without library calls: a call in a loop stops LLVM's vectoriser."""
+"""Roots, quotients and selections in the form that each target computes fastest.
+
+On the CPU a library call in a loop stops LLVM's vectoriser; on CUDA the compiler's own double
+root and quotient are several times dearer than a hardware seed with Newton steps, and a chain of
+conditional expressions becomes a branch.
+"""
+
+import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.cells import cell, cuda, rcp_seed, real, rsqrt_seed, select_larger, select_smaller
+
+# -- 1/x --------------------------------------------------------------------------------------------
+
+
+@cell
+def reciprocal(x):
+    """1/x for normal x != 0."""
+    return real(1.0) / x
+
+
+@reciprocal.variant("cuda", "double")
+def _reciprocal_from_seed(x):
+    y = rcp_seed(x)
+    e = real(1.0) - x * y
+    y = y + y * e
+    return y + y * (e * e)
+
+
+@reciprocal.variant("simulator")
+def _simulated_reciprocal(x):
+    return real(1.0) / x
+
+
+# -- square roots -----------------------------------------------------------------------------------
+
+
+@cell
+def inverse_root(x):
+    """1/sqrt(x) for normal x > 0."""
+    return real(1.0) / math.sqrt(x)
+
+
+@inverse_root.variant("cuda", "single")
+def _hardware_inverse_root(x):
+    return cuda.libdevice.rsqrtf(x)
+
+
+@inverse_root.variant("cuda", "double")
+def _inverse_root_from_seed(x):
+    y = rsqrt_seed(x)
+    e = real(1.0) - x * y * y
+    return y + y * e * (real(0.5) + real(0.375) * e)
+
+
+@inverse_root.variant("simulator")
+def _simulated_inverse_root(x):
+    return real(1.0) / math.sqrt(x)
+
+
+@cell
+def root(x):
+    """sqrt(x) for x >= 0."""
+    return math.sqrt(x)
+
+
+@root.variant("cuda", "double")
+def _root_from_seed(x):
+    return x * inverse_root(larger(x, real(1e-200)))
+
+
+@root.variant("simulator")
+def _simulated_root(x):
+    return math.sqrt(x)
+
+
+# -- x^(4/3) ----------------------------------------------------------------------------------------
+
+
+@cell
+def power_four_thirds(x):
+    """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
+    return x ** real(4.0 / 3.0)
 
 
 @cell
@@ -10,12 +89,6 @@ def root_guess(x):
     """x^(-1/3) to 4 %, from the exponent bits of x in single precision; x > 0."""
     third = np.float32(0.33333333) * np.float32(np.float32(x).view(np.int32))
     return real(np.int32(np.int32(0x54A21D2A) - np.int32(third)).view(np.float32))
-
-
-@cell
-def power_four_thirds(x):
-    """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
-    return x ** real(4.0 / 3.0)
 
 
 @cell
@@ -43,3 +116,63 @@ def _double_on_cuda(x):
     x = max(x, real(1e-12))
     y = newton_step(x, newton_step(x, real(np.float32(x) ** np.float32(-1.0 / 3.0))))
     return x * x * y * y
+
+
+@power_four_thirds.variant("simulator")
+def _simulated_power(x):
+    return x ** real(4.0 / 3.0)
+
+
+# -- extremes and choice -----------------------------------------------------------------------------------------
+
+
+@cell
+def smaller(a, b):
+    """min(a, b)."""
+    return min(a, b)
+
+
+@cell
+def larger(a, b):
+    """max(a, b)."""
+    return max(a, b)
+
+
+# Hopper has no double minimum: the compiler's takes ten instructions with its rules for NaN, a
+# comparison and a selection take three.
+
+
+@smaller.variant("cuda", "double")
+def _smaller_by_selection(a, b):
+    return select_smaller(a, b)
+
+
+@larger.variant("cuda", "double")
+def _larger_by_selection(a, b):
+    return select_larger(a, b)
+
+
+@smaller.variant("simulator")
+def _simulated_smaller(a, b):
+    return min(a, b)
+
+
+@larger.variant("simulator")
+def _simulated_larger(a, b):
+    return max(a, b)
+
+
+@cell
+def select(condition, a, b):
+    """a where the condition holds, else b; both are computed."""
+    return a if condition else b
+
+
+@select.variant("cuda")
+def _select_instruction(condition, a, b):
+    return cuda.selp(condition, a, b)
+
+
+@select.variant("simulator")
+def _simulated_select(condition, a, b):
+    return a if condition else b

@@ -27,7 +27,7 @@ def heading(fields: FieldFile, record: int) -> str:
 
 def titles(axes: Axes, title: str) -> Text:
     """Write the title and return the line below it, for the time."""
-    axes.set_title(title, pad=20)
+    axes.set_title(title, loc="left", pad=20)
     return axes.annotate("", (0, 1), xytext=(0, 6), xycoords="axes fraction", textcoords="offset points")
 
 

@@ -67,7 +67,7 @@ def plot_gauges(
         figure.supylabel(label, fontsize=RC["font.size"])
         figure.suptitle(gauges.title, x=0.01, ha="left", fontsize=RC["axes.titlesize"], fontweight="bold")
         if measured:
-            panels[0].legend(frameon=False, loc="upper right", ncols=2)
+            panels[0].legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderpad=0.0, ncols=2)
         figure.savefig(output, dpi=dpi)
     return Path(output)
 

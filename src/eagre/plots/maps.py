@@ -146,7 +146,7 @@ class MapPicture:
             origin="lower",
             extent=extent,  # type: ignore[arg-type]
             aspect="equal" if equal else "auto",
-            interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else "antialiased",
+            interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else None,
         )
         axes.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")
         axes.tick_params(direction="out", length=3)

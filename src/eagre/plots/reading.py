@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,13 @@ from eagre.config.nearest import did_you_mean, nearest
 from eagre.config.toml import existing_file
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
+from eagre.plots.labels import date_of, label_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-DRY = 1e-4
-"""Least depth of a wet cell when the file does not say, m."""
+THIN_FILM = 1e-3
+"""Water thinner than this part of the largest depth is drawn as land."""
 
 
 @dataclass
@@ -103,12 +105,22 @@ class FieldFile:
 
     def wet(self, record: int) -> np.ndarray | None:
         """Cells with water, (ny, nx), or None where the file cannot tell."""
+        depth = self._depth(record)
+        return None if depth is None else depth > self._thin
+
+    def _depth(self, record: int) -> np.ndarray | None:
         if "depth" in self.variables:
-            return np.nan_to_num(self.values("depth", record)) > DRY
+            return np.nan_to_num(self.values("depth", record))
         bed = self.bed()
         if bed is None or "surface_elevation" not in self.variables:
             return None
-        return np.nan_to_num(self.values("surface_elevation", record) - bed) > DRY
+        return np.nan_to_num(self.values("surface_elevation", record) - bed)
+
+    @cached_property
+    def _thin(self) -> float:
+        """Depth of a film that is drawn as land, m."""
+        depths = [self._depth(record) for record in (0, self.times.size - 1)]
+        return THIN_FILM * max(float(depth.max()) for depth in depths if depth is not None)
 
     def label(self, name: str) -> str:
         """Long name and units of a field."""
@@ -193,34 +205,6 @@ def open_dataset(path: Path) -> xr.Dataset:
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}, which cannot be read ({reason})", allowed="a NetCDF-4 file") from None
-
-
-def label_of(attributes: dict[str, object], name: str) -> str:
-    """``"water depth (m)"`` from CF attributes."""
-    long_name = str(attributes.get("long_name") or name.replace("_", " "))
-    units = str(attributes.get("units") or "")
-    return f"{long_name} ({pretty_units(units)})" if units and units != "1" else long_name
-
-
-def pretty_units(units: str) -> str:
-    """``"m2 s-1"`` as mathematical text with raised powers."""
-    import re
-
-    return re.sub(r"([A-Za-z])(-?\d+)", r"\1$^{\2}$", units)
-
-
-def date_of(units: str, seconds: float) -> str:
-    """Date and time of `seconds` after the reference in ``"seconds since ..."``; else an empty text."""
-    import datetime
-
-    _, found, reference = units.partition("since")
-    if not found:
-        return ""
-    try:
-        start = datetime.datetime.fromisoformat(reference.strip().replace(" UTC", "+00:00"))
-        return f"{start + datetime.timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError):
-        return ""
 
 
 def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) -> GaugeFile:

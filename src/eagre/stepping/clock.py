@@ -38,7 +38,7 @@ CFL = 11  # Courant number to aim at
 LIMIT = 12  # largest time step that the user allows, s
 STEPS_LEFT = 13  # steps until the host wants to look
 TOLERANCE = 14  # relative excess over the limit that is accepted; below 0: exact time steps
-PARITY = 15  # which of two buffers holds the state (one-stage schemes)
+PARITY = 15  # which of two buffers holds the state, where steps alternate between them
 FREE = 16  # next time step before it was shortened to land, s
 SIZE = 17
 
@@ -46,20 +46,19 @@ INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
 
 
-GATE = Switch("GATE", 0)
-"""When a stage runs: 0 while running, 1 if also accepted, 2 or 3 if also the parity is 0 or 1."""
+GATE_PARITY = Switch("GATE_PARITY", 2)  # the parity for which a stage and its tail run; 2: either
+GATE_ACCEPTED = Switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
 
 
 @cell
 def open_gate(clock):
-    """Whether the stage of this `GATE` has something to do."""
-    if GATE == 1:
-        return clock[RUNNING] > 0.0 and clock[ACCEPTED] > 0.0
-    if GATE == 2:
-        return clock[RUNNING] > 0.0 and clock[PARITY] < 0.5
-    if GATE == 3:
-        return clock[RUNNING] > 0.0 and clock[PARITY] > 0.5
-    return clock[RUNNING] > 0.0
+    """Whether a stage and its tail have something to do."""
+    gate = clock[RUNNING] > 0.0
+    if GATE_PARITY != 2:
+        gate = gate and clock[PARITY] == GATE_PARITY
+    if GATE_ACCEPTED:
+        gate = gate and clock[ACCEPTED] > 0.0
+    return gate
 
 
 @cell
@@ -79,78 +78,94 @@ def largest_rate(rates):
 
 
 @cell
-def choose(clock, rate):
-    """Set the next time step from the rate, shortened to land on UNTIL; flag what is not a number."""
-    limit = clock[LIMIT]
-    if rate * limit > clock[CFL]:
-        limit = clock[CFL] / rate
-    left = clock[UNTIL] - clock[T]
+def choose(clock, rate, now, until, courant, longest):
+    """Set the next time step from the rate, shortened to land on `until`; flag what is not a number."""
+    limit = longest
+    if rate * longest > courant:
+        limit = courant / rate
     if rate > INFINITE_RATE:
         clock[FAILED] = 1.0
         clock[RUNNING] = 0.0
-    elif limit < COLLAPSED * clock[UNTIL]:
+    elif limit < COLLAPSED * until:
         clock[FAILED] = 2.0
         clock[RUNNING] = 0.0
     clock[FREE] = limit
-    clock[DT] = left if limit >= left else limit
+    clock[DT] = min(limit, until - now)
 
 
 @cell
-def allowed(clock, rate):
-    """Whether the time step in use respects the rate that its own first stage found."""
-    return rate * clock[DT] <= clock[CFL] * (1.0 + max(0.0, clock[TOLERANCE])) * (1.0 + 1e-12)
+def allowed(rate, dt, courant, tolerance):
+    """Whether a time step respects the rate that its own first stage found."""
+    return rate * dt <= courant * (1.0 + max(0.0, tolerance)) * (1.0 + 1e-12)
 
 
 @cell
-def move(clock, rate):
-    """Book an accepted step."""
-    dt = clock[DT]
-    clock[T] = clock[UNTIL] if dt >= clock[UNTIL] - clock[T] else clock[T] + dt
-    clock[STEPS] += 1.0
-    clock[STEPS_LEFT] -= 1.0
-    clock[COURANT] = max(clock[COURANT], rate * dt)
-    clock[DT_MIN] = min(clock[DT_MIN], dt)
-    clock[DT_MAX] = max(clock[DT_MAX], dt)
-    if clock[T] >= clock[UNTIL] or clock[STEPS_LEFT] <= 0.0:
+def move(clock, now, dt, until):
+    """Book an accepted step; returns the new time."""
+    steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
+    time = until if dt >= until - now else now + dt
+    clock[T] = time
+    clock[STEPS] = steps + 1.0
+    clock[STEPS_LEFT] = left - 1.0
+    clock[DT_MIN] = min(shortest, dt)
+    clock[DT_MAX] = max(longest, dt)
+    if time >= until or left <= 1.0:
         clock[RUNNING] = 0.0
+    return time
+
+
+# The tails read all that they need before they write: on a GPU one thread runs them, and reads that
+# wait for one another are what it spends its time on.
 
 
 @cell
 def verdict(clock, rates):
     """After the first of several stages: accept, or refuse and set the time step that is allowed."""
+    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, redone, largest = clock[TOLERANCE], clock[REDONE], clock[COURANT]
+    gate = open_gate(clock)
     rate = largest_rate(rates)
-    if clock[RUNNING] > 0.0:
-        if allowed(clock, rate):
+    if gate:
+        if allowed(rate, dt, courant, tolerance):
             clock[ACCEPTED] = 1.0
-            clock[COURANT] = max(clock[COURANT], rate * clock[DT])
+            clock[COURANT] = max(largest, rate * dt)
         else:
             clock[ACCEPTED] = 0.0
-            clock[REDONE] += 1.0
-            choose(clock, rate)
+            clock[REDONE] = redone + 1.0
+            choose(clock, rate, now, until, courant, longest)
 
 
 @cell
 def finish(clock, rates):
     """After the last of several stages: book the step if it was accepted and choose the next."""
+    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, parity = clock[TOLERANCE], clock[PARITY]
+    gate = open_gate(clock)
     rate = largest_rate(rates)
-    if clock[RUNNING] > 0.0 and clock[ACCEPTED] > 0.0:
-        move(clock, 0.0)
-        choose(clock, rate if clock[TOLERANCE] >= 0.0 else 0.0)
+    if gate:
         clock[ACCEPTED] = 0.0
+        if GATE_PARITY != 2:
+            clock[PARITY] = 1.0 - parity
+        now = move(clock, now, dt, until)
+        choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
 
 
 @cell
 def verdict_and_finish(clock, rates):
     """After the only stage of a step: accept and book, or refuse."""
+    now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
+    tolerance, redone, largest, parity = clock[TOLERANCE], clock[REDONE], clock[COURANT], clock[PARITY]
+    gate = open_gate(clock)
     rate = largest_rate(rates)
-    if open_gate(clock):
-        if allowed(clock, rate):
-            move(clock, rate)
-            clock[PARITY] = 1.0 - clock[PARITY]
-            choose(clock, rate if clock[TOLERANCE] >= 0.0 else 0.0)
+    if gate:
+        if allowed(rate, dt, courant, tolerance):
+            clock[COURANT] = max(largest, rate * dt)
+            clock[PARITY] = 1.0 - parity
+            now = move(clock, now, dt, until)
+            choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
         else:
-            clock[REDONE] += 1.0
-            choose(clock, rate)
+            clock[REDONE] = redone + 1.0
+            choose(clock, rate, now, until, courant, longest)
 
 
 @cell
@@ -161,30 +176,34 @@ def start_leg(clock, rates):
 
 
 class SeriesTable(NamedTuple):
-    """All series of a run; series k has rows starts[k] .. starts[k + 1] - 1."""
+    """The series that change with time; series k has rows starts[k] .. starts[k + 1] - 1."""
 
     times: np.ndarray  # s
     values: np.ndarray
     starts: np.ndarray  # one more than there are series
+    slots: np.ndarray  # where in the forcing each goes
     cursors: np.ndarray  # row of the last look-up, one a series
 
 
 def series_table(series: Sequence[Series]) -> SeriesTable:
-    """Pack series for the device; at least one row, so that the arrays are never empty."""
-    packed = list(series) or [Series.constant(0.0)]
-    starts = np.cumsum([0] + [s.times.size for s in packed]).astype(np.int64)
+    """Pack the series that are not constant for the device; arrays are never empty."""
+    slots = [k for k, one in enumerate(series) if not one.is_constant]
+    packed = [series[k] for k in slots]
+    nothing = [np.zeros(1)]
+    starts = np.cumsum([0] + [one.times.size for one in packed]).astype(np.int64)
     return SeriesTable(
-        np.concatenate([s.times for s in packed]),
-        np.concatenate([s.values for s in packed]),
+        np.concatenate([one.times for one in packed] or nothing),
+        np.concatenate([one.values for one in packed] or nothing),
         starts,
-        starts[:-1].copy(),
+        np.array(slots or [0], np.int64),
+        starts.copy(),
     )
 
 
 @cell
 def evaluate_series(forcing, series, time):
-    """forcing[k] = series k at `time`, linear between rows, held at its ends."""
-    for k in range(forcing.shape[0]):
+    """Write each series at `time` to its slot of the forcing: linear between rows, held at its ends."""
+    for k in range(series.starts.shape[0] - 1):
         first = series.starts[k]
         last = series.starts[k + 1] - 1
         row = series.cursors[k]
@@ -197,4 +216,4 @@ def evaluate_series(forcing, series, time):
         if row < last:
             part = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
             value += (series.values[row + 1] - value) * min(1.0, max(0.0, part))
-        forcing[k] = value
+        forcing[series.slots[k]] = value

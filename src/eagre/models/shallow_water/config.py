@@ -104,7 +104,7 @@ class NumericsSection(Section):
     theta: float | None = Field(
         default=None, description="the limiter: 1 (smooth) to 2 (steep)", ge=1, le=2, examples=[1.3]
     )
-    cfl: float | None = Field(default=None, description="the Courant number, above 0 to 1", gt=0, le=1, examples=[0.25])
+    cfl: float | None = Field(default=None, description="Courant number, above 0 to 0.5", gt=0, le=0.5, examples=[0.25])
     desingularisation_depth: PositiveMetres | None = Field(
         default=None, description="depth below which velocities are damped, metres", examples=[0.001]
     )

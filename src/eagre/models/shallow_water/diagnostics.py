@@ -8,8 +8,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
 from eagre.kernels.bits import magnitude_bits, to_bits
-from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.models.shallow_water.kernels import bed_centre
+from eagre.models.shallow_water.kernels import bed_centre, over_depth
 
 VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
 SUMS = 7
@@ -21,7 +20,7 @@ NOWHERE = 2**62
 def depth_and_velocity(j, i, q, bed, out, p):
     """Depth, m, and velocities, m s-1, of interior cell (j, i) into planes 0, 1, 2 of `out`."""
     h = q[0, j + 2, i + 2] - bed_centre(bed, j + 2, i + 2)
-    over_h = desingularised_inverse(max(h, real(0.0)), p.kappa * p.kappa * p.kappa * p.kappa)
+    over_h = over_depth(max(h, real(0.0)), p)
     out[0, j + 2, i + 2] = h
     out[1, j + 2, i + 2] = over_h * q[1, j + 2, i + 2]
     out[2, j + 2, i + 2] = over_h * q[2, j + 2, i + 2]
@@ -32,7 +31,7 @@ def terms_of(q, bed, j, i, p):
     """Depth, kinetic and potential energy per area and density, and speed, of cell (j, i)."""
     b = bed_centre(bed, j, i)
     h = q[0, j, i] - b
-    over_h = desingularised_inverse(max(h, real(0.0)), p.kappa * p.kappa * p.kappa * p.kappa)
+    over_h = over_depth(max(h, real(0.0)), p)
     u = over_h * q[1, j, i]
     v = over_h * q[2, j, i]
     return h, real(0.5) * h * (u * u + v * v), real(0.5) * p.g * (q[0, j, i] + b) * h, math.sqrt(u * u + v * v)

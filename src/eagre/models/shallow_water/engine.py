@@ -80,8 +80,11 @@ class Engine:
         )
         shape = (3, grid.ny + 4, grid.nx + 4)
         self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y).astype(real))
-        self.q = [device.zeros(shape, real), device.zeros(shape, real)]
-        self.good: Any = None  # the last state that was looked at and found finite
+        # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
+        # stage overwrites the state; a GPU is slow at that (see march_cuda).
+        in_place = setup.scheme == "rk2" and device.kind == "cpu"
+        self.q = [device.zeros(shape, real) for _ in range(1 if in_place else 2)]
+        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else None
         self.clock = device.array(self._first_clock())
         self._table = device.array(table)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
@@ -90,7 +93,8 @@ class Engine:
         self._arrived = device.zeros((1,), np.uint32)
         g_n2 = setup.gravity * setup.manning**2
         self._manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
-        numbers = (0.5 * setup.theta, setup.kappa, 1e-3 * setup.kappa, setup.gravity, 1.0 / grid.dx, 1.0 / grid.dy)
+        numbers = (0.5 * setup.theta, 0.5 / setup.theta, setup.kappa, setup.kappa**4, 1e-3 * setup.kappa, setup.gravity)
+        numbers = (*numbers, 1.0 / grid.dx, 1.0 / grid.dy)
         self.parameters = cells.Parameters(*map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
         maps, empty = setup.sources, np.zeros((1, 1))
         names = ("rain", "stress", "accel_x", "accel_y")
@@ -115,17 +119,19 @@ class Engine:
         return clock
 
     def _compile(self) -> None:
-        a, b = self.q
-        if self.setup.scheme == "rk2":
-            self.step = [
-                *self._stage(a, a, b, GATE=0, SECOND=False, TAIL=ck.verdict),
-                *self._stage(b, a, a, GATE=1, SECOND=True, TAIL=ck.finish),
-            ]
-        else:
-            self.step = [
-                *self._stage(a, a, b, GATE=2, SECOND=False, TAIL=ck.verdict_and_finish),
-                *self._stage(b, b, a, GATE=3, SECOND=False, TAIL=ck.verdict_and_finish),
-            ]
+        """Bind the launches of a step, or of two steps that go back and forth between two buffers."""
+        first = {"SECOND": False, "TAIL": ck.verdict}
+        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
+        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
+        self.step: list[Launch] = []
+        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(self.q) == 2 else [(0, 0)]):
+            parity = {"GATE_PARITY": at if len(self.q) == 2 else 2}
+            a, b = self.q[now], self.q[then]
+            if self.setup.scheme == "rk2":
+                self.step += self._stage(a, a, self.middle, **first, **parity)
+                self.step += self._stage(self.middle, a, b, **last, **parity)
+            else:
+                self.step += self._stage(a, a, b, **only, **parity)
         self._begin = [self._ghosts(q, TAIL=ck.start_leg) for q in self.q]
         self._round: Callable[[], None] | None = None
         grid, cuda = self.setup.grid, self.device.kind == "cuda"
@@ -139,29 +145,32 @@ class Engine:
         )
         self._output = self.device.loop(diagnostics.depth_and_velocity, self.precision)
 
-    def _stage(self, q: Any, q_n: Any, out: Any, **switches: Any) -> list[Launch]:
+    def _stage(self, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         grid = self.setup.grid
+        tail = {name: switches[name] for name in switches if name != "SECOND"}
         switches = {**self.switches, **switches}
-        common = (q, q_n, out, self.bed, self._manning, self._sources)
+        common = (out, self.bed, self._manning, self._sources)
         if self.device.kind == "cpu":
             program = self.device.program(march_cpu.stage_cpu, self.precision, switches)
-            arguments = (*common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
+            arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
             stage = Launch(program, arguments)
         else:
             blocks, threads, rows = march_cuda.shape_of(grid.ny, grid.nx)
             program = self.device.program(march_cuda.stage_cuda, self.precision, {**switches, "ROWS": rows})
-            stage = Launch(program, (*common, self._rates, self.parameters, self.clock), blocks, threads)
-        return [stage, self._ghosts(out, GATE=switches["GATE"], TAIL=switches["TAIL"])]
+            stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
+        return [stage, self._ghosts(out, **tail)]
 
     def _ghosts(self, q: Any, **switches: Any) -> Launch:
-        switches = {**self._ghost_switches, **switches}
+        varying = any(not series.is_constant for series in self.setup.series)
+        switches = {**self._ghost_switches, "SERIES": varying, **switches}
         arguments = (q, self.bed, self._table, self.forcing, self._levels, self.parameters, self.clock)
         arguments = (*arguments, self._rates, self._series)
         if self.device.kind == "cpu":
             return Launch(self.device.program(boundary_pass_cpu, self.precision, switches), arguments)
         program = self.device.program(boundary_pass_cuda, self.precision, switches)
-        points = 4 * (self.setup.grid.nx + self.setup.grid.ny)
-        return Launch(program, (*arguments, self._arrived), (-(-points // 64),), (64,))
+        longest = 2 * max(self.setup.grid.nx, self.setup.grid.ny)
+        blocks = (-(-(longest + 1) // 64), len(self.setup.segments))
+        return Launch(program, (*arguments, self._arrived), blocks, (64,))
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -189,7 +198,7 @@ class Engine:
         clock[ck.T] = clock[ck.UNTIL] = time
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
-        self.device.run([self._begin[0], self._begin[1]])
+        self.device.run(self._begin)
 
     def start(self, until: float, steps: int) -> None:
         """Aim at `until`, s, and at most `steps` steps."""
@@ -223,19 +232,6 @@ class Engine:
     def round_of_one(self) -> None:
         """One step, without a graph."""
         self.device.run(self.step)
-
-    def keep(self) -> None:
-        """Remember the present state as good."""
-        at = self.current
-        if self.good is None:
-            self.good = (self.device.zeros(self.q[0].shape, self.real), {})
-        self.device.copy(self.good[0], self.q[at])
-        self.good[1].update(self._small_state())
-
-    def go_back(self) -> None:
-        """Return to the state that `keep` remembered."""
-        self._restore_small(self.good[1])
-        self.device.copy(self.q[self.current], self.good[0])
 
     def _small_state(self) -> dict[str, np.ndarray]:
         host = self.device.host
@@ -298,7 +294,7 @@ class Engine:
     def derived(self) -> np.ndarray:
         """Host copy of w, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
         at = self.current
-        spare = self.q[1 - at]
+        spare = self.middle if self.middle is not None else self.q[1 - at]
         grid = self.setup.grid
         self.device.run(
             [self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))]

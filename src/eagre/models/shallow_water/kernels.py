@@ -5,15 +5,14 @@ at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m, at corn
 is the low corner of cell (j, i). The equation numbers are those of README.md beside this file.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from eagre.backend.cells import Switch, cell, real
-from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
+from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
-from eagre.kernels.roots import power_four_thirds
+from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
 
 
 GHOSTS = 2
@@ -24,7 +23,9 @@ class Parameters(NamedTuple):
     """Numbers of a run, in the precision of the run."""
 
     theta: np.floating  # half the limiter's theta
+    central: np.floating  # 1 / (2 theta): weight of the central difference
     kappa: np.floating  # desingularisation depth, m
+    kappa4: np.floating  # its fourth power, m4
     dry: np.floating  # depth below which a cell counts as dry, m
     g: np.floating  # m s-2
     over_dx: np.floating  # 1/dx, m-1
@@ -46,16 +47,22 @@ class Sources(NamedTuple):
 @cell
 def depth(w, bed):
     """Depth of a cell, m: h = max(0, w - B), B the mean of its four corners."""
-    return max(real(0.0), w - bed)
+    return larger(real(0.0), w - bed)
 
 
 # -- what is reconstructed in a cell and what a face sees of it: the two wet/dry treatments ---------
 
 
 @cell
-def velocity_of_cell(h, q, p):
+def over_depth(h, p):
+    """Desingularised 1/h, m-1."""
+    return desingularised_inverse(h, p.kappa4)
+
+
+@cell
+def velocity_of_cell(q, over_h):
     """Hydrostatic treatment: the desingularised velocity is what is reconstructed."""
-    return q * desingularised_inverse(h, p.kappa * p.kappa * p.kappa * p.kappa)
+    return q * over_h
 
 
 @cell
@@ -70,60 +77,63 @@ def hydrostatic_surface(w, s, h, b_low, b_high, p):
     w_low = w - s
     w_high = w + s
     dry = h < p.dry + real(DRY_ULP) * abs(w)
-    shore = (min(w_high - b_high, w_low - b_low) < zero) | dry
-    h_high = h if dry else min(max(w - b_high, zero), h + h)
+    shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
+    h_high = select(dry, h, smaller(larger(w - b_high, zero), h + h))
     return (
-        w if shore else w_low,
-        w - (h + h - h_high) if shore else b_low,
-        w if shore else w_high,
-        w - h_high if shore else b_high,
-        zero if shore else real(1.0),
+        select(shore, w, w_low),
+        select(shore, w - (h + h - h_high), b_low),
+        select(shore, w, w_high),
+        select(shore, w - h_high, b_high),
+        select(shore, zero, real(1.0)),
     )
 
 
 @cell
-def hydrostatic_faces(w0, w1, w2, u0, u1, u2, v0, v1, v2, h, b_low, b_high, p):
-    """Face values of cell 1 between cells 0 and 2: w, z, u, v at the low face, then the high one."""
-    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w1, half_slope(w0, w1, w2, p.theta), h, b_low, b_high, p)
-    s_u = smooth * half_slope(u0, u1, u2, p.theta)
-    s_v = smooth * half_slope(v0, v1, v2, p.theta)
-    return w_low, z_low, u1 - s_u, v1 - s_v, w_high, z_high, u1 + s_u, v1 + s_v
+def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+    """Face values of a cell: w, z, u, v at its low face, then at its high one.
+
+    w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
+    h : depth; b_low, b_high : bed at the faces.
+    """
+    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w, half_slope(w_l, w_h, p), h, b_low, b_high, p)
+    s_u = smooth * half_slope(u_l, u_h, p)
+    s_v = smooth * half_slope(v_l, v_h, p)
+    return w_low, z_low, u - s_u, v - s_v, w_high, z_high, u + s_u, v + s_v
 
 
 @cell
-def discharge_of_cell(h, q, p):
+def discharge_of_cell(q, over_h):
     """Kurganov-Petrova treatment: the unit discharge itself is reconstructed."""
     return q
 
 
 @cell
-def kurganov_petrova_faces(w0, w1, w2, u0, u1, u2, v0, v1, v2, h, b_low, b_high, p):
-    """Face values of cell 1 in the document's treatment (u, v here are unit discharges).
+def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+    """As `hydrostatic_faces`, in the document's treatment; u, v here are unit discharges.
 
     A surface that would cut the bed at one face is turned about the cell's mean until it touches
     it there (Kurganov and Petrova 2007, equation (2.8)); not balanced in partly wet cells.
     """
     zero = real(0.0)
-    high = w1 + half_slope(w0, w1, w2, p.theta)
-    low = w1 + w1 - high
+    high = w + half_slope(w_l, w_h, p)
+    low = w + w - high
     cut_high = high < b_high
     cut_low = low < b_low
-    w_high = b_high if cut_high else (w1 + w1 - b_low if cut_low else high)
-    w_low = w1 + w1 - b_high if cut_high else (b_low if cut_low else low)
-    s_u = half_slope(u0, u1, u2, p.theta)
-    s_v = half_slope(v0, v1, v2, p.theta)
-    k4 = p.kappa * p.kappa * p.kappa * p.kappa
-    over_low = desingularised_inverse(max(w_low - b_low, zero), k4)
-    over_high = desingularised_inverse(max(w_high - b_high, zero), k4)
+    w_high = select(cut_high, b_high, select(cut_low, w + w - b_low, high))
+    w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
+    s_u = half_slope(u_l, u_h, p)
+    s_v = half_slope(v_l, v_h, p)
+    over_low = over_depth(larger(w_low - b_low, zero), p)
+    over_high = over_depth(larger(w_high - b_high, zero), p)
     return (
         w_low,
         b_low,
-        (u1 - s_u) * over_low,
-        (v1 - s_v) * over_low,
+        (u - s_u) * over_low,
+        (v - s_v) * over_low,
         w_high,
         b_high,
-        (u1 + s_u) * over_high,
-        (v1 + s_v) * over_high,
+        (u + s_u) * over_high,
+        (v + s_v) * over_high,
     )
 
 
@@ -163,15 +173,14 @@ def bed_centre(bed, j, i):
 def kept_momentum(h, q, u, p):
     """Unit discharge that a stage starts from: h u where the velocity is desingularised."""
     if RESET:
-        return h * u if h < p.kappa else q
+        return select(h < p.kappa, h * u, q)
     return q
 
 
 @cell
-def friction_rate(h, hu, hv, g_n2, p):
+def friction_rate(hu, hv, over_h, g_n2):
     """Manning friction g n^2 |u| / h^(4/3), s-1; h desingularised, 0 if dry (equation 2.9)."""
-    over_h = desingularised_inverse(h, p.kappa * p.kappa * p.kappa * p.kappa)
-    return g_n2 * math.sqrt(hu * hu + hv * hv) * over_h * power_four_thirds(over_h)
+    return g_n2 * root(hu * hu + hv * hv) * over_h * power_four_thirds(over_h)
 
 
 @cell
@@ -186,18 +195,18 @@ def stepped(q, q_n, tendency, dt):
 def damping(rate, dt):
     """Factor of semi-implicit friction, 1 / (1 + dt a), with dt/2 in the second stage."""
     if SECOND:
-        return real(1.0) / (real(1.0) + real(0.5) * dt * rate)
-    return real(1.0) / (real(1.0) + dt * rate)
+        return reciprocal(real(1.0) + real(0.5) * dt * rate)
+    return reciprocal(real(1.0) + dt * rate)
 
 
 @cell
-def updated(w, hu, hv, w_n, hu_n, hv_n, h, u, v, r_w, r_u, r_v, g_n2, p, dt):
+def updated(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
     """New w, hu, hv of a cell from the tendencies r_w, r_u, r_v (equation 2.9)."""
     hu = kept_momentum(h, hu, u, p)
     hv = kept_momentum(h, hv, v, p)
     keep = real(1.0)
     if FRICTION != 0:
-        keep = damping(friction_rate(h, hu, hv, g_n2, p), dt)
+        keep = damping(friction_rate(hu, hv, over_h, g_n2), dt)
     return stepped(w, w_n, r_w, dt), stepped(hu, hu_n, r_u, dt) * keep, stepped(hv, hv_n, r_v, dt) * keep
 
 

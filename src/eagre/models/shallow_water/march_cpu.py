@@ -10,6 +10,7 @@ import numpy as np
 from eagre.backend.cells import cell, entry, prange, real
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
@@ -19,6 +20,7 @@ from eagre.models.shallow_water.kernels import (
     bed_west,
     depth,
     manning_of,
+    over_depth,
     updated,
     with_sources,
 )
@@ -38,7 +40,8 @@ NORTH_M, NORTH_B, NORTH_N, NORTH_T = 15 * WIDTH, 16 * WIDTH, 17 * WIDTH, 18 * WI
 WEST_W, WEST_Z, WEST_U, WEST_V = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH, 22 * WIDTH  # west face values
 EAST_W, EAST_Z, EAST_U, EAST_V = 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
 FACE_M, FACE_L, FACE_R, FACE_T = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH  # flux in x, L and R as seen from
-SCRATCH = 31 * WIDTH
+OVER0, OVER1, OVER2 = 31 * WIDTH, 32 * WIDTH, 33 * WIDTH  # 1/h of three rows
+SCRATCH = 34 * WIDTH
 
 
 @cell
@@ -50,8 +53,12 @@ def velocities(q, bed, s, j, i0, n, p):
         s[V0 + i] = s[V1 + i]
         s[U1 + i] = s[U2 + i]
         s[V1 + i] = s[V2 + i]
-        s[U2 + i] = PRIMITIVE(h, q[1, j, i0 + i], p)
-        s[V2 + i] = PRIMITIVE(h, q[2, j, i0 + i], p)
+        over_h = over_depth(h, p)
+        s[OVER0 + i] = s[OVER1 + i]
+        s[OVER1 + i] = s[OVER2 + i]
+        s[OVER2 + i] = over_h
+        s[U2 + i] = PRIMITIVE(q[1, j, i0 + i], over_h)
+        s[V2 + i] = PRIMITIVE(q[2, j, i0 + i], over_h)
 
 
 @cell
@@ -63,10 +70,12 @@ def fluxes_y(q, bed, s, j, i0, n, p):
         south = bed_south(bed, j + 1, i0 + i + 2)
         north = bed_south(bed, j + 2, i0 + i + 2)
         h = depth(w, real(0.5) * (south + north))
+        u = s[U1 + 2 + i]
+        v = s[V1 + 2 + i]
         w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-            q[0, j, i0 + i + 2], w, q[0, j + 2, i0 + i + 2],
-            s[V0 + 2 + i], s[V1 + 2 + i], s[V2 + 2 + i],
-            s[U0 + 2 + i], s[U1 + 2 + i], s[U2 + 2 + i],
+            w, scaled_difference(q[0, j, i0 + i + 2], w, p), scaled_difference(w, q[0, j + 2, i0 + i + 2], p),
+            v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
+            u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
             h, south, north, p,
         )  # fmt: skip
         mass, below, above, along, speed = central_upwind(
@@ -97,10 +106,12 @@ def faces_x(q, bed, s, j, i0, n, p):
         west = bed_west(bed, j, i0 + i + 1)
         east = bed_west(bed, j, i0 + i + 2)
         h = depth(w, real(0.5) * (west + east))
+        u = s[U0 + i + 1]
+        v = s[V0 + i + 1]
         w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-            q[0, j, i0 + i], w, q[0, j, i0 + i + 2],
-            s[U0 + i], s[U0 + i + 1], s[U0 + i + 2],
-            s[V0 + i], s[V0 + i + 1], s[V0 + i + 2],
+            w, scaled_difference(q[0, j, i0 + i], w, p), scaled_difference(w, q[0, j, i0 + i + 2], p),
+            u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
+            v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
             h, west, east, p,
         )  # fmt: skip
         s[WEST_W + i] = w_l
@@ -131,7 +142,7 @@ def fluxes_x(s, n, p):
 
 
 @cell
-def update(q, q_n, out, bed, manning, sources, s, row, i0, n, p, dt):
+def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
     """Interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
@@ -148,8 +159,8 @@ def update(q, q_n, out, bed, manning, sources, s, row, i0, n, p, dt):
         if SOURCES:
             r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], sources, row, i0 + i)
         w, hu, hv = updated(
-            q[0, j, c], q[1, j, c], q[2, j, c], q_n[0, j, c], q_n[1, j, c], q_n[2, j, c],
-            h, s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt,
+            q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
+            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt,
         )  # fmt: skip
         out[0, j, c] = w
         out[1, j, c] = hu
@@ -157,7 +168,7 @@ def update(q, q_n, out, bed, manning, sources, s, row, i0, n, p, dt):
 
 
 @cell
-def tile(q, q_n, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
@@ -172,18 +183,21 @@ def tile(q, q_n, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
         rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, p) * p.over_dy)
         faces_x(q, bed, s, j + 2, i0, columns + 2, p)
         rate = max(rate, fluxes_x(s, columns + 1, p) * p.over_dx)
-        update(q, q_n, out, bed, manning, sources, s, j, i0, columns, p, dt)
+        update(q, out, bed, manning, sources, s, j, i0, columns, p, dt)
     return to_bits(rate)
 
 
 @entry
-def stage_cpu(q, q_n, out, bed, manning, sources, scratch, tiles, rates, p, clock):
-    """One stage over all tiles; tiles holds (j0, i0, rows, columns), rates the largest rate of each."""
+def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock):
+    """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
+
+    The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
+    """
     dt = real(clock[DT])
     count = tiles.shape[0] if open_gate(clock) else 0
     for t in prange(count):
         rates[t] = tile(
-            q, q_n, out, bed, manning, sources, scratch[t], tiles[t, 0], tiles[t, 1],
+            q, out, bed, manning, sources, scratch[t], tiles[t, 0], tiles[t, 1],
             np.int64(tiles[t, 2]), np.int64(tiles[t, 3]), p, dt,
         )
 

@@ -5,18 +5,26 @@ shuffle, and every flux is computed once a strip. Nothing but the state, the bed
 touches device memory: 7 words a cell, 10 in the second stage.
 """
 
+
+
+from typing import NamedTuple
+
 import numpy as np
 
-from eagre.backend.cells import Switch, cell, cuda, entry, real
+from eagre.backend.cells import Switch, cell, cuda, early_load, entry, real
 from eagre.backend.warp import from_lane_above, from_lane_below, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.limiters import scaled_difference
+from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
+    SECOND,
     SOURCES,
     depth,
     manning_of,
+    over_depth,
     updated,
     with_sources,
 )
@@ -28,26 +36,99 @@ WIDTH = 32
 FULL_WARPS = 132 * 16  # warps that keep an H100 or H200 busy
 
 
-@cell
-def load_row(q, bed, j, i, b_sw, b_se, p):
-    """Row j of a lane's column: w, hu, hv, h, u, v, and the bed corners to its north."""
-    b_nw = bed[j + 1, i]
-    b_ne = bed[j + 1, i + 1]
-    w = q[0, j, i]
-    hu = q[1, j, i]
-    hv = q[2, j, i]
-    h = depth(w, real(0.25) * ((b_sw + b_nw) + (b_se + b_ne)))
-    return w, hu, hv, h, PRIMITIVE(h, hu, p), PRIMITIVE(h, hv, p), b_nw, b_ne
+class Row(NamedTuple):
+    """What a lane holds of one row of its column; d_* are scaled differences to the row below."""
+
+    w: float
+    hu: float
+    hv: float
+    h: float
+    over_h: float
+    u: float
+    v: float
+    d_w: float
+    d_u: float
+    d_v: float
+
+
+class State(NamedTuple):
+    """The unknowns of a cell."""
+
+    w: float
+    hu: float
+    hv: float
+
+
+class Bed(NamedTuple):
+    """Bed at the corners to the west and to the east of a lane's column."""
+
+    west: float
+    east: float
+
+
+class Face(NamedTuple):
+    """State on the south side of a face in y."""
+
+    w: float
+    z: float
+    v: float
+    u: float
+
+
+class Flux(NamedTuple):
+    """Flux through the south face of a cell, as the cell sees it."""
+
+    mass: float
+    normal: float
+    tangential: float
 
 
 @cell
-def flux_x(w, u, v, h, b_west, b_east, p):
+def load_corners(bed, j, i):
+    """Bed corners to the south of row j."""
+    return Bed(bed[j, i], bed[j, i + 1])
+
+
+@cell
+def load_state(q, j, i):
+    """w, hu, hv of row j, asked for now and needed later."""
+    return State(early_load(q, 0, j, i), early_load(q, 1, j, i), early_load(q, 2, j, i))
+
+
+@cell
+def make_row(state, south, north, below, p):
+    """A row of a lane's column from its state and the corners to its south and north."""
+    w, hu, hv = state
+    h = depth(w, real(0.25) * ((south.west + north.west) + (south.east + north.east)))
+    over_h = over_depth(h, p)
+    u = PRIMITIVE(hu, over_h)
+    v = PRIMITIVE(hv, over_h)
+    return Row(
+        w, hu, hv, h, over_h, u, v,
+        scaled_difference(below.w, w, p), scaled_difference(below.u, u, p), scaled_difference(below.v, v, p),
+    )  # fmt: skip
+
+
+@cell
+def north_faces(row, above, south, north, p):
+    """Face values of a row in y: w, z, v, u of its south face, then its `Face` to the north."""
+    b_south = real(0.5) * (south.west + south.east)
+    b_north = real(0.5) * (north.west + north.east)
+    w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
+        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h, b_south, b_north, p
+    )
+    return w_l, z_l, v_l, u_l, Face(w_h, z_h, v_h, u_h)
+
+
+@cell
+def flux_x(row, south, north, p):
     """Flux through the west face of a lane's cell, and the rise of its surface in x."""
+    e_w = scaled_difference(row.w, from_lane_above(row.w), p)
+    e_u = scaled_difference(row.u, from_lane_above(row.u), p)
+    e_v = scaled_difference(row.v, from_lane_above(row.v), p)
     w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-        from_lane_below(w), w, from_lane_above(w),
-        from_lane_below(u), u, from_lane_above(u),
-        from_lane_below(v), v, from_lane_above(v),
-        h, b_west, b_east, p,
+        row.w, from_lane_below(e_w), e_w, row.u, from_lane_below(e_u), e_u, row.v, from_lane_below(e_v), e_v,
+        row.h, real(0.5) * (south.west + north.west), real(0.5) * (south.east + north.east), p,
     )  # fmt: skip
     mass, left, right, along, speed = central_upwind(
         from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h), w_l, z_l, u_l, v_l, p.g
@@ -55,9 +136,58 @@ def flux_x(w, u, v, h, b_west, b_east, p):
     return mass, left, right, along, speed, w_h - w_l
 
 
+@cell
+def update_row(
+    q, old, out, bed, manning, sources, j, ahead_j, i, row, above, top_state, south, north, next_north, top_corners,
+    face, flux, rise, store, faced, p, dt,
+):
+    """Update interior row j and move one row north.
+
+    `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
+    around them; `face`, `flux` and `rise` what the row has to its north, its south and across it;
+    `top_state` and `top_corners` belong to the row above `above`, and those of one more row are
+    asked for here. Returns all these for the next row, and the largest rate met.
+    """
+    before = State(row.w, row.hu, row.hv)
+    if SECOND:
+        before = load_state(old, j + 2, i)
+    ahead = load_state(q, ahead_j, i)
+    ahead_corners = load_corners(bed, ahead_j + 1, i)
+    top = make_row(top_state, next_north, top_corners, above, p)
+    w_l, z_l, v_l, u_l, next_face = north_faces(above, top, north, next_north, p)
+    n_mass, n_below, n_above, n_along, n_speed = central_upwind(
+        face.w, face.z, face.v, face.u, w_l, z_l, v_l, u_l, p.g
+    )
+    mass, left, right, along, speed, rise_x = flux_x(row, south, north, p)
+    gh = p.g * row.h
+    r_w = p.over_dx * (mass - from_lane_above(mass)) + p.over_dy * (flux.mass - n_mass)
+    r_u = p.over_dx * (right - from_lane_above(left) - gh * rise_x) + p.over_dy * (flux.tangential - n_along)
+    r_v = p.over_dx * (along - from_lane_above(along)) + p.over_dy * (flux.normal - n_below - gh * rise)
+    fastest = real(0.0)
+    if faced:
+        fastest = speed * p.over_dx
+    if store:
+        fastest = larger(fastest, n_speed * p.over_dy)
+        if SOURCES:
+            r_w, r_u, r_v = with_sources(r_w, r_u, r_v, row.h, row.hu, row.hv, sources, j, i - 2)
+        w, hu, hv = updated(
+            row.w, row.hu, row.hv, before.w, before.hu, before.hv,
+            row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, manning_of(manning, j, i - 2, p), p, dt,
+        )  # fmt: skip
+        out[0, j + 2, i] = w
+        out[1, j + 2, i] = hu
+        out[2, j + 2, i] = hv
+    return top, ahead, ahead_corners, next_face, Flux(n_mass, n_above, n_along), next_face.w - w_l, fastest
+
+
 @entry
-def stage_cuda(q, q_n, out, bed, manning, sources, rates, p, clock):
-    """One stage; block (32, warps), grid over strips of 28 columns and ROWS x warps rows."""
+def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
+    """One stage from q into out; block (32, warps), grid over strips of 28 columns and ROWS x warps rows.
+
+    The second stage of RK2 reads the state at the old time level from `old`. That is another array
+    than `out`: a card that reads what it is about to write takes 1.7 times as long. The march makes
+    two rows a turn, which halves the moves between registers; ROWS is even.
+    """
     if not open_gate(clock):
         return
     lane = np.uint32(cuda.threadIdx.x)
@@ -68,81 +198,52 @@ def stage_cuda(q, q_n, out, bed, manning, sources, rates, p, clock):
     j0 = np.uint32((cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y) * ROWS)
     if j0 >= ny:
         return
-    rows = min(np.uint32(ROWS), np.uint32(ny - j0))
-    inside = lane >= 2 and lane < 30 and column < nx + 2
+    end = min(np.uint32(j0 + ROWS), ny)
+    store = lane >= 2 and lane < 30 and column < nx + 2
     faced = lane >= 2 and lane < 31 and column < nx + 3
     dt = real(clock[DT])
 
-    b_w = bed[j0, i]
-    b_e = bed[j0, i + 1]
-    w_a, hu_m, hv_m, h_m, u_a, v_a, b_w, b_e = load_row(q, bed, j0, i, b_w, b_e, p)
-    b_s = real(0.5) * (b_w + b_e)
-    w_b, hu_m, hv_m, h_b, u_b, v_b, b_w, b_e = load_row(q, bed, j0 + 1, i, b_w, b_e, p)
-    b_n = real(0.5) * (b_w + b_e)
-    b_sw = b_w
-    b_se = b_e
-    w_m, hu_m, hv_m, h_m, u_m, v_m, b_w, b_e = load_row(q, bed, j0 + 2, i, b_w, b_e, p)
-    _, _, _, _, top_w, top_z, top_v, top_u = FACES(w_a, w_b, w_m, v_a, v_b, v_m, u_a, u_b, u_m, h_b, b_s, b_n, p)
-    b_s = b_n
-    b_n = real(0.5) * (b_w + b_e)
-    b_nw = b_w
-    b_ne = b_e
-    w_n, hu_n, hv_n, h_n, u_n, v_n, b_w, b_e = load_row(q, bed, j0 + 3, i, b_w, b_e, p)
-    low_w, low_z, low_v, low_u, high_w, high_z, high_v, high_u = FACES(
-        w_b, w_m, w_n, v_b, v_m, v_n, u_b, u_m, u_n, h_m, b_s, b_n, p
+    zero = real(0.0)
+    nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    corners_0 = load_corners(bed, j0, i)
+    corners_1 = load_corners(bed, j0 + 1, i)
+    south = load_corners(bed, j0 + 2, i)
+    north = load_corners(bed, j0 + 3, i)
+    next_north = load_corners(bed, j0 + 4, i)
+    top_corners = load_corners(bed, j0 + 5, i)
+    top_state = load_state(q, j0 + 4, i)
+    row_0 = make_row(load_state(q, j0, i), corners_0, corners_1, nothing, p)
+    row_1 = make_row(load_state(q, j0 + 1, i), corners_1, south, row_0, p)
+    row = make_row(load_state(q, j0 + 2, i), south, north, row_1, p)
+    above = make_row(load_state(q, j0 + 3, i), north, next_north, row, p)
+    _, _, _, _, face_1 = north_faces(row_1, row, corners_1, south, p)
+    w_l, z_l, v_l, u_l, face = north_faces(row, above, south, north, p)
+    s_mass, _, s_above, s_along, speed = central_upwind(
+        face_1.w, face_1.z, face_1.v, face_1.u, w_l, z_l, v_l, u_l, p.g
     )
-    s_mass, _, s_above, s_along, s_speed = central_upwind(
-        top_w, top_z, top_v, top_u, low_w, low_z, low_v, low_u, p.g
-    )
-    top_w, top_z, top_v, top_u = high_w, high_z, high_v, high_u
-    rise = high_w - low_w
-    fastest = s_speed * p.over_dy if inside else real(0.0)
+    flux = Flux(s_mass, s_above, s_along)
+    rise = face.w - w_l
+    fastest = speed * p.over_dy if store else zero
 
-    for row in range(rows):
-        j = j0 + np.uint32(row)
-        # the row two to the north, and the flux through the north face
-        b_s = b_n
-        b_n = real(0.5) * (b_w + b_e)
-        north_w = b_w
-        north_e = b_e
-        w_t, hu_t, hv_t, h_t, u_t, v_t, b_w, b_e = load_row(q, bed, j + 4, i, b_w, b_e, p)
-        low_w, low_z, low_v, low_u, high_w, high_z, high_v, high_u = FACES(
-            w_m, w_n, w_t, v_m, v_n, v_t, u_m, u_n, u_t, h_n, b_s, b_n, p
-        )
-        n_mass, n_below, n_above, n_along, n_speed = central_upwind(
-            top_w, top_z, top_v, top_u, low_w, low_z, low_v, low_u, p.g
-        )
-        # the flux through the west face; the lane above has the east one
-        mass, left, right, along, speed, rise_x = flux_x(
-            w_m, u_m, v_m, h_m, real(0.5) * (b_sw + b_nw), real(0.5) * (b_se + b_ne), p
-        )
-        e_mass = from_lane_above(mass)
-        e_left = from_lane_above(left)
-        e_along = from_lane_above(along)
-        if faced:
-            fastest = max(fastest, speed * p.over_dx)
-        if inside:
-            fastest = max(fastest, n_speed * p.over_dy)
-            gh = p.g * h_m
-            r_w = p.over_dx * (mass - e_mass) + p.over_dy * (s_mass - n_mass)
-            r_u = p.over_dx * (right - e_left - gh * rise_x) + p.over_dy * (s_along - n_along)
-            r_v = p.over_dx * (along - e_along) + p.over_dy * (s_above - n_below - gh * rise)
-            if SOURCES:
-                r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h_m, hu_m, hv_m, sources, j, i - 2)
-            w_new, hu_new, hv_new = updated(
-                w_m, hu_m, hv_m, q_n[0, j + 2, i], q_n[1, j + 2, i], q_n[2, j + 2, i],
-                h_m, u_m, v_m, r_w, r_u, r_v, manning_of(manning, j, i - 2, p), p, dt,
-            )  # fmt: skip
-            out[0, j + 2, i] = w_new
-            out[1, j + 2, i] = hu_new
-            out[2, j + 2, i] = hv_new
-        # move north
-        w_m, hu_m, hv_m, h_m, u_m, v_m = w_n, hu_n, hv_n, h_n, u_n, v_n
-        w_n, hu_n, hv_n, h_n, u_n, v_n = w_t, hu_t, hv_t, h_t, u_t, v_t
-        b_sw, b_se, b_nw, b_ne = b_nw, b_ne, north_w, north_e
-        top_w, top_z, top_v, top_u = high_w, high_z, high_v, high_u
-        s_mass, s_above, s_along = n_mass, n_above, n_along
-        rise = high_w - low_w
+    last = np.uint32(ny + 3)
+    j = j0
+    while j < end:
+        top, state_5, corners_6, face, flux, rise, rate = update_row(
+            q, old, out, bed, manning, sources, j, min(np.uint32(j + 5), last), i,
+            row, above, top_state, south, north, next_north, top_corners,
+            face, flux, rise, store, faced, p, dt,
+        )  # fmt: skip
+        fastest = larger(fastest, rate)
+        more = j + 1 < end
+        next_top, state_6, corners_7, face, flux, rise, rate = update_row(
+            q, old, out, bed, manning, sources, j + 1, min(np.uint32(j + 6), last), i,
+            above, top, state_5, north, next_north, top_corners, corners_6,
+            face, flux, rise, store and more, faced and more, p, dt,
+        )  # fmt: skip
+        fastest = larger(fastest, rate)
+        row, above, top_state = top, next_top, state_6
+        south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
+        j = np.uint32(j + 2)
     raise_maximum(rates, to_bits(fastest))
 
 

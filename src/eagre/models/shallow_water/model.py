@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ VARIABLES = (
     Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
 )
 
-LOOK_STEPS = {"cpu": 50, "cuda": 400}
+LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
+KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
 class ShallowWater:
@@ -150,6 +152,8 @@ class ShallowWater:
         self._engine.set_state(surface, thickness * u, thickness * v, self._start)
         self._first_volume = self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
+        self._kept: dict[str, np.ndarray] | None = None
+        self._kept_at = 0.0
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -185,46 +189,57 @@ class ShallowWater:
             series.covers(now, until)
         left = max_steps if max_steps is not None else 2**53
         while left > 0 and self.time < until:
-            chunk = min(left, LOOK_STEPS[self.device.kind])
-            done = self._chunk(until, chunk)
-            left -= done
+            self._keep()
+            left -= self._chunk(until, min(left, LOOK_STEPS[self.device.kind]))
         self._cache = None
 
-    def _chunk(self, until: float, steps: int) -> int:
-        """Up to `steps` steps between two looks; returns how many were made."""
+    def _keep(self, always: bool = False) -> None:
+        """Remember the present state, known to be good, on the host: now and then on a GPU."""
+        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.0
+        if always or self._kept is None or perf_counter() - self._kept_at >= wait:
+            self._kept, self._kept_at = self._engine.state(), perf_counter()
+
+    def _steps_towards(self, until: float, steps: int) -> tuple[int, tuple[int, int] | None, int]:
+        """Up to `steps` steps: how many were made, the first bad cell, the clock's failure."""
         engine = self._engine
-        engine.keep()
         engine.start(until, steps)
-        before = engine.read_clock()
-        clock = before
+        before = clock = engine.read_clock()
         while clock[ck.RUNNING] > 0.0:
             made = 0
             while made < steps:
                 made += engine.round()
             clock = engine.read_clock()
-        bad = engine.bad_cell()
-        if clock[ck.FAILED] or bad:
-            self._diagnose(until, steps, bad)
-        return int(clock[ck.STEPS] - before[ck.STEPS])
+        return int(clock[ck.STEPS] - before[ck.STEPS]), engine.bad_cell(), int(clock[ck.FAILED])
 
-    def _diagnose(self, until: float, steps: int, bad: tuple[int, int] | None) -> None:
-        """Go back to the last good state, find the first bad step one by one, and raise."""
+    def _chunk(self, until: float, steps: int) -> int:
+        """Up to `steps` steps between two looks; returns how many were made."""
+        made, bad, failed = self._steps_towards(until, steps)
+        if bad or failed:
+            self._diagnose(until)
+        return made
+
+    def _diagnose(self, until: float) -> None:
+        """Go back to the last state that was kept, find the first bad step, and raise.
+
+        The model is left in the last good state, ready to be written as a restart.
+        """
         engine = self._engine
-        engine.go_back()
-        for _ in range(steps):
-            engine.keep()
+        assert self._kept is not None
+        engine.restore(self._kept)
+        stride = LOOK_STEPS[self.device.kind]
+        while True:
+            self._keep(always=True)
             time = self.time
-            engine.start(until, 1)
-            for _ in range(4):
-                engine.round_of_one()
-            clock = engine.read_clock()
-            found = engine.bad_cell()
-            if found or clock[ck.FAILED]:
-                engine.go_back()
-                where = found or bad or engine.fastest_cell()
-                what = "the time step collapsed" if clock[ck.FAILED] == 2 else "values that are not finite"
-                raise BlowUpError(time, where, what)
-        raise BlowUpError(self.time, bad or (0, 0), "values that are not finite, not found again step by step")
+            _, bad, failed = self._steps_towards(until, stride)
+            if not (bad or failed):
+                continue
+            engine.restore(self._kept)
+            self._cache = None
+            if stride > 1:
+                stride = 1
+                continue
+            what = "the time step collapsed" if failed == 2 else "values that are not finite"
+            raise BlowUpError(time, bad or engine.fastest_cell(), what)
 
     # -- fields -------------------------------------------------------------------------------------
 

@@ -1,0 +1,48 @@
+"""Timing on a device, and the copy bandwidth that a memory-bound kernel is held against."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from eagre.backend.cells import cell
+from eagre.backend.device import Device
+
+
+def times_of(device: Device, work: Callable[[], None], repeats: int = 7, warm_up: int = 2) -> list[float]:
+    """Seconds of each of `repeats` calls of `work`, the device idle before and after."""
+    for _ in range(warm_up):
+        work()
+    seconds = []
+    for _ in range(repeats):
+        device.synchronize()
+        start = time.perf_counter()
+        work()
+        device.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+@cell
+def copied(j, i, source, target):
+    """One element of a copy."""
+    target[j, i] = source[j, i]
+
+
+def copy_bandwidth(device: Device, megabytes: int = 0) -> float:
+    """Bytes per second, read plus written, of a large copy: best of several.
+
+    `megabytes` is the size of one array; the default is far above any cache of the device.
+    """
+    megabytes = megabytes or (4096 if device.kind == "cuda" else 256)
+    columns = 4096
+    rows = megabytes * 2**20 // (4 * columns)
+    source, target = (device.zeros((rows, columns), np.float32) for _ in range(2))
+    if device.kind == "cuda":
+        seconds = times_of(device, lambda: device.copy(target, source), repeats=10)
+    else:
+        launch = device.over(device.loop(copied, "single"), (rows, columns), (source, target))
+        seconds = times_of(device, lambda: device.run([launch]), repeats=5)
+    return 2.0 * 4.0 * rows * columns / min(seconds)

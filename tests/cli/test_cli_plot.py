@@ -1,0 +1,276 @@
+"""`eagre plot` and `eagre animate`: pictures from small files, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image, ImageSequence
+
+from eagre.cli import exits
+from eagre.errors import InputError
+from eagre.plots import FieldFile, GaugeFile, open_results
+from eagre.plots.frames import colour_range
+from eagre.plots.gauges import misfit
+from eagre.plots.maps import MapPicture
+from eagre.plots.profiles import ProfilePicture
+from eagre.plots.style import hillshade, nice_time
+from eagre.plots.tables import read_observed
+
+
+def make_fields(path, nx=30, ny=20, times=(0.0, 60.0, 120.0), units="s"):
+    """Write a wave in front of a beach, east of which it is dry."""
+    x, y = (np.arange(nx) + 0.5) * 10.0, (np.arange(ny) + 0.5) * 10.0
+    bed = 0.05 * (x[None, :] - 200.0) + 0.2 * np.sin(y / 20.0)[:, None]
+    time = np.asarray(times)
+    wave = np.cos(x[None, None, :] / 30.0 - time[:, None, None] / 50.0)
+    surface = np.maximum(wave + 0.0 * bed[None], bed[None])
+    over_time = ("time", "y", "x")
+    name = "surface elevation; the bed where dry"
+    xr.Dataset(
+        {
+            "depth": (over_time, surface - bed, {"long_name": "water depth", "units": "m"}),
+            "surface_elevation": (
+                over_time,
+                surface,
+                {"long_name": name, "units": "m"},
+            ),
+            "discharge_x": (over_time, surface * 0.1, {"long_name": "unit discharge in x", "units": "m2 s-1"}),
+            "bed": (("y", "x"), bed, {"units": "m"}),
+        },
+        coords={"time": ("time", time, {"units": units}), "x": ("x", x), "y": ("y", y)},
+        attrs={"title": "Waves on a beach"},
+    ).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+@pytest.fixture
+def fields(tmp_path):
+    """A file of fields."""
+    return make_fields(tmp_path / "out.nc")
+
+
+@pytest.fixture
+def gauges(tmp_path):
+    """A gauge file in CSV, as the writer makes it."""
+    path = tmp_path / "gauges.csv"
+    path.write_text(
+        "time (s),pier depth (m),ch5 depth (m),pier speed (m s-1),ch5 speed (m s-1)\n0,1,2,0,0\n1,2,1,.1,.2\n"
+    )
+    return path
+
+
+def colours(path) -> int:
+    """Number of different colours in a picture."""
+    with Image.open(path) as image:
+        return len(image.convert("RGB").getcolors(maxcolors=10**7) or [])
+
+
+def test_map_is_drawn(eagre, fields, tmp_path):
+    done = eagre("plot", fields)
+    assert done.code == 0, done.err
+    assert done.out.strip() == f"wrote {tmp_path / 'out.png'}"
+    with Image.open(tmp_path / "out.png") as image:
+        assert image.width > 1000 and 500 < image.height < image.width
+    assert colours(tmp_path / "out.png") > 500
+
+
+@pytest.mark.parametrize("variable", ["depth", "surface_elevation", "discharge_x"])
+@pytest.mark.parametrize("time", ["60 s", "first", "1.9 min", "120"])
+def test_variables_and_times(eagre, fields, tmp_path, variable, time):
+    target = tmp_path / "a.png"
+    done = eagre("plot", fields, "-v", variable, "-t", time, "-o", target, "--dpi", 40)
+    assert done.code == 0, done.err
+    assert colours(target) > 100
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg"])
+def test_other_formats(eagre, fields, tmp_path, ending):
+    assert eagre("plot", fields, "-o", tmp_path / f"a.{ending}").code == 0
+    assert (tmp_path / f"a.{ending}").stat().st_size > 3000
+
+
+def test_water_land_and_aspect(fields):
+    results = open_results(fields)
+    assert isinstance(results, FieldFile)
+    picture = MapPicture(results, "depth", [0, 2])
+    picture.draw(2)
+    west, east, south, north = picture.axes.get_images()[0].get_extent()
+    assert (west, east, south, north) == pytest.approx((0.0, 300.0, 0.0, 200.0))
+    assert picture.axes.get_images()[0].origin == "lower"
+    assert picture.axes.get_aspect() == 1.0
+    image = np.asarray(picture.axes.get_images()[0].get_array())
+    water, land = image[10, 5], image[10, -1]
+    assert water[2] > water[0], "water is blue"
+    assert land[0] > land[2], "land is brown"
+    assert picture.axes.get_title(loc="left") == "Waves on a beach"
+    texts = [text.get_text() for text in picture.axes.texts]
+    assert "t = 2 min" in texts
+    assert results.label("surface_elevation") == "surface elevation (m)"
+    assert results.label("discharge_x") == "unit discharge in x (m$^{2}$ s$^{-1}$)"
+
+
+def test_colours_span_the_wet_cells_of_all_records(fields):
+    results = open_results(fields)
+    assert isinstance(results, FieldFile)
+    depth = colour_range(results, "depth", [0, 1, 2])
+    assert (depth.vmin, depth.vmax) == pytest.approx((0.0, 11.0), abs=0.6)
+    surface = colour_range(results, "surface_elevation", [0, 1, 2])
+    assert surface.vmin is not None and surface.vmax is not None and surface.vmax < 2.5
+    wet = results.wet(0)
+    assert wet is not None
+    centre = np.median(results.values("surface_elevation", 0)[wet])
+    assert 0.5 * (surface.vmin + surface.vmax) == pytest.approx(centre)
+
+
+def test_row_order_of_the_file_does_not_matter(fields, tmp_path):
+    with xr.open_dataset(fields, decode_times=False, engine="h5netcdf") as dataset:
+        dataset.isel(y=slice(None, None, -1)).to_netcdf(tmp_path / "flipped.nc", engine="h5netcdf")
+    one, other = open_results(fields), open_results(tmp_path / "flipped.nc")
+    assert isinstance(one, FieldFile) and isinstance(other, FieldFile)
+    np.testing.assert_array_equal(one.values("depth", 1), other.values("depth", 1))
+    np.testing.assert_array_equal(one.bed(), other.bed())
+
+
+def test_dates_and_bed_at_corners(tmp_path):
+    path = make_fields(tmp_path / "a.nc", units="seconds since 2026-01-01 00:00:00")
+    results = open_results(path)
+    assert isinstance(results, FieldFile)
+    assert results.date(1) == "2026-01-01 00:01:00"
+    corners = np.arange(21)[:, None] + np.arange(31)[None, :] * 1.0
+    dataset = results.dataset.drop_vars("bed").assign(bed_elevation=(("y_corner", "x_corner"), corners))
+    np.testing.assert_allclose(FieldFile(path, dataset).bed(), (corners + 1.0)[:-1, :-1])
+
+
+def test_runs_with_few_rows_become_profiles(eagre, tmp_path):
+    path = make_fields(tmp_path / "thin.nc", ny=1)
+    for variable in ("depth", "discharge_x"):
+        assert eagre("plot", path, "-v", variable, "--dpi", 40).code == 0
+        assert colours(tmp_path / "thin.png") > 20
+    results = open_results(path)
+    assert isinstance(results, FieldFile)
+    picture = ProfilePicture(results, "depth", [0])
+    picture.draw(0)
+    surface = picture.axes.lines[1].get_ydata()
+    np.testing.assert_allclose(surface[:10], results.values("surface_elevation", 0)[0, :10])
+
+
+def test_gauges_with_observations(eagre, gauges, tmp_path):
+    (tmp_path / "seen.txt").write_text("time(min)\tch5(cm)\tch6(cm)\n0\t150\t1\n0.01\t\t1\n0.02\t100\t1\n")
+    done = eagre("plot", gauges, "-v", "depth", "--observed", tmp_path / "seen.txt", "--dpi", 50)
+    assert done.code == 0, done.err
+    assert colours(tmp_path / "gauges.png") > 50
+    results = open_results(gauges)
+    assert isinstance(results, GaugeFile)
+    assert (results.names, list(results.values)) == (["pier", "ch5"], ["depth", "speed"])
+    np.testing.assert_array_equal(results.values["depth"], [[1, 2], [2, 1]])
+    assert results.labels["speed"] == "speed (m s-1)"
+    when, columns = read_observed(tmp_path / "seen.txt")
+    np.testing.assert_allclose(when, [0.0, 0.6, 1.2])
+    np.testing.assert_allclose(columns["ch5"], [1.5, np.nan, 1.0])
+    assert misfit(results.times, results.values["depth"][:, 1], when, columns["ch5"]) == pytest.approx(0.5)
+
+
+def test_gauges_in_netcdf(eagre, tmp_path):
+    path = tmp_path / "gauges.nc"
+    values = np.arange(6.0).reshape(3, 2)
+    xr.Dataset(
+        {"surface_elevation": (("time", "station"), values), "station_name": ("station", np.array(["a", "b"], object))},
+        coords={"time": [0.0, 1.0, 2.0]},
+    ).to_netcdf(path, engine="h5netcdf")
+    results = open_results(path)
+    assert isinstance(results, GaugeFile)
+    assert results.names == ["a", "b"]
+    np.testing.assert_array_equal(results.values["surface_elevation"], values)
+    assert eagre("plot", path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["out.nc", "-v", "dept"], ['did you mean "depth"', "--variable depth", "discharge_x"]),
+        (["out.nc", "-t", "3 h"], ["0 s to 120 s"]),
+        (["out.nc", "-t", "3 m"], ["no unit of time"]),
+        (["out.nc", "-o", "a.jpeg"], [".png", "-o a.png"]),
+        (["out.nc", "--observed", "gauges.csv"], ["gauge file"]),
+        (["gauges.csv", "-t", "1"], ["a file of fields"]),
+        (["gauges.csv", "-v", "dept"], ['did you mean "depth"']),
+        (["gauges.csv", "--observed", "other.csv"], ["pier, ch5", "x"]),
+        (["gauges.csv", "--observed", "bad.csv"], ["bad.csv, line 2"]),
+        (["ot.nc"], ["there is no such file", "out.nc"]),
+        (["broken.nc"], ["cannot be read"]),
+        (["empty.nc"], ["fields over (time, y, x)"]),
+    ],
+)
+def test_refused(eagre, fields, gauges, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.csv").write_text("time,x\n0,1\n")
+    (tmp_path / "bad.csv").write_text("time,pier\n0,one\n")
+    (tmp_path / "broken.nc").write_text("this is text")
+    xr.Dataset({"a": ("n", [1.0])}).to_netcdf(tmp_path / "empty.nc", engine="h5netcdf")
+    done = eagre("plot", *arguments)
+    assert done.code == exits.BAD_INPUT, done.out
+    for word in words:
+        assert word in done.err
+
+
+def test_missing_folder(eagre, fields, tmp_path):
+    assert eagre("plot", fields, "-o", tmp_path / "nowhere" / "a.png").code == exits.NO_OUTPUT
+
+
+def test_gif(eagre, fields, tmp_path):
+    done = eagre("animate", fields, "--dpi", 40, "-v", "surface_elevation")
+    assert done.code == 0, done.err
+    with Image.open(tmp_path / "out.gif") as image:
+        frames = [frame.convert("RGB").tobytes() for frame in ImageSequence.Iterator(image)]
+    assert len(frames) == 3
+    assert len(set(frames)) == 3
+    done = eagre("animate", fields, "--dpi", 40, "--every", 2, "-o", tmp_path / "two.gif")
+    with Image.open(tmp_path / "two.gif") as image:
+        assert image.n_frames == 2
+
+
+def test_mp4_needs_ffmpeg(eagre, fields, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    done = eagre("animate", fields, "-o", tmp_path / "a.mp4")
+    assert done.code == exits.BAD_INPUT
+    assert "ffmpeg" in done.err and "a.gif" in done.err
+
+
+def test_animate_refuses_series_and_nonsense(eagre, fields, gauges, tmp_path):
+    assert "eagre plot" in eagre("animate", gauges).err
+    assert eagre("animate", fields, "-o", tmp_path / "a.png").code == exits.BAD_INPUT
+    assert eagre("animate", fields, "--fps", 0).code == exits.BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step", "text"),
+    [
+        (0.0, 0.0, "0.0 s"),
+        (12.34, 0.05, "12.34 s"),
+        (5.0, 1.0, "5 s"),
+        (600.0, 60.0, "10 min"),
+        (140.0, 20.0, "2 min 20 s"),
+        (7500.0, 60.0, "2 h 05 min"),
+        (100000.0, 3600.0, "1 d 3 h 46 min 40 s"),
+    ],
+)
+def test_times_in_titles(seconds, step, text):
+    assert nice_time(seconds, step) == text
+
+
+def test_hillshade_is_lit_from_the_north_west():
+    x, y = np.meshgrid(np.arange(20.0), np.arange(20.0))
+    cone = -np.hypot(x - 9.5, y - 9.5)
+    shade = hillshade(cone, 1.0, 1.0)
+    assert shade[14, 5] > shade[5, 14] + 0.3
+    np.testing.assert_allclose(hillshade(np.zeros((4, 5)), 1.0, 1.0), 0.78)
+    assert hillshade(np.zeros((1, 5)), 1.0, 1.0).shape == (1, 5)
+
+
+def test_file_without_records(tmp_path):
+    path = make_fields(tmp_path / "a.nc", times=())
+    with pytest.raises(InputError, match="without a record"):
+        open_results(path)

@@ -1,0 +1,247 @@
+"""`eagre run`: what it shows, what it writes, and with which code it ends."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import types
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from eagre.cli import exits
+from eagre.cli.progress import rates, share_done
+
+
+@pytest.fixture
+def opened():
+    """A function that reads a NetCDF file into memory."""
+
+    def read(path):
+        with xr.open_dataset(path, decode_times=False, engine="h5netcdf") as dataset:
+            return dataset.load()
+
+    return read
+
+
+def rows_of(path):
+    """Rows of a CSV file."""
+    with path.open() as file:
+        return list(csv.reader(line for line in file if not line.startswith("#")))
+
+
+def test_run_writes_everything_and_tells_it(eagre, fake_case, tmp_path, opened):
+    done = eagre("run", fake_case())
+    assert done.code == 0, done.err
+    first = done.out.splitlines()[0]
+    assert first.split() == ["device", "cpu", "(7", "threads),", "single", "precision"]
+    for words in ("A fake case (fake)", "12 x 9 = 108 cells", "finished", "cell-steps/s", "2.50e-07", "dt 0.25 s"):
+        assert words in done.out
+    for name in ("out.nc", "gauges.csv", "restart.nc"):
+        assert name in done.out
+        assert (tmp_path / name).exists()
+    dataset = opened(tmp_path / "out.nc")
+    np.testing.assert_array_equal(dataset["time"], [0, 2, 4, 6, 8, 10])
+    assert set(dataset.data_vars) >= {"depth", "surface_elevation", "bed"}
+    assert dataset.attrs["title"] == "A fake case"
+    assert dataset.attrs["case"].startswith('model = "fake"')
+    assert len(rows_of(tmp_path / "gauges.csv")) == 12
+
+
+def test_quiet_run_tells_the_device_only(eagre, fake_case):
+    done = eagre("run", fake_case(), "--quiet")
+    assert done.code == 0
+    assert done.out.split() == ["device", "cpu", "(7", "threads),", "single", "precision"]
+    assert done.err == ""
+
+
+def test_progress_lines(eagre, fake_case):
+    done = eagre("run", fake_case(end_time="1000", interval="100"))
+    lines = [line for line in done.out.splitlines() if "steps/s" in line and "%" in line]
+    assert 1 <= len(lines) <= 12
+    assert "mass error 2.5e-07" in lines[-1]
+    assert "left " in lines[-1]
+
+
+def test_rates_in_words():
+    progress = types.SimpleNamespace(
+        **{"time": 30.0, "until": 110.0, "steps": 100, "dt": 0.25, "wall_seconds": 5.0, "steps_per_second": 20.0},
+        volume_error=float("nan"),
+    )
+    assert share_done(progress, 10.0) == pytest.approx(0.2)
+    assert rates(progress, 10.0) == "20 steps/s, dt 0.25 s, left 20 s"
+    progress.volume_error = 1e-8
+    assert rates(progress, 30.0) == "20 steps/s, dt 0.25 s, left -, mass error 1.0e-08"
+
+
+def test_run_without_outputs(eagre, fake_case):
+    path = fake_case()
+    path.write_text(path.read_text().split("[output]")[0])
+    done = eagre("run", path)
+    assert done.code == 0, done.err
+    assert "nothing is written" in done.out
+    assert [item.name for item in path.parent.iterdir()] == ["case.toml"]
+
+
+def test_options_override_the_case(eagre, fake_case, tmp_path, opened):
+    assert eagre("run", fake_case(), "--precision", "double").code == 0
+    assert opened(tmp_path / "out.nc")["depth"].dtype == np.float64
+    done = eagre("run", fake_case(), "--device", "cuda", "--overwrite")
+    assert (done.code, "there is none" in done.err) == (exits.NO_DEVICE, True)
+
+
+def test_existing_files_are_kept_unless_told_otherwise(eagre, fake_case, tmp_path):
+    (tmp_path / "out.nc").write_text("precious")
+    done = eagre("run", fake_case())
+    assert done.code == exits.BAD_INPUT
+    assert "output.file (line 11)" in done.err and "--overwrite" in done.err
+    assert (tmp_path / "out.nc").read_text() == "precious"
+    assert eagre("run", fake_case(), "--overwrite").code == 0
+    assert (tmp_path / "out.nc").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("fail", "code", "words"),
+    [
+        ("blow-up", exits.BLOW_UP, ["t = 6 s", "(3, 4)", "restart.nc", "smaller cfl"]),
+        ("memory", exits.NO_MEMORY, ["5.00 GiB", "coarser grid"]),
+        ("disk", exits.NO_OUTPUT, ["out.nc", "No space left"]),
+        ("bug", exits.INTERNAL, ["ZeroDivisionError: a bug", "--debug"]),
+        ("interrupt", exits.INTERRUPTED, ["interrupted: stopped at t = ", "--restart", "restart.nc"]),
+    ],
+)
+def test_exit_codes(eagre, fake_case, tmp_path, fail, code, words):
+    done = eagre("run", fake_case(fail))
+    assert done.code == code, done.err
+    assert "Traceback" not in done.err
+    for word in words:
+        assert word in done.err
+    if code != exits.NO_MEMORY:
+        with xr.open_dataset(tmp_path / "out.nc", decode_times=False, engine="h5netcdf") as dataset:
+            assert dataset.sizes["time"] >= 3
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_shows_the_traceback(eagre, fake_case, place):
+    words = ["run", fake_case("bug")]
+    done = eagre("--debug", *words) if place == "before" else eagre(*words, "--debug")
+    assert done.code == exits.INTERNAL
+    assert "Traceback" in done.err and "ZeroDivisionError" in done.err
+
+
+def test_interrupted_run_continues_bit_for_bit(eagre, fake_case, tmp_path, opened):
+    assert eagre("run", fake_case()).code == 0
+    whole, series = opened(tmp_path / "out.nc"), rows_of(tmp_path / "gauges.csv")
+    stopped = eagre("run", fake_case("interrupt"), "--overwrite")
+    assert stopped.code == exits.INTERRUPTED
+    assert "interrupted at t = " in stopped.out
+    assert opened(tmp_path / "out.nc").sizes["time"] < 6
+    done = eagre("run", fake_case(), "--restart", tmp_path / "restart.nc")
+    assert done.code == 0, done.err
+    assert "added to existing files" in done.out
+    again = opened(tmp_path / "out.nc")
+    np.testing.assert_array_equal(again["time"], whole["time"])
+    np.testing.assert_array_equal(again["depth"], whole["depth"])
+    assert rows_of(tmp_path / "gauges.csv") == series
+
+
+def test_checkpoint_without_a_restart_section(eagre, fake_case, tmp_path):
+    path = fake_case("interrupt")
+    path.write_text(path.read_text().split("[restart]")[0])
+    done = eagre("run", path)
+    assert done.code == exits.INTERRUPTED
+    assert "case_restart.nc" in done.err
+    assert (tmp_path / "case_restart.nc").exists()
+
+
+def test_restart_of_another_run_is_refused(eagre, fake_case, tmp_path):
+    assert eagre("run", fake_case()).code == 0
+    done = eagre("run", fake_case(nx="13"), "--restart", tmp_path / "restart.nc")
+    assert done.code == exits.BAD_INPUT
+    done = eagre("run", fake_case(), "--restart", tmp_path / "restart.nc")
+    assert done.code == exits.BAD_INPUT
+    assert "run.end_time (line 5)" in done.err and "end_time = 20" in done.err
+    done = eagre("run", fake_case(), "--restart", tmp_path / "resart.nc")
+    assert done.code == exits.BAD_INPUT
+    assert str(tmp_path / "resart.nc") in done.err and "restart.nc" in done.err
+
+
+def test_problems_before_anything_is_computed(eagre, fake_case, tmp_path):
+    done = eagre("run", fake_case(file='"gauges.csv"'))
+    assert done.code == exits.BAD_INPUT
+    assert ".nc" in done.err
+    path = fake_case()
+    path.write_text(path.read_text().replace('"out.nc"', '"restart.nc"'))
+    done = eagre("run", path)
+    assert (done.code, "two outputs" in done.err) == (exits.BAD_INPUT, True)
+    path.write_text(
+        path.read_text().replace('"gauges.csv"', '"case.toml/gauges.csv"').replace('"restart.nc"', '"o.nc"', 1)
+    )
+    done = eagre("run", path)
+    assert (done.code, "cannot make the folder" in done.err) == (exits.NO_OUTPUT, True)
+    assert not (tmp_path / "o.nc").exists()
+
+
+def test_wrong_names_of_variables_and_points(eagre, fake_case):
+    path = fake_case()
+    good = path.read_text()
+    path.write_text(good.replace("interval = 2\n", 'interval = 2\nvariables = ["dept"]\n'))
+    done = eagre("run", path, "--overwrite")
+    assert (done.code, 'did you mean "depth"' in done.err) == (exits.BAD_INPUT, True)
+    path.write_text(good.replace("interval = 1\n", 'interval = 1\nvariables = ["bed"]\n'))
+    assert "gauges.variables" in eagre("run", path, "--overwrite").err
+    path.write_text(good.replace("[2.5, 3.5]", "[2.5, 35]"))
+    done = eagre("run", path, "--overwrite")
+    assert done.code == exits.BAD_INPUT
+    assert "gauges.points" in done.err and "pier" in done.err
+
+
+def test_full_disk_is_told_before_the_run(eagre, fake_case, monkeypatch, tmp_path):
+    usage = types.SimpleNamespace(total=1000, used=999, free=1)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    done = eagre("run", fake_case())
+    assert done.code == exits.NO_OUTPUT
+    assert "has 1 B free" in done.err
+    assert not (tmp_path / "out.nc").exists()
+
+
+def test_folders_of_outputs_are_made(eagre, fake_case, tmp_path):
+    path = fake_case()
+    path.write_text(path.read_text().replace('"out.nc"', '"results/a/out.nc"'))
+    assert eagre("run", path).code == 0
+    assert (tmp_path / "results" / "a" / "out.nc").exists()
+
+
+def test_shallow_water_end_to_end(eagre, tmp_path, opened):
+    """The template of `eagre new`, on a coarse grid for a short time, with the real model."""
+    assert eagre("new", "shallow-water", tmp_path).code == 0
+    path = tmp_path / "case.toml"
+    text = (
+        path.read_text().replace("nx = 200", "nx = 40").replace("ny = 150", "ny = 30").replace("dx = 1.0 ", "dx = 5.0 ")
+    )
+    path.write_text(text.replace('"40 s"', '"2 s"'))
+    done = eagre("run", path, "--device", "cpu")
+    assert done.code == 0, done.err
+    assert done.out.startswith("device      cpu (")
+    dataset = opened(tmp_path / "out.nc")
+    assert dataset.sizes["time"] == 3
+    assert float(dataset["depth"].max()) > 1.0
+    assert eagre("plot", tmp_path / "out.nc").code == 0
+    assert eagre("plot", tmp_path / "gauges.csv").code == 0
+
+
+def test_help_and_version_are_quick(eagre):
+    import subprocess
+
+    code = "import sys; sys.argv = ['eagre', '--help']; from eagre.cli.main import app\n"
+    code += "import atexit, time\nfrom eagre.cli.main import app\n"
+    code += "try:\n    app()\nexcept SystemExit:\n    pass\n"
+    code += "heavy = {'numpy', 'numba', 'xarray', 'matplotlib', 'pydantic', 'rasterio'} & set(sys.modules)\n"
+    code += "print(sorted(heavy), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    for words in ("run", "validate", "Exit codes", "130"):
+        assert words in done.stdout
+    done = eagre("--version")
+    assert done.code == 0 and done.out.startswith("eagre")

@@ -1,0 +1,90 @@
+"""What comes in through an open side, what leaves, and what a wall sends back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.cases.measures import run_case
+from eagre.cases.waves import travelling_wave
+
+SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
+
+
+def flume(device, west, east, bump=0.0, at=50.0, slope=0.0, **options):
+    """100 m of flume, 1 m deep at the east end, with a small hump of water about `at`."""
+    grid = eagre.Grid(200, 4, 0.5, 0.5)
+    hump = bump * np.exp(-(((grid.x - at) / 4.0) ** 2)) * np.ones((4, 1))
+    bed = slope * (100.0 - grid.x_corner) * np.ones((5, 1))
+    return eagre.ShallowWater(
+        grid, bed, surface_elevation=1.0 + hump, boundaries=eagre.Boundaries(west=west, east=east),
+        device=device, precision="double", **options,
+    )  # fmt: skip
+
+
+def largest(model):
+    return float(np.abs(model.field("surface_elevation") - 1.0).max())
+
+
+def test_wall_sends_the_wave_back_whole(device):
+    model = flume(device, eagre.Wall(), eagre.Wall(), 1e-3, at=25.0)
+    model.advance(50.0 / SPEED)  # half of it has gone to the wall and back
+    surface = model.field("surface_elevation")[1] - 1.0
+    grid = model.grid
+    west, east = surface[:100], surface[100:]
+    for half, place in ((west, 25.0), (east, 75.0)):
+        assert half.max() == pytest.approx(5e-4, rel=0.12)
+        x = grid.x[:100] if half is west else grid.x[100:]
+        assert x[half.argmax()] == pytest.approx(place, abs=1.0)
+    assert abs(model.diagnostics()["volume_error"]) < 1e-13
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "outflow", "stage"])
+def test_pulse_leaves(kind, device):
+    side = {"absorbing": eagre.Absorbing(level=1.0), "outflow": eagre.Outflow(), "stage": eagre.Stage(1.0)}[kind]
+    limit = {"absorbing": 0.02, "outflow": 0.05, "stage": 1.2}[kind]  # a given stage reflects, upside down
+    model = flume(device, side, side, 1e-2)
+    model.advance(80.0 / SPEED)
+    assert largest(model) < limit * 0.5e-2
+
+
+@pytest.mark.parametrize("kind", ["absorbing", "stage"])
+def test_incoming_wave_has_its_height_and_speed(kind, device):
+    times = np.linspace(0.0, 100.0, 2001)
+    height = 1e-3 * np.exp(-(((times - 20.0) / 4.0) ** 2))
+    side = {
+        "absorbing": eagre.Absorbing(incoming=eagre.Series(times, height), level=1.0),
+        "stage": eagre.Stage(eagre.Series(times, 1.0 + height)),
+    }[kind]
+    model = flume(device, side, eagre.Absorbing(level=1.0))
+    model.advance(20.0 + 50.0 / SPEED)
+    surface = model.field("surface_elevation")[1] - 1.0
+    assert surface.max() == pytest.approx(1e-3, rel=0.03)
+    assert model.grid.x[surface.argmax()] == pytest.approx(50.0, abs=1.0)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.002])
+def test_hydrograph_brings_its_volume(slope, device):
+    """The volume in a closed flume grows by what the series says, to a thousandth, on a slope as on the flat."""
+    rate = eagre.Series(np.array([0.0, 20.0, 40.0, 200.0]), np.array([0.0, 0.4, 0.1, 0.1]), "hydrograph")
+    model = flume(device, eagre.Discharge(rate), eagre.Wall(), slope=slope, manning=0.02)
+    first = model.diagnostics()["volume"]
+    model.advance(60.0)
+    brought = 0.5 * 0.4 * 20.0 + 0.25 * 20.0 + 0.1 * 20.0
+    assert model.diagnostics()["volume"] - first == pytest.approx(brought, rel=1e-3)
+
+
+def test_stage_fills_a_basin_to_its_level(device):
+    model = flume(device, eagre.Stage(1.05), eagre.Wall(), manning=0.1)
+    model.advance(3000.0)
+    assert model.field("surface_elevation") == pytest.approx(1.05, abs=5e-3)  # a slow seiche is left
+
+
+def test_periodic_sides_carry_a_wave_round(device):
+    x = run_case(travelling_wave(64), device=device, precision="double").water
+    y = run_case(travelling_wave(64, along="y"), device=device, precision="double").water
+    assert np.abs(x.depth - y.depth.T).max() < 1e-12
+    assert np.abs(x.discharge_x - y.discharge_y.T).max() < 1e-12

@@ -1,0 +1,64 @@
+"""Manning friction: normal depth, decay, no reversal, thin water."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.cases import channels
+from eagre.cases.exact_channels import normal_depth
+from eagre.cases.measures import run_case
+
+AROUND = eagre.Boundaries(eagre.Periodic(), eagre.Periodic(), eagre.Periodic(), eagre.Periodic())
+
+
+def stream(depth, speed, manning, device, precision="double", **options):
+    """A uniform current on a flat periodic bed: only friction acts."""
+    grid = eagre.Grid(4, 4, 1.0, 1.0)
+    return eagre.ShallowWater(
+        grid, 0.0, depth=depth, velocity_x=speed, boundaries=AROUND, manning=manning, device=device,
+        precision=precision, desingularisation_depth=options.pop("kappa", 1e-5), **options,
+    )  # fmt: skip
+
+
+def test_uniform_flow_holds_normal_depth(device):
+    run = run_case(channels.uniform_flow(50), device=device, precision="double")
+    assert run.depth.l1 < 1e-4 and run.discharge.l1 < 1e-4
+
+
+def test_uniform_flow_is_reached_from_half_and_double_depth(device):
+    wanted = normal_depth(1.5, 0.002, 0.03)
+    for start in (0.6, 1.5):
+        run = run_case(channels.uniform_flow(25, start=start, end_time=2500.0), device=device, precision="double")
+        assert run.water.depth[1, 5:20] == pytest.approx(wanted, rel=2e-3)
+
+
+def test_current_decays_as_the_ordinary_equation_says(device):
+    h, u, n = 0.5, 2.0, 0.03
+    model = stream(h, u, n, device, fixed_time_step=0.01)
+    model.advance(20.0)
+    decay = 9.81 * n**2 / h ** (4.0 / 3.0)
+    assert model.field("velocity_x") == pytest.approx(u / (1.0 + decay * u * 20.0), rel=2e-3)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("depth", [1e-6, 1e-4, 1e-2, 1.0])
+def test_strong_friction_stops_water_and_never_turns_it(depth, precision, device):
+    model = stream(depth, 5.0, 0.2, device, precision, kappa=1e-3, max_time_step=0.2)
+    last = 5.0
+    for k in range(1, 6):
+        model.advance(float(k))
+        u = model.field("velocity_x")
+        assert np.isfinite(u).all() and (u >= 0).all() and u.max() <= last * (1 + 1e-6)
+        last = float(u.max())
+    assert last < 1.0
+
+
+def test_manning_map_equals_the_same_number(device):
+    end = []
+    for manning in (0.03, np.full((4, 4), 0.03)):
+        model = stream(0.5, 2.0, manning, device, fixed_time_step=0.05)
+        model.advance(5.0)
+        end.append(model.field("velocity_x"))
+    assert end[0] == pytest.approx(end[1], rel=1e-13)

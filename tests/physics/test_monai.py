@@ -1,0 +1,32 @@
+"""Tsunami run-up at Monai Valley: the surface at the three gauges."""
+
+from __future__ import annotations
+
+import pytest
+
+from eagre.cases import monai
+from eagre.cases.norms import root_mean_square
+from eagre.errors import InputError
+
+
+def check(coarsen, device, precision):
+    try:
+        folder = monai.find_data()
+    except InputError:
+        pytest.skip("no Monai Valley data: set EAGRE_DATA")
+    measured = monai.read_measurement(folder)
+    found = monai.gauge_series(monai.monai_valley(folder, coarsen), measured.times, device=device, precision=precision)
+    for name, values in measured.elevation.items():
+        assert root_mean_square(found[name] - values) < 0.005, name
+        assert found[name].max() == pytest.approx(values.max(), rel=0.1), name
+        assert measured.times[found[name].argmax()] == pytest.approx(measured.times[values.argmax()], abs=0.3), name
+
+
+def test_gauges_on_a_coarse_grid(device):
+    check(3, device, "single")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_gauges_on_the_full_grid(precision, device):
+    check(1, device, precision)

@@ -1,0 +1,160 @@
+"""The exact solutions solve the equations that they claim to solve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre.cases.exact_basins import (
+    bowl,
+    planar_frequency,
+    radial_frequency,
+    thacker_planar,
+    thacker_radial,
+)
+from eagre.cases.exact_channels import critical_depth, normal_depth, subcritical_channel, transcritical_channel
+from eagre.cases.exact_dam_breaks import ritter, stoker, stoker_states
+from eagre.cases.exact_waves import simple_wave, standing_wave, vortex
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+
+
+def residuals(flow, bed, x, y, t, step):
+    """Left-hand sides of the shallow-water equations by central differences, at points (x, y)."""
+
+    def state(x, y, t):
+        h, u, v = flow(x, y, t)
+        return np.array([h, h * u, h * v])
+
+    def flux(x, y, t, normal):
+        h, u, v = flow(x, y, t)
+        across = (u, v)[normal]
+        parts = np.array([h * across, h * across * u, h * across * v])
+        parts[1 + normal] += 0.5 * GRAVITY * h**2
+        return parts
+
+    tau = step / 10.0
+    left = (state(x, y, t + tau) - state(x, y, t - tau)) / (2 * tau)
+    left += (flux(x + step, y, t, 0) - flux(x - step, y, t, 0)) / (2 * step)
+    left += (flux(x, y + step, t, 1) - flux(x, y - step, t, 1)) / (2 * step)
+    h = flow(x, y, t)[0]
+    left[1] += GRAVITY * h * (bed(x + step, y) - bed(x - step, y)) / (2 * step)
+    left[2] += GRAVITY * h * (bed(x, y + step) - bed(x, y - step)) / (2 * step)
+    return left
+
+
+def flat(x, y):
+    return np.zeros_like(x)
+
+
+def points(rng, size):
+    return rng.uniform(-size, size, 50), rng.uniform(-size, size, 50)
+
+
+@pytest.mark.parametrize("t", [0.0, 300.0, 1234.0])
+def test_planar_bowl_solves_the_equations(rng, t):
+    def flow(x, y, t):
+        return thacker_planar(x, y, t, 1.0, 2500.0, 500.0)
+
+    x, y = points(rng, 1000.0)
+    assert (flow(x, y, t)[0] > 0.1).all()
+    assert np.abs(residuals(flow, lambda x, y: bowl(x, y, 1.0, 2500.0), x, y, t, 1.0)).max() < 1e-8
+
+
+@pytest.mark.parametrize("t", [10.0, 300.0, 1234.0])
+def test_radial_bowl_solves_the_equations(rng, t):
+    def flow(x, y, t):
+        return thacker_radial(x, y, t, 1.0, 2500.0, 2200.0)
+
+    x, y = points(rng, 1000.0)
+    assert (flow(x, y, t)[0] > 0.1).all()
+    assert np.abs(residuals(flow, lambda x, y: bowl(x, y, 1.0, 2500.0), x, y, t, 1.0)).max() < 1e-8
+
+
+def test_bowls_are_periodic_and_keep_their_volume():
+    x, y = np.meshgrid(*(np.linspace(-4000, 4000, 801),) * 2)
+    period = 2 * math.pi / planar_frequency(1.0, 2500.0)
+    first, later, quarter = (thacker_planar(x, y, t * period, 1.0, 2500.0, 1250.0)[0] for t in (0, 1, 0.25))
+    assert np.abs(first - later).max() < 1e-12
+    assert quarter.sum() == pytest.approx(first.sum(), rel=1e-4)
+    period = 2 * math.pi / radial_frequency(1.0, 2500.0)
+    first, later, half = (thacker_radial(x, y, t * period, 1.0, 2500.0, 2000.0)[0] for t in (0, 1, 0.5))
+    assert np.abs(first - later).max() < 1e-12
+    assert half.sum() == pytest.approx(first.sum(), rel=1e-4)
+    shore = np.hypot(x, y)[first > 0].max()
+    assert shore == pytest.approx(2000.0, abs=10.0)
+
+
+def test_simple_wave_solves_the_equations(rng):
+    x, y = points(rng, 50.0)
+    for t in (0.0, 5.0, 12.0):
+        left = residuals(lambda x, y, t: simple_wave(x, t, 1.0, 0.05, 100.0), flat, x, y, t, 1e-2)
+        assert np.abs(left).max() < 1e-5
+
+
+def test_standing_wave_solves_the_equations_to_first_order(rng):
+    x, y = points(rng, 50.0)
+    left = residuals(lambda x, y, t: standing_wave(x, t, 1.0, 1e-4, 100.0), flat, x, y, 3.0, 1e-2)
+    assert np.abs(left).max() < 1e-8  # of the order of amplitude^2
+
+
+def test_vortex_is_steady_and_may_be_carried_along(rng):
+    x, y = points(rng, 0.2)
+
+    def flow(x, y, t):
+        return vortex(x - 6.0 * t, y - 2.0 * t, wind=(6.0, 2.0))
+
+    for t in (0.0, 0.01):
+        terms = GRAVITY * 10.0 * 1.0
+        assert np.abs(residuals(flow, flat, x, y, t, 1e-4)).max() < 1e-5 * terms
+    h, u, v = vortex(np.array([0.26, 0.4]), np.array([0.0, 0.3]), depth=10.0)
+    assert h == pytest.approx(10.0) and np.abs(u).max() == 0.0 and np.abs(v).max() == 0.0
+
+
+def test_ritter_keeps_volume_and_momentum_balance():
+    x = np.linspace(-20, 20, 200001)
+    h, u = ritter(x, 1.5, 1.0)
+    assert np.trapezoid(h, x) == pytest.approx(20.0, rel=1e-6)
+    assert np.trapezoid(h * u, x) == pytest.approx(0.5 * GRAVITY * 1.5, rel=1e-6)  # g h^2 / 2 pushes at the far end
+    at_dam = ritter(np.array([0.0]), 1.5, 1.0)
+    assert at_dam[0][0] == pytest.approx(4.0 / 9.0) and at_dam[1][0] == pytest.approx(2.0 / 3.0 * math.sqrt(GRAVITY))
+
+
+def test_stoker_jump_conditions_and_volume():
+    h, u, bore = stoker_states(1.0, 0.1)
+    assert bore * (h - 0.1) == pytest.approx(h * u, rel=1e-12)
+    assert bore * h * u == pytest.approx(h * u * u + 0.5 * GRAVITY * (h**2 - 0.01), rel=1e-10)
+    x = np.linspace(-20, 20, 400001)
+    depth, speed = stoker(x, 1.5, 1.0, 0.1)
+    assert np.trapezoid(depth, x) == pytest.approx(22.0, rel=1e-5)
+    assert np.trapezoid(depth * speed, x) == pytest.approx(0.5 * GRAVITY * 0.99 * 1.5, rel=1e-5)
+    near_dry, _ = stoker(x, 1.5, 1.0, 1e-9)
+    assert np.abs(near_dry - ritter(x, 1.5, 1.0)[0]).max() < 2e-3
+
+
+def test_stoker_refuses_what_it_cannot_solve():
+    with pytest.raises(InputError, match="0 < low < high"):
+        stoker_states(1.0, 0.0)
+
+
+@pytest.mark.parametrize("make", [subcritical_channel, transcritical_channel])
+def test_macdonald_bed_balances_the_flow(make):
+    channel = make()
+    x = np.linspace(0, channel.length, 4001)
+    h, bed, q = channel.depth(x), channel.bed(x), channel.discharge
+    total = q**2 / h + 0.5 * GRAVITY * h**2
+    middle = 0.5 * (h[1:] + h[:-1])
+    force = -GRAVITY * middle * np.diff(bed) - GRAVITY * (channel.manning * q) ** 2 / middle ** (7 / 3) * np.diff(x)
+    assert np.abs(np.diff(total) - force).max() < 1e-6 * np.abs(force).max() + 1e-8
+    assert bed[-1] == 0.0 and bed[0] > 0.0
+    froude = q / np.sqrt(GRAVITY * h**3)
+    assert (froude[-1] > 1) == channel.supercritical_end and froude[0] < 1
+    assert channel.depth_slope(x[1:-1]) == pytest.approx((h[2:] - h[:-2]) / (x[2:] - x[:-2]), rel=1e-3, abs=1e-8)
+
+
+def test_normal_and_critical_depth():
+    h = normal_depth(1.5, 0.002, 0.03)
+    assert h ** (5 / 3) * math.sqrt(0.002) / 0.03 == pytest.approx(1.5)
+    assert math.sqrt(GRAVITY * critical_depth(1.5) ** 3) == pytest.approx(1.5)

@@ -1,0 +1,213 @@
+"""Case files: every kind of problem is told with its key, its line and the line to write."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from eagre.config.problems import ConfigError, spell_key
+from eagre.errors import InputError
+from eagre.models.registry import KINDS, find_kind, load_case
+from eagre.models.shallow_water.config import ShallowWaterCase
+
+GOOD = """\
+model = "shallow-water"
+[run]
+end_time = "2 h"
+[grid]
+nx = 10
+ny = 8
+dx = 5.0
+[bed]
+value = -1.0
+"""
+
+
+def problems_of(text: str, directory=".") -> dict[str, str]:
+    """Key to message of every problem of a case."""
+    with pytest.raises(ConfigError) as caught:
+        ShallowWaterCase.loads(text, directory)
+    return {spell_key(problem.key): str(problem) for problem in caught.value.problems}
+
+
+def with_line(section: str, line: str) -> str:
+    """The good case with one line more in a section, or in place of the same key."""
+    key = line.split("=")[0].strip()
+    kept = [row for row in GOOD.splitlines() if row.split("=")[0].strip() != key]
+    if f"[{section}]" not in kept:
+        kept.append(f"[{section}]")
+    kept.insert(kept.index(f"[{section}]") + 1, line)
+    return "\n".join(kept)
+
+
+def test_good_case():
+    case = ShallowWaterCase.loads(GOOD)
+    assert case.run.end_time == 7200.0
+    assert (case.run.device, case.run.precision) == ("auto", "single")
+    assert case.output is case.gauges is case.restart is None
+    assert case.name == "shallow-water"
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "key", "words"),
+    [
+        ("run", 'devise = "cpu"', "run.devise", ["line 3", 'did you mean "device"', 'device = "cpu"', "precision"]),
+        ("run", 'end_time = "2 hous"', "run.end_time", ['"hours"', 'end_time = "2 h"']),
+        ("run", "end_time = -5", "run.end_time", ["-5", "greater than 0"]),
+        ("run", "end_time = nan", "run.end_time", ["nan", "finite"]),
+        ("run", 'device = "gpu"', "run.device", ['"gpu"', "auto, cpu, cuda"]),
+        ("run", 'device = "cuda:x"', "run.device", ["cuda:1"]),
+        ("run", 'precision = "double "', "run.precision", ["single, double", 'precision = "double"']),
+        ("run", 'start_date = "tomorrow"', "run.start_date", ["2026-01-31T12:00:00"]),
+        ("run", "start_date = 2026", "run.start_date", ["a date"]),
+        ("grid", "nx = 1.5", "grid.nx", ["nx = 1.5", ">= 1", "nx = 200"]),
+        ("grid", "nx = 0", "grid.nx", ["greater than or equal to 1"]),
+        ("grid", "dx = 0", "grid.dx", ["greater than 0"]),
+        ("grid", "extent = [0, 1, 0, 1]", "grid", ["both nx, ny and extent"]),
+        ("grid", "dxx = 1", "grid.dxx", ["dx = 1"]),
+        ("bed", 'expression = "x +* y"', "bed", ["value and expression"]),
+        ("bed", 'positive = "up"', "bed", ["positive without file"]),
+        ("numerics", "theta = 3", "numerics.theta", ["less than or equal to 2", "theta = 1.3"]),
+        ("numerics", 'scheme = "rk3"', "numerics.scheme", ['scheme = "rk2"', "euler"]),
+        ("numerics", "clf = 0.2", "numerics.clf", ["cfl = 0.2"]),
+        ("initial", 'depth = "sim(x)"', "initial.depth", ['did you mean "sin"']),
+        ("initial", 'depth = "2 s"', "initial.depth", ["no unit of length"]),
+        ("initial", "depth = [1]", "initial.depth", ["expression in x, y and bed"]),
+        ("friction", "maning = 0.03", "friction.maning", ["manning = 0.03"]),
+        ("friction", "maning = 0.03", "friction.manning", ["nothing", "manning = 0.03"]),
+        ("sources.rain", 'rate = "20 m"', "sources.rain.rate", ["no unit of rain", "mm/h"]),
+        ("sources.rian", "rate = 1", "sources.rian", ['did you mean "rain"']),
+        ("sources.coriolis", "beta = 1e-11", "sources.coriolis", ["neither latitude nor f"]),
+        ("sources.coriolis", "latitude = 95", "sources.coriolis.latitude", ["90"]),
+        ("output", 'file = "out.txt"', "output.file", [".nc", 'file = "out.nc"']),
+        ("output", "interval = 5", "output.file", ["nothing", 'file = "out.nc"']),
+        ("output", 'variables = ["depth", "depth"]', "output.variables", ["depth more than once"]),
+        ("output", "overwrite = 3", "output.overwrite", ["boolean"]),
+        ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
+        ("gauges", "points = 5", "gauges.points", ["a table"]),
+        ("restart", 'from = "restart.nc"', "restart.from", ["there is no such file"]),
+        ("boundaries", 'west = "wall"', "boundaries.west", ['"wall"', 'kind = "wall"']),
+        ("boundaries", 'west = {kind = "absorbin"}', "boundaries.west", ['kind = "absorbing"', "periodic"]),
+        ("boundaries", "west = {level = 1}", "boundaries.west", ["no kind"]),
+        ("boundaries", 'west = {kind = "stage"}', "boundaries.west.level", ["nothing", "level = 1.5"]),
+        ("boundaries", 'west = {kind = "stage", lvel = 1}', "boundaries.west.lvel", ["level = 1"]),
+        ("boundaries", 'west = {kind = "periodic"}', "boundaries", ["opposite sides"]),
+        ("boundaries", 'west = [{kind = "periodic", from = 0, to = 1}]', "boundaries.west[1]", ["whole"]),
+        ("boundaries", 'west = [{kind = "wall", from = 3, to = 1}]', "boundaries.west[1]", ["from < to"]),
+        ("boundaries", 'west = [{kind = "wall", from = 3}]', "boundaries.west[1].to", ["nothing"]),
+        ("boundaries", 'weast = {kind = "wall"}', "boundaries.weast", ['did you mean "west"']),
+    ],
+)
+def test_problem(tmp_path, section, line, key, words):
+    found = problems_of(with_line(section, line), tmp_path)
+    assert key in found, found
+    for word in words:
+        assert word in found[key]
+
+
+def test_all_problems_are_told_at_once_in_the_order_of_the_file():
+    text = GOOD.replace('"2 h"', '"2 x"').replace("nx = 10", "nx = -1") + '[output]\nfile = "a.png"\n[boundaries]\n'
+    text += '[[boundaries.west]]\nkind = "stag"\n[[boundaries.west]]\nkind = "stage"\nfrom = 1\nto = 2\n'
+    with pytest.raises(ConfigError) as caught:
+        ShallowWaterCase.loads(text)
+    assert [spell_key(problem.key) for problem in caught.value.problems] == [
+        "run.end_time",
+        "grid.nx",
+        "output.file",
+        "boundaries.west[1]",
+        "boundaries.west[2].level",
+    ]
+    assert [problem.line for problem in caught.value.problems] == [3, 5, 11, 13, 15]
+    assert str(caught.value).startswith("the case: 5 problems\nrun.end_time (line 3)\n  got:     ")
+    assert isinstance(caught.value, InputError)
+
+
+def test_sections_that_are_no_tables_and_missing_ones():
+    assert "a table with the keys end_time" in problems_of('model = "shallow-water"\nrun = 5\nbed = 1\n')["run"]
+    found = problems_of('model = "shallow-water"\n')
+    assert set(found) == {"run", "bed"}
+    assert 'run = {end_time = "2 h"}' in found["run"]
+
+
+def test_grid_is_needed_without_a_bed_file():
+    text = 'model = "shallow-water"\n[run]\nend_time = 1\n[bed]\nvalue = 0\n'
+    assert "nx = 200" in problems_of(text)["grid"]
+    assert "only dx" in problems_of(text + "[grid]\ndx = 5\n")["grid"]
+    assert "no ny" in problems_of(text + "[grid]\nnx = 5\ndx = 1\n")["grid"]
+    assert "x0" in problems_of(text + "[grid]\nextent = [0, 1, 0, 1]\ndx = 1\nx0 = 3\n")["grid"]
+
+
+def test_missing_input_files_are_told_with_their_full_path(tmp_path):
+    (tmp_path / "river.csv").write_text("time,q\n0,1\n")
+    text = GOOD + '[boundaries]\nwest = {kind = "discharge", rate = {file = "rivr.csv"}}\n'
+    found = problems_of(text, tmp_path)
+    assert str(tmp_path / "rivr.csv") in found["boundaries.west.rate.file"]
+    assert "river.csv" in found["boundaries.west.rate.file"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "key", "words"),
+    [
+        ("{flie = 'a.csv'}", "boundaries.west.rate.flie", ["file"]),
+        ("{times = [0, 1], values = [1]}", "boundaries.west.rate", ["2 times and 1 values"]),
+        ("{times = [1, 0], values = [1, 1]}", "boundaries.west.rate", ["increasing"]),
+        ("{times = [0, 1], values = ['1 m', 1]}", "boundaries.west.rate", ["no unit of discharge"]),
+        ("{expression = 'sin(x)', every = 1}", "boundaries.west.rate", ['"x" is not known']),
+        ("{expression = 'sin(t)'}", "boundaries.west.rate.every", ["nothing"]),
+        ("'3 * sin(t)'", "boundaries.west.rate", ["every", '{expression = "3 * sin(t)"']),
+        ("{file = 'river.csv', units = 'mm/h'}", "boundaries.west.rate", ["no unit of discharge"]),
+        ("[1]", "boundaries.west.rate", ["file, times and values, or expression"]),
+        ("true", "boundaries.west.rate", ["true", "m3/s"]),
+    ],
+)
+def test_signals(tmp_path, rate, key, words):
+    (tmp_path / "river.csv").write_text("time,q\n0,1\n")
+    found = problems_of(GOOD + f'[boundaries]\nwest = {{kind = "discharge", rate = {rate}}}\n', tmp_path)
+    assert key in found, found
+    for word in words:
+        assert word in found[key]
+
+
+def test_dates():
+    for date in ("2026-01-31T12:00:00", '"2026-01-31 12:00"', "2026-01-31"):
+        case = ShallowWaterCase.loads(with_line("run", f"start_date = {date}"))
+        assert case.run.start_date is not None
+        assert case.run.start_date.date() == datetime.date(2026, 1, 31)
+
+
+def test_paths_start_from_the_case_file(tmp_path):
+    path = tmp_path / "sub" / "case.toml"
+    path.parent.mkdir()
+    path.write_text(GOOD + '[output]\nfile = "results/out.nc"\n[restart]\nfile = "/far/restart.nc"\n')
+    case = ShallowWaterCase.load(path)
+    assert case.output is not None and case.output.file == tmp_path / "sub" / "results" / "out.nc"
+    assert case.restart is not None and str(case.restart.file) == "/far/restart.nc"
+    assert (case.name, case.directory, case.text) == ("case", path.parent, path.read_text())
+
+
+def test_errors_after_reading_name_key_line_and_file(tmp_path):
+    path = tmp_path / "case.toml"
+    path.write_text(GOOD)
+    case = ShallowWaterCase.load(path)
+    with pytest.raises(ConfigError) as caught, case.at("run", "end_time"):
+        raise InputError("a", allowed="b", fix="c")
+    assert f"{path}: one problem\nrun.end_time (line 3)\n  got:     a\n  allowed: b\n  write:   c" == str(caught.value)
+    with pytest.raises(ConfigError, match=r'"dept".*did you mean "depth"'):
+        case.check_variables(["depth", "dept"], ["depth", "speed"], "output")
+
+
+def test_registry(tmp_path):
+    path = tmp_path / "case.toml"
+    path.write_text(GOOD)
+    assert isinstance(load_case(path), ShallowWaterCase)
+    for line, words in (("", "nothing"), ("model = 3", "model = 3"), ('model = "shalow-water"', '"shallow-water"')):
+        path.write_text(GOOD.replace('model = "shallow-water"', line))
+        with pytest.raises(ConfigError) as caught:
+            load_case(path)
+        assert words in str(caught.value)
+        assert "shallow-water" in str(caught.value)
+    assert find_kind("shallow-water") is KINDS["shallow-water"]
+    with pytest.raises(InputError, match='write:   model = "shallow-water"'):
+        find_kind("shalow_water")
+    assert "barotropic" in problems_of(GOOD.replace("shallow-water", "barotropic"))["model"]

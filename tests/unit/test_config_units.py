@@ -1,0 +1,93 @@
+"""Quantities with units: numbers, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
+from eagre.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("2 h", "time", 7200.0),
+        ("60 s", "time", 60.0),
+        ("60s", "time", 60.0),
+        ("10 min", "time", 600.0),
+        ("3 d", "time", 259200.0),
+        ("1.5e3 ms", "time", 1.5),
+        ("1 h 30 min", "time", 5400.0),
+        ("1 d, 2 h, 3 min", "time", 86400.0 + 7200.0 + 180.0),
+        ("20 mm/h", "rain", 20e-3 / 3600),
+        ("20 mm h-1", "rain", 20e-3 / 3600),
+        ("24 mm/d", "rain", 24e-3 / 86400),
+        ("0.5 m3/s", "discharge", 0.5),
+        ("0.5 m^3/s", "discharge", 0.5),
+        ("0.5 m**3 / s", "discharge", 0.5),
+        ("0.5 m3 s-1", "discharge", 0.5),
+        ("-3 l/s", "discharge", -0.003),
+        ("1013 hPa", "pressure", 101300.0),
+        ("1 bar", "pressure", 1e5),
+        ("0.1 N/m2", "stress", 0.1),
+        ("0.1 Pa", "stress", 0.1),
+        ("36 km/h", "speed", 10.0),
+        ("1 kn", "speed", 1852 / 3600),
+        ("2 km", "length", 2000.0),
+        ("1e-4 1/s", "frequency", 1e-4),
+        ("2e-11 m-1 s-1", "beta", 2e-11),
+        ("9.81 m/s/s", "acceleration", 9.81),
+        ("5 %", "number", 0.05),
+        ("0.5", "number", 0.5),
+        (3, "time", 3.0),
+        (2.5, "length", 2.5),
+    ],
+)
+def test_value(text, dimension, value):
+    assert parse_quantity(text, dimension) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", DIMENSIONS)
+def test_example_of_every_dimension_can_be_read(name):
+    assert math.isfinite(parse_quantity(DIMENSIONS[name].example, name))
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "words"),
+    [
+        ("2 hous", "time", ('"hous"', 'did you mean "hours"', "ms, s, min, h, d", 'end_time = "2 h"')),
+        ("2 m", "time", ('"2 m"', "no unit of time", "min")),
+        ("20 hPa", "rain", ("no unit of rain", "mm/h")),
+        ("20", "time", ("without a unit", 'end_time = "2 h"', "without quotes")),
+        ("soon", "time", ('"soon"', 'such as "2 h"')),
+        ("2 h 3", "time", ('"2 h 3"',)),
+        ("1 m3/s)", "discharge", ("m3/s",)),
+        (True, "time", ("True",)),
+        (None, "time", ("None",)),
+        (math.inf, "time", ("inf", "finite")),
+        ([1], "time", ("[1]",)),
+    ],
+)
+def test_message(value, dimension, words):
+    with pytest.raises(InputError) as caught:
+        parse_quantity(value, dimension, "end_time")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_unit_factor_refuses_another_dimension():
+    assert unit_factor("l/s", "discharge") == pytest.approx(1e-3)
+    with pytest.raises(InputError, match="no unit of discharge"):
+        unit_factor("m/s", "discharge")
+
+
+@pytest.mark.parametrize("text", ["2 h", "0.5", "1.5 m", "20 mm/h", "1e-4 1/s", "-2.5e-3 m3 s-1"])
+def test_quantities_are_told_from_expressions(text):
+    assert is_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["0.1 * x", "x", "1 - 0.5", "2*sin(x)", "where(x < 1, 2, 3)", "1 + 2", "3 apples", ""])
+def test_expressions_are_told_from_quantities(text):
+    assert not is_quantity(text)
