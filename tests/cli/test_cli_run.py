@@ -234,6 +234,8 @@ def test_shallow_water_end_to_end(eagre, tmp_path, opened):
 def test_help_and_version_are_quick(eagre):
     import subprocess
 
+    from eagre import __version__ as version
+
     code = "import sys; sys.argv = ['eagre', '--help']; from eagre.cli.main import app\n"
     code += "import atexit, time\nfrom eagre.cli.main import app\n"
     code += "try:\n    app()\nexcept SystemExit:\n    pass\n"
@@ -244,4 +246,4 @@ def test_help_and_version_are_quick(eagre):
     for words in ("run", "validate", "Exit codes", "130"):
         assert words in done.stdout
     done = eagre("--version")
-    assert done.code == 0 and done.out.startswith("eagre")
+    assert (done.code, done.out.strip()) == (0, f"eagre {version}")

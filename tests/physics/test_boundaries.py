@@ -17,7 +17,7 @@ SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
 def flume(device, west, east, bump=0.0, at=50.0, slope=0.0, **options):
     """100 m of flume, 1 m deep at the east end, with a small hump of water about `at`."""
     grid = eagre.Grid(200, 4, 0.5, 0.5)
-    hump = bump * np.exp(-(((grid.x - at) / 4.0) ** 2)) * np.ones((4, 1))
+    hump = bump * np.exp(-(((grid.x - at) / 8.0) ** 2)) * np.ones((4, 1))
     bed = slope * (100.0 - grid.x_corner) * np.ones((5, 1))
     return eagre.ShallowWater(
         grid, bed, surface_elevation=1.0 + hump, boundaries=eagre.Boundaries(west=west, east=east),

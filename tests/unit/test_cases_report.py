@@ -12,6 +12,7 @@ from eagre.cases import Result, observed_orders, relative_norms, validate
 from eagre.cases import validation as validation_module
 from eagre.cases.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.cases.result import COLUMNS, write_report
+from eagre.cases.validation_flows import monai_valley as monai_validation
 from eagre.errors import InputError
 
 
@@ -59,6 +60,7 @@ def test_report_files(tmp_path):
     assert tuple(rows[0]) == COLUMNS and len(rows) == 3
     text = page.read_text()
     assert text.startswith("# Title") and "2 numbers, 1 outside" in text and "| NO |" in text and "![a](a.png)" in text
+    assert "max \\|hu\\|" in text and rows[1][2] == "max |hu|"
 
 
 def test_validate_runs_what_it_is_asked_for(tmp_path, monkeypatch):
@@ -98,3 +100,11 @@ def test_pictures_are_written(tmp_path):
         draw_gauges(tmp_path / "c.png", "c", x, {"g": x}, x, {"g": x}),
     ]
     assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_case_without_its_data_is_reported_or_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("EAGRE_DATA", str(tmp_path))
+    (result,) = monai_validation(validation_module.Setting(chosen=False))
+    assert result.quantity.startswith("not run") and "EAGRE_DATA" in result.detail
+    with pytest.raises(InputError, match="Monai"):
+        monai_validation(validation_module.Setting(chosen=True))

@@ -72,7 +72,10 @@ def test_flume_along_y_is_the_transposed_one():
 
 
 def test_monai_valley_lies_where_the_run_up_was_measured():
-    case = monai.monai_valley()
+    try:
+        case = monai.monai_valley()
+    except InputError:
+        pytest.skip("no Monai Valley data: set EAGRE_DATA")
     assert case.grid.shape == (243, 392) and case.grid.dx == 0.014
     across = case.bed_elevation[125:147, 368]  # y = 1.75 .. 2.04 m at x = 5.15 m
     assert case.grid.y_corner[125 + int(np.argmin(across))] == pytest.approx(1.88, abs=0.03)

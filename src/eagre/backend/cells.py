@@ -6,7 +6,7 @@ A *cell* is a plain function over scalars and arrays, marked with `cell`. It may
 * ``real(x)``, the constant x in the precision of the build (every constant needs it: in single
   precision a bare ``0.5 * x`` is double arithmetic);
 * module-level numbers;
-* switches, `Switch` objects at module level, whose value (a number, a flag or another cell) is
+* switches, made with `switch` at module level, whose value (a number, a flag or another cell) is
   fixed when the cell is built, so that what is switched off costs nothing;
 * ``math``.
 
@@ -17,6 +17,7 @@ low corner plus a non-negative constant; no bounds tests; min/max instead of bra
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,18 +32,28 @@ class Switch:
         return f"Switch({self.name!r}, {self.default!r})"
 
 
+def switch(name: str, default: Any) -> Any:
+    """Declare a `Switch`; `Any`, because cells use it as what it stands for."""
+    return Switch(name, default)
+
+
 class Cell:
-    """A formula that the backend can rebuild; calling it runs the plain Python function."""
+    """A formula that the backend can rebuild; calling it runs it as plain Python, switches at their defaults."""
 
     decorator = "formula"
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str, str | None], Cell] = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+        if self._plain is None:
+            scope = self.function.__globals__
+            defaults = {k: v.default for k, v in scope.items() if isinstance(v, Switch)}
+            self._plain = types.FunctionType(self.function.__code__, {**scope, **defaults})
+        return self._plain(*args, **kwargs)
 
     def variant(self, target: str, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
         """Decorator: another body of the same formula for one target (and one precision).

@@ -130,6 +130,16 @@ class CpuDevice(Device):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+class PlainDevice(CpuDevice):
+    """The CPU without a compiler: programs run as plain Python. For tests and for reading along."""
+
+    target = "python"
+
+    def __init__(self) -> None:
+        self.threads = 1
+        self.name = "plain python"
+
+
 def check_precision(precision: str) -> type[np.floating]:
     """The NumPy type of ``"single"`` or ``"double"``."""
     if precision not in PRECISIONS:

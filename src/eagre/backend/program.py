@@ -27,7 +27,7 @@ from eagre.errors import EagreError
 PRECISIONS = {"single": "float32", "double": "float64"}
 
 _HEADERS = {
-    "python": "from eagre.backend.plain import driver, formula, prange\n",
+    "python": "from eagre.backend.plain import driver, formula, prange, serial_driver\n",
     "cpu": "from eagre.backend.cpu import driver, formula, prange, serial_driver\n",
     "cuda": (
         "from eagre.backend.cuda import cuda, driver, formula\n"

@@ -5,7 +5,7 @@ import numpy as np
 from eagre.backend.cells import cell, cuda
 
 FULL = 0xFFFFFFFF
-SIMULATED_THREADS = 1024
+SIMULATED_WARPS = 32
 
 
 @cell
@@ -21,11 +21,11 @@ def _up(x):
 
 @from_lane_below.variant("simulator")
 def _simulated_up(x):
-    lane = cuda.threadIdx.x
-    shared = cuda.shared.array(SIMULATED_THREADS, np.float64)
-    shared[lane] = x
+    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
     cuda.syncthreads()
-    found = type(x)(shared[max(lane - 1, 0)])
+    found = type(x)(shared[warp, max(lane - 1, 0)])
     cuda.syncthreads()
     return found
 
@@ -43,11 +43,11 @@ def _down(x):
 
 @from_lane_above.variant("simulator")
 def _simulated_down(x):
-    lane = cuda.threadIdx.x
-    shared = cuda.shared.array(SIMULATED_THREADS, np.float64)
-    shared[lane] = x
+    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
     cuda.syncthreads()
-    found = type(x)(shared[min(lane + 1, 31)])
+    found = type(x)(shared[warp, min(lane + 1, 31)])
     cuda.syncthreads()
     return found
 

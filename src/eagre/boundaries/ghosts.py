@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import Switch, cell, cuda, entry, real, serial_entry
+from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.boundaries.base import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
@@ -27,14 +27,14 @@ ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
 LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
 COLUMNS = 16
 
-TAIL = Switch("TAIL", start_leg)
-SERIES = Switch("SERIES", True)  # whether any series changes with time
-GHOST_0 = Switch("GHOST_0", mirror)
-GHOST_1 = Switch("GHOST_1", mirror)
-GHOST_2 = Switch("GHOST_2", mirror)
-GHOST_3 = Switch("GHOST_3", mirror)
-GHOST_4 = Switch("GHOST_4", mirror)
-GHOST_5 = Switch("GHOST_5", mirror)
+TAIL = switch("TAIL", start_leg)
+SERIES = switch("SERIES", True)  # whether any series changes with time
+GHOST_0 = switch("GHOST_0", mirror)
+GHOST_1 = switch("GHOST_1", mirror)
+GHOST_2 = switch("GHOST_2", mirror)
+GHOST_3 = switch("GHOST_3", mirror)
+GHOST_4 = switch("GHOST_4", mirror)
+GHOST_5 = switch("GHOST_5", mirror)
 
 
 @cell

@@ -73,7 +73,7 @@ def write_report(folder: Path, results: Sequence[Result], title: str, plots: Seq
     failed = sum(not result.passed for result in results)
     lines = [f"# {title}", "", f"{len(results)} numbers, {failed} outside their limits.", ""]
     lines += ["| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
-    lines += ["| " + " | ".join(result.row()) + " |" for result in results]
+    lines += ["| " + " | ".join(text.replace("|", "\\|") for text in result.row()) + " |" for result in results]
     for plot in plots:
         lines += ["", f"![{plot.stem}]({plot.name})"]
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -15,11 +15,15 @@ PRECISIONS = ("single", "double")
 
 @dataclass
 class Setting:
-    """What a validation run is told: device and precisions, and the folder for pictures (None: no pictures)."""
+    """What a validation run is told: device, precisions, the folder for pictures (None: no pictures).
+
+    `chosen` is True if the user named the cases: then one whose data are missing is an error.
+    """
 
     device: Any = "auto"
     precisions: tuple[str, ...] = PRECISIONS
     folder: Path | None = None
+    chosen: bool = True
     pictures: list[Path] = field(default_factory=list)
 
     def picture(self, draw: Callable[..., Path], name: str, *args: Any, **options: Any) -> None:
@@ -81,7 +85,8 @@ def validate(
     Raises
     ------
     InputError
-        For unknown kinds, names and precisions, and if the data of a case are not found.
+        For unknown kinds, names and precisions, and if the data of a named case are not found; without
+        names such a case is reported as not run.
     """
     known = validations(kind)
     chosen = list(known) if names is None else list(names)
@@ -92,7 +97,7 @@ def validate(
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)
-    setting = Setting(device, PRECISIONS if precision is None else (precision,), folder)
+    setting = Setting(device, PRECISIONS if precision is None else (precision,), folder, names is not None)
     results: list[Result] = []
     for name in chosen:
         for result in known[name](setting):

@@ -35,9 +35,10 @@ def machine() -> Rows:
     import os
     import platform
 
+    from eagre import __version__
     from eagre.cli.console import size
 
-    rows = [("eagre", _version("eagre") or "not installed"), ("python", platform.python_version())]
+    rows = [("eagre", __version__), ("python", platform.python_version())]
     rows += [(name, version) for name in PACKAGES if (version := _version(name))]
     rows += [("system", f"{platform.system()} {platform.release()}, {platform.machine()}")]
     usable = f"{len(os.sched_getaffinity(0))} of " if hasattr(os, "sched_getaffinity") else ""

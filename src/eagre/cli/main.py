@@ -48,12 +48,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
+        from eagre import __version__
 
-        try:
-            typer.echo(f"eagre {version('eagre')}")
-        except PackageNotFoundError:
-            typer.echo("eagre (not installed)")
+        typer.echo(f"eagre {__version__}")
         raise typer.Exit
 
 

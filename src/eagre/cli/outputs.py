@@ -25,7 +25,7 @@ class OutputPlan:
     fields, gauges, restart : Path or None
         Files; None is not written.
     checkpoint : Path
-        The restart file that is written when the run is interrupted.
+        The restart file that is written when the run is interrupted or blows up.
     append : bool
         Go on with existing files (a continued run).
     overwrite : bool

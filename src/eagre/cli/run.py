@@ -57,19 +57,13 @@ def _go(case: Case, model: Any, plan: OutputPlan, out: Console, quiet: bool) -> 
     """Open the files, run to the end, close the files."""
     from eagre.cli.outputs import check_disk, make_events
     from eagre.cli.progress import ProgressView
-    from eagre.errors import BlowUpError
     from eagre.stepping.run import run as run_loop
 
     check_disk(case, model, plan)
     with ExitStack() as stack:
         events = make_events(case, model, plan, stack)
         view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
-        try:
-            return run_loop(model, case.run.end_time, events, on_progress=view.update, checkpoint=plan.checkpoint)
-        except BlowUpError as error:
-            if error.restart is None and plan.restart is not None and plan.restart.exists():
-                raise BlowUpError(error.time, error.cell, error.what, str(plan.restart)) from error
-            raise
+        return run_loop(model, case.run.end_time, events, on_progress=view.update, checkpoint=plan.checkpoint)
 
 
 def _refuse_finished(case: Case, time: float) -> None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Switch, cell, real
+from eagre.backend.cells import cell, real, switch
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.series import Series
 
@@ -46,8 +46,8 @@ INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
 
 
-GATE_PARITY = Switch("GATE_PARITY", 2)  # the parity for which a stage and its tail run; 2: either
-GATE_ACCEPTED = Switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
+GATE_PARITY = switch("GATE_PARITY", 2)  # the parity for which a stage and its tail run; 2: either
+GATE_ACCEPTED = switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
 
 
 @cell

@@ -41,7 +41,7 @@ def terms_of(q, bed, j, i, p):
 def row_sums_cpu(q, bed, sums, p):
     """sums[j] = sums and extremes over interior row j, in double precision, always in one order."""
     for j in prange(sums.shape[0]):
-        volume, kinetic, potential, wet, deepest, shallowest, fastest = 0.0, 0.0, 0.0, 0.0, -1e300, 1e300, 0.0
+        volume, kinetic, potential, wet, deepest, shallowest, fastest = 0.0, 0.0, 0.0, 0.0, -1e30, 1e30, 0.0
         for i in range(q.shape[2] - 4):
             h, e_k, e_p, speed = terms_of(q, bed, j + 2, i + 2, p)
             volume += h
@@ -68,8 +68,8 @@ def row_sums_cuda(q, bed, sums, p):
     j = cuda.blockIdx.x
     for k in range(SUMS):
         tree[k, t] = 0.0
-    tree[DEEPEST, t] = -1e300
-    tree[SHALLOWEST, t] = 1e300
+    tree[DEEPEST, t] = -1e30
+    tree[SHALLOWEST, t] = 1e30
     for i in range(t, q.shape[2] - 4, BLOCK):
         h, e_k, e_p, speed = terms_of(q, bed, j + 2, i + 2, p)
         tree[VOLUME, t] += h

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Switch, cell, real
+from eagre.backend.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
 
 
 GHOSTS = 2
-DRY_ULP = Switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
+DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
 
 
 class Parameters(NamedTuple):
@@ -137,12 +137,12 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
     )
 
 
-PRIMITIVE = Switch("PRIMITIVE", velocity_of_cell)
-FACES = Switch("FACES", hydrostatic_faces)
-RESET = Switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
-SECOND = Switch("SECOND", False)  # the second stage of SSP-RK2
-FRICTION = Switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
-SOURCES = Switch("SOURCES", False)
+PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
+FACES = switch("FACES", hydrostatic_faces)
+RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
+SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
+FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
+SOURCES = switch("SOURCES", False)
 
 
 # -- the bed --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import Switch, cell, cuda, early_load, entry, real
+from eagre.backend.cells import cell, cuda, early_load, entry, real, switch
 from eagre.backend.warp import from_lane_above, from_lane_below, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
@@ -30,7 +30,7 @@ from eagre.models.shallow_water.kernels import (
 )
 from eagre.stepping.clock import DT, open_gate
 
-ROWS = Switch("ROWS", 32)  # rows that a warp marches
+ROWS = switch("ROWS", 32)  # rows that a warp marches
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
 FULL_WARPS = 132 * 16  # warps that keep an H100 or H200 busy

@@ -335,8 +335,8 @@ class ShallowWater:
         }
 
     def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; see `eagre.io.run_to_dataset`."""
-        from eagre.io.dataset import run_to_dataset
+        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
+        from eagre.models.dataset import run_to_dataset
 
         return run_to_dataset(self, until, **options)
 

@@ -1,0 +1,53 @@
+"""CUDA kernels in Numba's simulator: hand-tiled kernels run on a machine without a GPU, on tiny grids.
+
+Set ``NUMBA_ENABLE_CUDASIM=1`` before anything imports Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cuda import SIMULATED
+from eagre.backend.device import Device, Launch
+from eagre.errors import DeviceError
+
+
+class SimulatedDevice(Device):
+    """A GPU in plain Python; arrays are NumPy arrays."""
+
+    kind = "cuda"
+    target = "simulator"
+    name = "simulated cuda"
+
+    def __init__(self) -> None:
+        if not SIMULATED:
+            raise DeviceError("the CUDA simulator is off\nwrite:   NUMBA_ENABLE_CUDASIM=1 before Python starts")
+
+    def array(self, values: np.ndarray) -> np.ndarray:
+        return np.array(values, order="C", copy=True)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def host(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, copy=True)
+
+    def fill(self, array: np.ndarray, values: np.ndarray) -> None:
+        array[...] = values
+
+    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
+        np.copyto(target, source)
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        for launch in launches:
+            launch.program[launch.grid, launch.block](*launch.arguments)
+
+    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+        bound = list(launches)
+        return lambda: [self.run(bound) for _ in range(times)] and None
+
+    def free_memory(self) -> int:
+        return 2**30

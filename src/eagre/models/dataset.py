@@ -1,0 +1,106 @@
+"""A run in memory: fields at intervals as an `xarray.Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.stepping.run import Event, run
+
+
+def run_to_dataset(
+    model: Any,
+    until: float,
+    *,
+    output_interval: float | None = None,
+    variables: Sequence[str] | None = None,
+    gauges: dict[str, tuple[float, float]] | None = None,
+    gauge_interval: float | None = None,
+    progress: bool = False,
+) -> Any:
+    """Run `model` to `until`, s, and return its fields with dimensions (time, y, x).
+
+    Parameters
+    ----------
+    output_interval : float, s
+        Time between records; only the first and the last if not given.
+    variables : sequence of str
+        Fields to keep; all that change with time if not given.
+    gauges : dict of name -> (x, y), m
+        Points whose values are kept at every `gauge_interval`, s, as ``gauge_<variable>`` with
+        dimensions (gauge_time, gauge).
+    progress : bool
+        Print a line at every look.
+
+    Returns
+    -------
+    xarray.Dataset
+        With units, long names, the coordinates x and y of the centres, and the model's settings
+        as attributes. For runs that do not fit the memory write a file: `eagre.io.FieldWriter`.
+    """
+    moving = [name for name, variable in model.variables.items() if not variable.static]
+    names = list(variables) if variables is not None else moving
+    unknown = [name for name in names if name not in model.variables]
+    if unknown:
+        raise InputError(f"the variables {unknown}", allowed=", ".join(model.variables))
+    times: list[float] = []
+    kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    points = {name: model.grid.cell_of(*point) for name, point in (gauges or {}).items()}
+    gauge_times: list[float] = []
+    gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in moving}
+
+    def keep(_: Any) -> None:
+        times.append(model.time)
+        for name in names:
+            kept[name].append(model.field(name))
+
+    def keep_gauges(_: Any) -> None:
+        gauge_times.append(model.time)
+        for name, values in model.sample(moving, list(points.values())).items():
+            gauge_kept[name].append(values)
+
+    events = [Event(output_interval, None, keep, "output")]
+    if points:
+        events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges"))
+    run(model, until, events, on_progress=_print if progress else None)
+    return _dataset(model, times, kept, list(points), gauge_times, gauge_kept if points else {})
+
+
+def _dataset(
+    model: Any,
+    times: list[float],
+    kept: dict[str, list[np.ndarray]],
+    points: list[str],
+    gauge_times: list[float],
+    gauge_kept: dict[str, list[np.ndarray]],
+) -> Any:
+    import xarray
+
+    def attributes(name: str) -> dict[str, str]:
+        variable = model.variables[name]
+        found = {"units": variable.units, "long_name": variable.long_name}
+        return found | ({"standard_name": variable.standard_name} if variable.standard_name else {})
+
+    data: dict[str, Any] = {
+        name: (("time", "y", "x"), np.stack(values), attributes(name)) for name, values in kept.items()
+    }
+    for name, values in gauge_kept.items():
+        data[f"gauge_{name}"] = (("gauge_time", "gauge"), np.stack(values), attributes(name))
+    for name, variable in model.variables.items():
+        if variable.static and name not in data:
+            data[name] = (("y", "x"), model.field(name), attributes(name))
+    coordinates: dict[str, Any] = {
+        "time": ("time", times, {"units": "s", "long_name": "model time"}),
+        "x": ("x", model.grid.x, {"units": "m", "standard_name": "projection_x_coordinate"}),
+        "y": ("y", model.grid.y, {"units": "m", "standard_name": "projection_y_coordinate"}),
+    }
+    if points:
+        coordinates |= {"gauge": points, "gauge_time": ("gauge_time", gauge_times, {"units": "s"})}
+    return xarray.Dataset(data, coordinates, attrs={"model": model.kind, **model.settings()})
+
+
+def _print(progress: Any) -> None:
+    print(f"t = {progress.time:.6g} s of {progress.until:.6g} s, step {progress.steps}, dt = {progress.dt:.3g} s")

@@ -1,0 +1,217 @@
+"""The run loop: from now to an end, with events at exact times, progress, and a way out that loses nothing."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from eagre.errors import BlowUpError, InputError
+
+LOOK_SECONDS = 0.5  # wall time between two looks at the model
+MOST_STEPS = 100_000
+NEARLY = 1e-9  # event times closer than this, relative to the end, are one
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to do at given times, which the run hits exactly.
+
+    Parameters
+    ----------
+    interval : float or None, s
+        Do it at every multiple of this model time.
+    times : sequence of float or None, s
+        Do it at these times.
+    action : callable
+        Gets the model.
+    name : str
+    at_start, at_end : bool
+        Do it at the first and at the last instant of the run too.
+    """
+
+    interval: float | None
+    times: Sequence[float] | None
+    action: Callable[[Any], object]
+    name: str = "event"
+    at_start: bool = True
+    at_end: bool = True
+
+    def __post_init__(self) -> None:
+        if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
+            raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0", fix="interval = 60.0")
+
+    def after(self, time: float, nearly: float) -> float:
+        """The next time of this event after `time`, s; infinity if there is none."""
+        following = [math.inf]
+        if self.interval is not None:
+            count = math.floor(time / self.interval + 1e-9) + 1
+            following.append(count * self.interval)
+        following += [at for at in self.times or () if at > time + nearly]
+        return min(following)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    time: float
+    until: float
+    steps: int
+    dt: float
+    wall_seconds: float
+    steps_per_second: float
+    volume_error: float
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """How a run went."""
+
+    steps: int
+    time: float
+    wall_seconds: float
+    cell_steps_per_second: float
+    dt_min: float
+    dt_max: float
+    diagnostics: dict[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    restart: Path | None = None
+
+
+def run(
+    model: Any,
+    until: float,
+    events: Sequence[Event] = (),
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | Path | None = None,
+) -> RunSummary:
+    """Run a model to `until`, s, doing each event at its times.
+
+    Ctrl-C finishes the steps under way, writes a restart to `checkpoint` and returns with
+    `interrupted` set.
+
+    Raises
+    ------
+    InputError
+        If `until` is not after the model's time.
+    BlowUpError
+        If the solution stops being finite; the last good state is in `checkpoint` then.
+    """
+    if not until > model.time:
+        raise InputError(f"until = {until:g} s", allowed=f"a time after {model.time:g} s (the model's present)")
+    loop = _Loop(model, until, list(events), on_progress)
+    with _interrupts() as interrupted:
+        try:
+            loop.go(interrupted)
+        except BlowUpError as error:
+            if checkpoint is None:
+                raise
+            path = _write_restart(model, checkpoint)
+            raise BlowUpError(error.time, error.cell, error.what, str(path)) from error
+        stopped = interrupted.is_set() and model.time < until
+        restart = _write_restart(model, checkpoint) if stopped and checkpoint is not None else None
+    return loop.summary(stopped, restart)
+
+
+class _Loop:
+    """The state of one run."""
+
+    def __init__(
+        self, model: Any, until: float, events: list[Event], on_progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.model, self.until, self.events, self.on_progress = model, until, events, on_progress
+        self.first_steps = model.steps
+        self.began = perf_counter()
+        self.nearly = NEARLY * max(abs(until), until - model.time)
+
+    def go(self, interrupted: threading.Event) -> None:
+        """Step and do events until the end or an interrupt."""
+        self._do([event for event in self.events if event.at_start])
+        pace = 4
+        while self.model.time < self.until and not interrupted.is_set():
+            target, due = self._next(self.model.time)
+            while self.model.time < target and not interrupted.is_set():
+                start, before = perf_counter(), self.model.steps
+                self.model.advance(target, max_steps=pace)
+                seconds = max(perf_counter() - start, 1e-6)
+                pace = max(1, min(MOST_STEPS, 4 * pace, int((self.model.steps - before) / seconds * LOOK_SECONDS)))
+                self._report()
+            if self.model.time >= target:
+                self._do(due)
+
+    def _next(self, time: float) -> tuple[float, list[Event]]:
+        """The next instant at which something is due, and what."""
+        times = [event.after(time, self.nearly) for event in self.events]
+        target = min([*times, self.until])
+        if target > self.until - self.nearly:
+            ending = [event for event, at in zip(self.events, times, strict=True) if event.at_end or at <= self.until]
+            return self.until, ending
+        return target, [event for event, at in zip(self.events, times, strict=True) if at <= target + self.nearly]
+
+    def _do(self, due: Sequence[Event]) -> None:
+        for event in due:
+            event.action(self.model)
+
+    def _report(self) -> None:
+        if self.on_progress is None:
+            return
+        seconds = perf_counter() - self.began
+        steps = self.model.steps - self.first_steps
+        error = self.model.diagnostics().get("volume_error", math.nan)
+        self.on_progress(
+            Progress(self.model.time, self.until, steps, self.model.time_step, seconds, steps / seconds, error)
+        )
+
+    def summary(self, interrupted: bool, restart: Path | None) -> RunSummary:
+        """Facts of the run."""
+        seconds = perf_counter() - self.began
+        steps = self.model.steps - self.first_steps
+        found = self.model.statistics()
+        return RunSummary(
+            steps=steps,
+            time=self.model.time,
+            wall_seconds=seconds,
+            cell_steps_per_second=steps * self.model.grid.cells / seconds,
+            dt_min=found["dt_min"],
+            dt_max=found["dt_max"],
+            diagnostics=self.model.diagnostics(),
+            interrupted=interrupted,
+            restart=restart,
+        )
+
+
+def _write_restart(model: Any, path: str | Path) -> Path:
+    from eagre.io import write_restart
+
+    write_restart(path, model)
+    return Path(path)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into a flag; the second stops at once. Only the main thread can."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        if flag.is_set():
+            signal.signal(signal.SIGINT, previous)
+            raise KeyboardInterrupt
+        flag.set()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, previous)

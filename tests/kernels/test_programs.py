@@ -1,0 +1,119 @@
+"""Programs: what is generated, cached and refused; what the compilers make of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from eagre import ShallowWater
+from eagre.backend.device import select
+from eagre.backend.program import source_of
+from eagre.errors import EagreError
+from eagre.models.shallow_water import march_cpu, march_cuda
+from eagre.models.shallow_water.kernels import Parameters, Sources
+from kernels.conftest import options_of
+from kernels.programs import forbidden, shifted
+
+
+def test_switches_change_the_program():
+    device = select("cpu")
+    x = np.ones((2, 3))
+    for shift in (1.0, 5.0):
+        out = np.zeros_like(x)
+        device.run([device.over(device.loop(shifted, "double", {"SHIFT": shift}), x.shape, (x, out))])
+        assert (out == 1.0 + shift).all()
+
+
+def test_a_cell_may_not_use_just_anything():
+    with pytest.raises(EagreError, match="UNKNOWN"):
+        source_of(forbidden, "cpu", "single", {})
+
+
+def test_sources_are_the_same_every_time():
+    first = source_of(march_cpu.stage_cpu, "cpu", "single", {})
+    assert first == source_of(march_cpu.stage_cpu, "cpu", "single", {})
+    assert "float32 as real" in first
+
+
+def test_second_start_compiles_nothing(tmp_path):
+    code = (
+        "import numpy as np, numba\n"
+        "from numba.core import event\n"
+        "from eagre.backend.device import select\n"
+        "from kernels.programs import shifted\n"
+        "device = select('cpu')\n"
+        "with event.install_recorder('numba:compile') as recorder:\n"
+        "    x = np.ones((2, 3)); device.run([device.over(device.loop(shifted, 'double'), x.shape, (x, x))])\n"
+        "print(len(recorder.buffer))\n"
+    )
+    environment = {**os.environ, "EAGRE_CACHE": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    counts = [
+        int(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True).stdout)
+        for _ in range(2)
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+
+
+@pytest.fixture(scope="module")
+def single_stage_ir():
+    """Optimised LLVM IR of the first CPU stage in single precision."""
+    model = ShallowWater(device="cpu", precision="single", **options_of(40, 30, seed=3))
+    launch = model._engine.step[0]
+    program = model.device.program(march_cpu.stage_cpu, "single", {**model._engine.switches, "FRICTION": 2})
+    fresh = type(program)(program.py_func, targetoptions={k: v for k, v in program.targetoptions.items()})
+    fresh(*launch.arguments)
+    return "\n".join(fresh.inspect_llvm().values())
+
+
+def test_single_precision_cpu_stage_has_no_double_arithmetic(single_stage_ir):
+    doubles = re.findall(r"= (?:f(?:add|sub|mul|div)|tail call .*sqrt)[^\n]*double[^\n]*", single_stage_ir)
+    assert not doubles
+
+
+def test_cpu_stage_is_vectorised(single_stage_ir):
+    for operation in ("fmul", "fadd", "fdiv"):
+        assert len(re.findall(rf"= {operation} fast <(?:8|16|4) x float>", single_stage_ir)) > 4
+    assert len(re.findall(r"llvm\.sqrt\.v(?:4|8|16)f32", single_stage_ir)) > 4
+
+
+numba_cuda = pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+
+
+def stage_ptx(precision, **switches):
+    """PTX of a stage for an H200, made without one."""
+    from eagre.backend.cuda import ptx
+    from eagre.backend.program import load
+    from numba import types
+
+    real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
+    numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
+    maps = types.NamedTuple([real[:, ::1]] * 4 + [real[::1], types.float64[::1]], Sources)
+    signature = (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (maps, bits[::1], numbers, types.float64[::1])
+    module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
+    return ptx(module.stage_cuda, signature)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_single_precision_kernel_has_no_double_arithmetic(second):
+    text = stage_ptx("single", SECOND=second, FRICTION=2)
+    assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
+    assert not re.findall(r"\.local", text)
+
+
+def test_kernel_stays_lean():
+    """Instructions a row of the march: what makes it fast; raise a limit only with a measurement."""
+    text = stage_ptx("single", FRICTION=1)
+    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1600
+    assert len(re.findall(r"shfl\.sync\.(?:up|down)", text)) == 26  # 13 a row, two rows a turn
+
+
+def test_double_precision_kernel_uses_seeds():
+    text = stage_ptx("double", FRICTION=1)
+    assert "rsqrt.approx.ftz.f64" in text
+    assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)
+    assert len(re.findall(r"(?:max|min)\.f64", text)) <= 2  # the rest are selections
