@@ -30,7 +30,7 @@ _HOME = {
     "MemoryNeededError": "eagre.errors",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from eagre import Boundaries, Grid, Outflow, Part, Periodic, Series, Stage
 
 BOUNDARIES = {

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from eagre import ShallowWater
 from eagre.backend.device import select
 from eagre.backend.program import source_of
@@ -86,9 +87,10 @@ numba_cuda = pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'"
 
 def stage_ptx(precision, **switches):
     """PTX of a stage for an H200, made without one."""
+    from numba import types
+
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load
-    from numba import types
 
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from eagre import ShallowWater
 from eagre.backend.device import PlainDevice
 from kernels.conftest import BOUNDARIES, options_of

@@ -9,7 +9,7 @@ import eagre
 from oracle.shallow_water import ShallowWaterOracle
 
 SIDES = {"wall": eagre.Wall, "periodic": eagre.Periodic}
-FILMS = False  # as the model's cells are now; True with the thin-film terms of the reference
+FILMS = True  # as the model's cells are now; True with the thin-film terms of the reference
 
 
 def pools(rng, deepest):

@@ -23,7 +23,7 @@ def test_bowl(make, limits, precision, device):
     assert run.depth.l1 < limits[0] and run.discharge.l1 < limits[1]
     facts = run.model.diagnostics()
     assert abs(facts["volume_error"]) < MASS[precision]
-    assert facts["min_depth"] >= (-1e-6 if precision == "single" else 0.0)
+    assert facts["min_depth"] >= (-1e-6 if precision == "single" else -1e-14)  # rounding of w - B
     assert run.water.depth.sum() == pytest.approx(case.initial.depth.sum(), rel=MASS[precision])
 
 

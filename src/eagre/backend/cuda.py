@@ -1,3 +1,5 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
 """The CUDA compiler: the only import site of Numba's CUDA target."""
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
 """NVIDIA GPUs: CuPy holds arrays and graphs, Numba compiles kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import cupy
@@ -14,7 +16,7 @@ from eagre.backend.device import Device, Launch
 from eagre.errors import DeviceError
 
 
-@lru_cache(maxsize=None)
+@cache
 def problem() -> str | None:
     """Why CUDA cannot be used here, or None if it can."""
     try:
@@ -33,6 +35,7 @@ class CudaDevice(Device):
 
     kind = "cuda"
     target = "cuda"
+    graphs = True
 
     def __init__(self, index: int) -> None:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -63,6 +66,10 @@ class CudaDevice(Device):
     def host(self, array: Any) -> np.ndarray:
         with self.stream:
             return cupy.asnumpy(array)
+
+    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        with self.stream:
+            return cupy.asnumpy(array[:, cupy.asarray(j), cupy.asarray(i)])
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         with self.stream:

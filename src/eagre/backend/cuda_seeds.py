@@ -1,3 +1,5 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
 """PTX instructions that Numba does not offer.
 
 Approximations of 1/sqrt(x) and 1/x in double precision to 20 bits, minimum and maximum in double
@@ -14,7 +16,6 @@ from typing import Any
 from llvmlite import ir
 from numba.cuda import cgutils, types
 from numba.cuda.extending import intrinsic
-
 
 DOUBLE = ir.DoubleType()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class Device:
     kind: str
     target: str
     name: str
+    graphs = False  # whether `repeated` makes one launch of many
 
     def array(self, values: np.ndarray) -> Any:
         """A copy of `values` on the device, C-contiguous."""
@@ -46,6 +47,10 @@ class Device:
     def fill(self, array: Any, values: np.ndarray) -> None:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError
+
+    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """Host copy of ``array[:, j, i]``."""
+        return np.array(array[:, j, i])
 
     def copy(self, target: Any, source: Any) -> None:
         """Overwrite one device array with another."""
@@ -149,12 +154,12 @@ def check_precision(precision: str) -> type[np.floating]:
     return getattr(np, PRECISIONS[precision])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cpu() -> CpuDevice:
     return CpuDevice()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cuda(index: int) -> Device:
     from eagre.backend.cuda_device import CudaDevice
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,7 +33,10 @@ _HEADERS = {
         "from eagre.backend.cuda import cuda, driver, formula\n"
         "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
-    "simulator": "from eagre.backend.cuda import cuda, driver, formula\nfrom eagre.backend.simulator import early_load\n",
+    "simulator": (
+        "from eagre.backend.cuda import cuda, driver, formula\n"
+        "from eagre.backend.simulator import early_load\n"
+    ),
 }
 
 
@@ -57,8 +60,8 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
-    header = f"import importlib\nimport math\n\nimport numpy as np\nfrom numpy import {PRECISIONS[precision]} as real\n\n"
-    header += _HEADERS[target]
+    header = "import importlib\nimport math\n\nimport numpy as np\n"
+    header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target]}"
     lines = [f"{name} = {value}" for name, value in constants.items()]
     return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
 
@@ -90,7 +93,8 @@ def _collect(
         elif isinstance(value, (bool, int, float)):
             _define(constants, used_name, repr(value))
         elif value is not real and value is not range and not isinstance(value, (ModuleType, CudaNames)):
-            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: cells, switches, numbers, named tuples, math")
+            allowed = "cells, switches, numbers, named tuples, math"
+            raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
     _define(pieces, name, _text(body, name))
     open_names.discard(name)
 
@@ -107,7 +111,7 @@ def _define(table: dict[str, str], name: str, text: str) -> None:
         raise EagreError(f"two different cells or constants are called {name} in one program")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _stamp() -> str:
     """What compiled code depends on beside its own source: versions of Python and the compilers."""
     import llvmlite

@@ -1,3 +1,5 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
 """CUDA kernels in Numba's simulator: hand-tiled kernels run on a machine without a GPU, on tiny grids.
 
 Set ``NUMBA_ENABLE_CUDASIM=1`` before anything imports Numba.
@@ -47,7 +49,12 @@ class SimulatedDevice(Device):
 
     def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
         bound = list(launches)
-        return lambda: [self.run(bound) for _ in range(times)] and None
+
+        def go() -> None:
+            for _ in range(times):
+                self.run(bound)
+
+        return go
 
     def free_memory(self) -> int:
         return 2**30

@@ -53,6 +53,26 @@ def _simulated_down(x):
 
 
 @cell
+def anywhere(condition):
+    """Whether a condition holds in any lane of the warp; True where there are no warps.
+
+    It guards what only few cells need: warps without such a cell skip it, and on the CPU, where a
+    branch would stop the vectoriser, it is always computed.
+    """
+    return True
+
+
+@anywhere.variant("cuda")
+def _any_lane(condition):
+    return cuda.any_sync(FULL, condition)
+
+
+@anywhere.variant("simulator")
+def _simulated_anywhere(condition):
+    return True
+
+
+@cell
 def raise_maximum(array, bits):
     """array[0] = max(array[0], bits) over the warp: one atomic a warp at most."""
     raise NotImplementedError("a warp operation")

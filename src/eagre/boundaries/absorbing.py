@@ -10,13 +10,14 @@ from eagre.series import Series
 
 
 @cell
-def absorbing_ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
+def absorbing_ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p):
     """State where the given incoming invariant meets the one that leaves.
 
     u + 2 c comes from outside: a wave of elevation `value` over still water at `level` that travels
     in, u = 2 (c - c_0); u - 2 c comes from the cell inside. At rest the ghost is at rest exactly.
     """
     zero = real(0.0)
+    w_1, n_1, t_1 = near
     h_1 = max(w_1 - bed_1, zero)
     over_h = desingularised_inverse(h_1, p.kappa4)
     c_1 = math.sqrt(p.g * h_1)
@@ -24,7 +25,8 @@ def absorbing_ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
     c_0 = math.sqrt(p.g * h_0)
     c_in = math.sqrt(p.g * max(level + value - bed_k, zero))
     coming = real(2.0) * (c_in - c_0)
-    going = n_1 * over_h - real(2.0) * (c_1 - c_0)
+    c_still = math.sqrt(p.g * max(level - bed_1, zero))
+    going = n_1 * over_h - real(2.0) * (c_1 - c_still)
     u = real(0.5) * (coming + coming + going)
     c = max(c_0 + real(0.25) * (coming + coming - going), zero)
     rise = (c - c_0) * (c + c_0) / p.g

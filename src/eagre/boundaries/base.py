@@ -17,11 +17,14 @@ SIDES = ("west", "east", "south", "north")
 class Condition:
     """A condition on a side of the domain or on a part of it.
 
-    A subclass gives a cell ``ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)`` that returns
-    (w, n, t) of ghost cell k = 1, 2 from the states of the interior cells 1 (next to the boundary)
-    and k: surface elevation, m, and unit discharges across and along the boundary, m2 s-1, n
-    positive *into* the domain. The bed of ghost cell k mirrors that of interior cell k. `value`
-    and `level` are the condition's numbers at the time of the state, p the model's parameters.
+    A subclass gives a cell ``ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p)`` that returns
+    (w, n, t) of a ghost cell: surface elevation, m, and unit discharges across and along the
+    boundary, m2 s-1, n positive *into* the domain. It gets the same of the cell next to the boundary
+    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), the surface
+    of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
+    from `near` in cells, the condition's numbers at the time of the state, and the model's
+    parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
+    its slope beside an open one.
     """
 
     ghost: ClassVar[Cell]
@@ -120,7 +123,7 @@ def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segm
         if not (0 <= first < last <= cells):
             raise InputError(
                 f"the part {part.start:g} m .. {part.stop:g} m of the {side} side",
-                allowed=f"start < stop within {origin:g} m .. {origin + cells * size:g} m, at least one cell of {size:g} m",
+                allowed=f"start < stop within {origin:g} .. {origin + cells * size:g} m, one cell ({size:g} m) or more",
             )
         if first < reached:
             raise InputError(

@@ -38,19 +38,19 @@ GHOST_5 = switch("GHOST_5", mirror)
 
 
 @cell
-def ghost_of_kind(kind, w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
+def ghost_of_kind(kind, near, w_2, copied, bed_1, bed_k, m, value, level, p):
     """Ghost state by the condition that this model numbered `kind`."""
     if kind == 1:
-        return GHOST_1(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+        return GHOST_1(near, w_2, copied, bed_1, bed_k, m, value, level, p)
     if kind == 2:
-        return GHOST_2(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+        return GHOST_2(near, w_2, copied, bed_1, bed_k, m, value, level, p)
     if kind == 3:
-        return GHOST_3(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+        return GHOST_3(near, w_2, copied, bed_1, bed_k, m, value, level, p)
     if kind == 4:
-        return GHOST_4(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+        return GHOST_4(near, w_2, copied, bed_1, bed_k, m, value, level, p)
     if kind == 5:
-        return GHOST_5(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
-    return GHOST_0(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p)
+        return GHOST_5(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+    return GHOST_0(near, w_2, copied, bed_1, bed_k, m, value, level, p)
 
 
 @cell
@@ -73,11 +73,14 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     across = table[s, NORMAL]
     along = 3 - across
     sign = real(table[s, SIGN])
+    sj = fj + table[s, STEP_J]
+    si = fi + table[s, STEP_I]
     w, n, t = ghost_of_kind(
         table[s, KIND],
-        q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi],
-        q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci],
-        corner_mean(bed, fj, fi), corner_mean(bed, cj, ci), real(forcing[s]), levels[s], p,
+        (q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi]),
+        q[0, sj, si],
+        (q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci]),
+        corner_mean(bed, fj, fi), corner_mean(bed, j, i), real(k + 1), real(forcing[s]), levels[s], p,
     )  # fmt: skip
     q[0, j, i] = w
     q[across, j, i] = sign * n
@@ -160,8 +163,13 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
 
 
-def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool) -> np.ndarray:
-    """Corner bed with two rows and columns of ghosts: mirrored at the sides, wrapped if periodic.
+def padded_bed(
+    bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()
+) -> np.ndarray:
+    """Corner bed with two rows and columns of ghosts: mirrored at walls, wrapped if periodic.
+
+    Beside open segments it goes on with the slope of the last cell, so that the surface of a
+    uniform flow does too.
 
     bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
     """
@@ -174,4 +182,15 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool) -> np.ndarra
         return np.clip(np.where(k > n, 2 * n - k, k), 0, n)
 
     ny, nx = bed.shape[0] - 1, bed.shape[1] - 1
-    return np.ascontiguousarray(bed[np.ix_(index(ny, periodic_y), index(nx, periodic_x))])
+    padded = np.ascontiguousarray(bed[np.ix_(index(ny, periodic_y), index(nx, periodic_x))])
+    for segment in segments:
+        if segment.condition.closed:
+            continue
+        along_x = segment.side in ("south", "north")
+        view = padded if along_x else padded.T
+        view = view if segment.side in ("south", "west") else view[::-1]
+        part = slice(segment.first + LAYERS, segment.last + LAYERS + 1)
+        edge, slope = view[LAYERS, part], view[LAYERS, part] - view[LAYERS + 1, part]
+        for k in range(1, LAYERS + 1):
+            view[LAYERS - k, part] = edge + k * slope
+    return padded

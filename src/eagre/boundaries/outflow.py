@@ -7,10 +7,11 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def extrapolate(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
-    """Ghost cells copy the cell next to the boundary; water does not come back in."""
-    h = max(w_1 - bed_1, real(0.0))
-    return bed_k + h, min(n_1, real(0.0)), t_1
+def extrapolate(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+    """The depth of the cell next to the boundary, no higher than its surface; no water comes back in."""
+    w, n, t = near
+    h = max(min(w - bed_1, w - bed_k), real(0.0))
+    return bed_k + h, min(n, real(0.0)), t
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def wrap(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
-    """Ghost k is interior k of the opposite side; the boundary pass hands it over as `k`."""
-    return w_k, n_k, t_k
+def wrap(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+    """The ghost is a cell of the opposite side; the boundary pass hands it over as `copied`."""
+    w, n, t = copied
+    return w, n, t
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,23 @@ from eagre.series import Series
 
 
 @cell
-def stage_ghost(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
-    """Surface `value`; velocity from the invariant u - 2 c that leaves the domain.
+def stage_ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+    """Surface `value` at the face, the mean of ghost and interior; velocity from the interior.
 
-    Inflow is at most critical; where the outflow is supercritical, nothing outside matters and the
-    interior is copied.
+    Inflow is at most critical; where the outflow is supercritical, nothing outside matters. The
+    ghost differs from `value` by a quarter of its depth at most, so that a dry interior fills.
     """
     zero = real(0.0)
+    w_1, n_1, t_1 = near
+    w_k, _, _ = copied
     h_1 = max(w_1 - bed_1, zero)
-    over_h = desingularised_inverse(h_1, p.kappa4)
-    u_1 = n_1 * over_h
-    c_1 = math.sqrt(p.g * h_1)
-    h = max(value - bed_k, zero)
-    c = math.sqrt(p.g * h)
-    u = min(u_1 + real(2.0) * (c - c_1), c)
-    fast = u_1 < -c_1
-    return w_k if fast else max(value, bed_k), n_k if fast else h * u, t_k if fast else h * (t_1 * over_h)
+    u_1 = n_1 * desingularised_inverse(h_1, p.kappa4)
+    fast = u_1 < -math.sqrt(p.g * h_1)
+    room = real(0.25) * max(value - bed_k, zero)
+    w = value + min(max(value - w_k, -room), room)
+    h = h_1 if fast else max(w - bed_k, zero)
+    u = u_1 if fast else min(u_1, math.sqrt(p.g * h))
+    return bed_k + h if fast else max(w, bed_k), h * u, h * (t_1 * desingularised_inverse(h_1, p.kappa4))
 
 
 @dataclass(frozen=True)

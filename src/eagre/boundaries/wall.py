@@ -7,9 +7,10 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def mirror(w_1, n_1, t_1, w_k, n_k, t_k, bed_1, bed_k, value, level, p):
+def mirror(near, w_2, copied, bed_1, bed_k, m, value, level, p):
     """Ghost k mirrors interior k; the discharge across the wall changes sign."""
-    return w_k, -n_k, t_k
+    w, n, t = copied
+    return w, -n, t
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Ready-made cases, each with its reference: `Case` objects that make a model, and `validate`.
+"""Ready-made cases, each with its reference: `Case` objects that make a model, `validate` and `bench`.
 
 Modules by subject: `lakes`, `dam_breaks`, `basins`, `channels`, `waves`, `seeds`, `monai`; the exact
 solutions alone, on NumPy arrays, are in the `exact_*` modules.
 """
 
+from eagre.cases.bench import bench
 from eagre.cases.case import Case, Water, cell_centres, cell_means, still_water
 from eagre.cases.norms import Norms, observed_orders, relative_norms
 from eagre.cases.result import Result
@@ -14,6 +15,7 @@ __all__ = [
     "Norms",
     "Result",
     "Water",
+    "bench",
     "cell_centres",
     "cell_means",
     "observed_orders",

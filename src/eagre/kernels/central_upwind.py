@@ -8,6 +8,7 @@ E. Audusse et al., SIAM J. Sci. Comput. 25(6), 2050-2065 (2004), doi:10.1137/S10
 """
 
 from eagre.backend.cells import cell, real
+from eagre.backend.warp import anywhere
 from eagre.kernels.roots import inverse_root, larger, reciprocal, root, smaller
 
 
@@ -51,10 +52,15 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     -----
     a+ = max(0, u_l + c_l, u_r + c_r), a- = min(0, u_l - c_l, u_r - c_r), c = sqrt(g h);
     F = (a+ f_l - a- f_r + a+ a- (q_r - q_l)) / (a+ - a-). The bed at the face is max(z_l, z_r).
-    No water on either side gives no flux.
+    No water on either side gives no flux. Water that falls from a bed above the other side's surface
+    takes the weight of the fall with it, g h (z_l - w_r): without it thin films on rough slopes stick.
     """
     zero = real(0.0)
     z = larger(z_l, z_r)
+    fall_l, fall_r = zero, zero
+    if anywhere((z_l > w_r) | (z_r > w_l)):
+        fall_l = g * (w_l - z_l) * larger(z_l - w_r, zero)
+        fall_r = g * (w_r - z_r) * larger(z_r - w_l, zero)
     w_l = larger(w_l, z)
     w_r = larger(w_r, z)
     h_l = w_l - z
@@ -75,4 +81,4 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     common = flow_l * q_l - flow_r * q_r
     pressure = real(0.5) * g * (h_l + h_r) * d
     tangential = flow_l * (h_l * v_l) - flow_r * (h_r * v_r)
-    return mass, common + s_r * pressure, common + s_l * pressure, tangential, larger(a_p, -a_m)
+    return mass, common + s_r * pressure - fall_l, common + s_l * pressure - fall_r, tangential, larger(a_p, -a_m)

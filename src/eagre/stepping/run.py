@@ -45,7 +45,7 @@ class Event:
 
     def __post_init__(self) -> None:
         if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
-            raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0", fix="interval = 60.0")
+            raise InputError(f"{self.name}: interval = {self.interval!r} s", allowed="a time > 0, s")
 
     def after(self, time: float, nearly: float) -> float:
         """The next time of this event after `time`, s; infinity if there is none."""

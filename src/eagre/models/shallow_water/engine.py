@@ -23,7 +23,7 @@ TREATMENTS = {
     "kurganov-petrova": {"PRIMITIVE": cells.discharge_of_cell, "FACES": cells.kurganov_petrova_faces, "RESET": False},
 }
 PREDICTED_TOLERANCE = 0.02
-ROUND_STEPS = 20  # steps in one CUDA graph
+ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Engine:
             any(s.condition.periodic for s in setup.segments if s.side == side) for side in ("west", "south")
         )
         shape = (3, grid.ny + 4, grid.nx + 4)
-        self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y).astype(real))
+        self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y, setup.segments).astype(real))
         # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
         # stage overwrites the state; a GPU is slow at that (see march_cuda).
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
@@ -88,19 +88,19 @@ class Engine:
         self.clock = device.array(self._first_clock())
         self._table = device.array(table)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
-        self._series = ck.SeriesTable(*(device.array(a) for a in ck.series_table(setup.series)))
+        self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series))
         self.forcing = device.zeros((len(setup.series),), np.float64)
         self._arrived = device.zeros((1,), np.uint32)
         g_n2 = setup.gravity * setup.manning**2
         self._manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
         numbers = (0.5 * setup.theta, 0.5 / setup.theta, setup.kappa, setup.kappa**4, 1e-3 * setup.kappa, setup.gravity)
         numbers = (*numbers, 1.0 / grid.dx, 1.0 / grid.dy)
-        self.parameters = cells.Parameters(*map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
+        self.parameters = cells.Parameters._make(map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
         maps, empty = setup.sources, np.zeros((1, 1))
         names = ("rain", "stress", "accel_x", "accel_y")
         arrays = [device.array((getattr(maps, name) if maps else empty).astype(real)) for name in names]
         rotation = device.array((maps.coriolis if maps else empty[0]).astype(real))
-        self._sources = cells.Sources(*arrays, rotation, self.forcing[len(setup.segments) :])
+        self._sources = cells.Sources._make([*arrays, rotation, self.forcing[len(setup.segments) :]])
         bits = np.int32 if self.precision == "single" else np.int64
         if device.kind == "cpu":
             self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
@@ -212,13 +212,13 @@ class Engine:
 
     def round(self) -> int:
         """Run a round of steps (one graph on CUDA); returns how many steps it may have made at most."""
+        repeats = ROUND_REPEATS if self.device.graphs else 1
         if self._round is None:
-            steps = ROUND_STEPS if self.device.kind == "cuda" else 1
-            if self.device.kind == "cuda":
+            if self.device.graphs:
                 self._warm_up()
-            self._round = self.device.repeated(self.step, steps)
+            self._round = self.device.repeated(self.step, repeats)
         self._round()
-        return ROUND_STEPS if self.device.kind == "cuda" else 1
+        return repeats * len(self.q)
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured: stopped, they change nothing."""
@@ -228,10 +228,6 @@ class Engine:
         self.write_clock(stopped)
         self.device.run(self.step)
         self.write_clock(clock)
-
-    def round_of_one(self) -> None:
-        """One step, without a graph."""
-        self.device.run(self.step)
 
     def _small_state(self) -> dict[str, np.ndarray]:
         host = self.device.host
@@ -290,6 +286,18 @@ class Engine:
         """(j, i) of the largest speed."""
         fields = self.derived()
         return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(fields[4], fields[5])), fields[4].shape))  # type: ignore[return-value]
+
+    def at(self, points: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+        """w, h, hu, hv, u, v, (6, n), and the bed, (n,), of interior cells (j, i)."""
+        j = np.array([point[0] for point in points], np.int64)
+        i = np.array([point[1] for point in points], np.int64)
+        w, hu, hv = self.device.pick(self.q[self.current], j + 2, i + 2)
+        c = self.setup.bed.astype(self.real)
+        bed = (0.25 * ((c[j, i] + c[j + 1, i]) + (c[j, i + 1] + c[j + 1, i + 1]))).astype(self.real)
+        h = w - bed
+        wet = np.maximum(h, 0).astype(np.float64)
+        over_h = np.sqrt(2.0) * wet / np.sqrt(wet**4 + np.maximum(wet**4, self.setup.kappa**4))
+        return np.stack([w, h, hu, hv, (hu * over_h).astype(self.real), (hv * over_h).astype(self.real)]), bed
 
     def derived(self) -> np.ndarray:
         """Host copy of w, h, hu, hv, u, v at interior cells, (6, ny, nx)."""

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
+from eagre.backend.warp import anywhere
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
-
 
 GHOSTS = 2
 DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
@@ -66,7 +66,23 @@ def velocity_of_cell(q, over_h):
 
 
 @cell
-def hydrostatic_surface(w, s, h, b_low, b_high, p):
+def wedge(w, w_l, w_h, h, b_high, p):
+    """How much deeper than the mean the water of a shore cell stands at its high face, -h to h, m.
+
+    A level surface that the bed cuts makes a wedge; it needs water that stands against it, so it is
+    no thicker than the neighbour's surface lies above the bed of the cell. A film that runs down to
+    a lower neighbour stays as deep as it is.
+    """
+    zero = real(0.0)
+    undo = real(4.0) * p.central  # of the scale of the differences
+    behind = larger(smaller(h - undo * w_l, h), zero)
+    ahead = larger(smaller(h + undo * w_h, h), zero)
+    level = smaller(larger(w - b_high, zero), h + h) - h
+    return smaller(larger(level, -behind), ahead)
+
+
+@cell
+def hydrostatic_surface(w, w_l, w_h, h, b_low, b_high, p):
     """Surface and bed at the two faces of a cell, low then high, and 0 or 1 for the other slopes.
 
     Where the reconstructed surface stays above the bed, the bed at the face is that of the face.
@@ -74,18 +90,20 @@ def hydrostatic_surface(w, s, h, b_low, b_high, p):
     bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h. A dry cell is flat.
     """
     zero = real(0.0)
+    s = half_slope(w_l, w_h, p)
     w_low = w - s
     w_high = w + s
     dry = h < p.dry + real(DRY_ULP) * abs(w)
     shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
-    h_high = select(dry, h, smaller(larger(w - b_high, zero), h + h))
-    return (
-        select(shore, w, w_low),
-        select(shore, w - (h + h - h_high), b_low),
-        select(shore, w, w_high),
-        select(shore, w - h_high, b_high),
-        select(shore, zero, real(1.0)),
-    )
+    z_low, z_high, smooth = b_low, b_high, real(1.0)
+    if anywhere(shore):
+        more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
+        z_low = select(shore, w - (h - more), b_low)
+        z_high = select(shore, w - (h + more), b_high)
+        w_low = select(shore, w, w_low)
+        w_high = select(shore, w, w_high)
+        smooth = select(shore, zero, smooth)
+    return w_low, z_low, w_high, z_high, smooth
 
 
 @cell
@@ -95,7 +113,7 @@ def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p
     w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
     h : depth; b_low, b_high : bed at the faces.
     """
-    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w, half_slope(w_l, w_h, p), h, b_low, b_high, p)
+    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w, w_l, w_h, h, b_low, b_high, p)
     s_u = smooth * half_slope(u_l, u_h, p)
     s_v = smooth * half_slope(v_l, v_h, p)
     return w_low, z_low, u - s_u, v - s_v, w_high, z_high, u + s_u, v + s_v

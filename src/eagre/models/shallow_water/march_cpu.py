@@ -62,22 +62,28 @@ def velocities(q, bed, s, j, i0, n, p):
 
 
 @cell
+def faces_y(q, bed, s, j, c, i, p):
+    """w, z, v, u at the south and at the north face of cell (j + 1, c), column i of the tile."""
+    w = q[0, j + 1, c]
+    south = bed_south(bed, j + 1, c)
+    north = bed_south(bed, j + 2, c)
+    h = depth(w, real(0.5) * (south + north))
+    u = s[U1 + 2 + i]
+    v = s[V1 + 2 + i]
+    return FACES(
+        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
+        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
+        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
+        h, south, north, p,
+    )  # fmt: skip
+
+
+@cell
 def fluxes_y(q, bed, s, j, i0, n, p):
     """Faces of row j + 1 and the flux through its south face; returns the largest wave speed."""
     fastest = to_bits(real(0.0))
     for i in range(n):
-        w = q[0, j + 1, i0 + i + 2]
-        south = bed_south(bed, j + 1, i0 + i + 2)
-        north = bed_south(bed, j + 2, i0 + i + 2)
-        h = depth(w, real(0.5) * (south + north))
-        u = s[U1 + 2 + i]
-        v = s[V1 + 2 + i]
-        w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-            w, scaled_difference(q[0, j, i0 + i + 2], w, p), scaled_difference(w, q[0, j + 2, i0 + i + 2], p),
-            v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
-            u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-            h, south, north, p,
-        )  # fmt: skip
+        w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = faces_y(q, bed, s, j, i0 + i + 2, i, p)
         mass, below, above, along, speed = central_upwind(
             s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
         )
@@ -160,7 +166,8 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
             r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], sources, row, i0 + i)
         w, hu, hv = updated(
             q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
-            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt,
+            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v,
+            manning_of(manning, row, i0 + i, p), p, dt,
         )  # fmt: skip
         out[0, j, c] = w
         out[1, j, c] = hu

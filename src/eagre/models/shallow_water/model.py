@@ -17,11 +17,17 @@ from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.engine import Engine, Setup
 from eagre.models.shallow_water.inputs import checked_field, checked_number, initial_surface, one_of
-from eagre.models.shallow_water.sources import Source, source_maps
+from eagre.models.shallow_water.sources import Rain, Source, source_maps
+from eagre.series import Series
 from eagre.stepping import clock as ck
 
 VARIABLES = (
-    Variable("surface_elevation", "m", "surface elevation; the bed where dry", "water_surface_height_above_reference_datum"),
+    Variable(
+        "surface_elevation",
+        "m",
+        "surface elevation; the bed where dry",
+        "water_surface_height_above_reference_datum",
+    ),
     Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
     Variable("discharge_x", "m2 s-1", "unit discharge in x"),
     Variable("discharge_y", "m2 s-1", "unit discharge in y"),
@@ -62,7 +68,8 @@ class ShallowWater:
     cfl : float
         Courant number, at most 0.5; depth stays non-negative up to 0.25.
     desingularisation_depth : float, m
-        Below it the velocity is damped. Default min(0.01 m, a hundredth of the largest depth).
+        Below it the velocity is damped. Default 1e-4 min(1 m, largest depth) for "hydrostatic" and
+        min(0.01 m, a hundredth of the largest depth) for "kurganov-petrova".
     time_step : {"predicted", "exact"}
         See `eagre.stepping.clock`.
     max_time_step, fixed_time_step : float, s
@@ -120,15 +127,12 @@ class ShallowWater:
     ) -> None:
         self.grid = grid
         self.precision = precision
-        real = check_precision(precision)
         self.device = select(device)
-        needed = 12 * (grid.ny + 5) * (grid.nx + 5) * np.dtype(real).itemsize
-        if needed > self.device.free_memory():
-            raise MemoryNeededError(needed, self.device.free_memory(), str(self.device))
+        self.boundaries = boundaries or Boundaries()
+        _check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
-        self.boundaries = boundaries or Boundaries()
-        step = fixed_time_step if fixed_time_step is not None else max_time_step
+        longest = _longest_step(sources, grid, gravity) if max_time_step is None else max_time_step
         self.setup = Setup(
             grid=grid,
             bed=bed,
@@ -138,18 +142,22 @@ class ShallowWater:
             scheme=one_of("scheme", scheme, ("rk2", "euler")),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             theta=checked_number("theta", theta, 1.0, 2.0),
-            kappa=_kappa(desingularisation_depth, thickness),
+            kappa=_kappa(desingularisation_depth, thickness, wet_dry),
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=1e12 if step is None else checked_number("time step", step, 1e-12, 1e12),
+            longest_step=checked_number("max_time_step", fixed_time_step or longest, 1e-12, 1e12),
             fixed=fixed_time_step is not None,
         )
-        u = checked_field("velocity_x", velocity_x, grid, "centre")
-        v = checked_field("velocity_y", velocity_y, grid, "centre")
-        self._start = checked_number("start_time", start_time, -1e12, 1e12)
-        self._engine = Engine(self.setup, self.device, precision)
-        self._engine.set_state(surface, thickness * u, thickness * v, self._start)
+        hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
+        hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
+        start = checked_number("start_time", start_time, -1e12, 1e12)
+        self._begin((surface, hu, hv), start)
+
+    def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
+        """Build the engine and set its first state."""
+        self._engine = Engine(self.setup, self.device, self.precision)
+        self._engine.set_state(*state, time)
         self._first_volume = self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
         self._kept: dict[str, np.ndarray] | None = None
@@ -252,15 +260,15 @@ class ShallowWater:
         """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
         if name not in self.variables:
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
-        if name == "bed":
-            bed = self.setup.bed
-            return (0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))).astype(self._engine.real)
-        return self._fields()[name]
-
-    def _fields(self) -> dict[str, np.ndarray]:
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
-        w, h, hu, hv, u, v = self._cache[1]
+        bed = self.setup.bed
+        mean = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
+        return self._fields_of(self._cache[1], mean.astype(self._engine.real))[name]
+
+    def _fields_of(self, values: np.ndarray, bed: np.ndarray) -> dict[str, np.ndarray]:
+        """Output variables from w, h, hu, hv, u, v and the bed of the same cells."""
+        w, h, hu, hv, u, v = values
         dry = h <= self._engine.parameters.dry
         zero = np.zeros((), h.dtype)
         return {
@@ -271,13 +279,16 @@ class ShallowWater:
             "velocity_x": np.where(dry, zero, u),
             "velocity_y": np.where(dry, zero, v),
             "speed": np.where(dry, zero, np.hypot(u, v)),
+            "bed": bed,
         }
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
-        j = [point[0] for point in points]
-        i = [point[1] for point in points]
-        return {name: self.field(name)[j, i] for name in names}
+        unknown = [name for name in names if name not in self.variables]
+        if unknown:
+            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
+        found = self._fields_of(*self._engine.at(points))
+        return {name: found[name] for name in names}
 
     @property
     def bed_elevation(self) -> np.ndarray:
@@ -341,8 +352,27 @@ class ShallowWater:
         return run_to_dataset(self, until, **options)
 
 
-def _kappa(given: float | None, thickness: np.ndarray) -> float:
+def _check_memory(grid: Grid, device: Device, precision: str) -> None:
+    needed = 12 * (grid.ny + 5) * (grid.nx + 5) * np.dtype(check_precision(precision)).itemsize
+    if needed > device.free_memory():
+        raise MemoryNeededError(needed, device.free_memory(), str(device))
+
+
+def _longest_step(sources: Sequence[Source], grid: Grid, gravity: float) -> float:
+    """Bound for rain on dry ground, where no wave limits the time step: the film of one step obeys it.
+
+    With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
+    """
+    wettest = max((float(Series.of(s.rate).values.max()) for s in sources if isinstance(s, Rain)), default=0.0)
+    if wettest <= 0.0:
+        return 1e12
+    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * wettest) ** (1.0 / 3.0)
+
+
+def _kappa(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
     if given is not None:
         return checked_number("desingularisation_depth", given, 1e-9, 1e3)
     scale = float(thickness.max())
+    if wet_dry == "hydrostatic":
+        return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
     return min(0.01, 0.01 * scale) if scale > 0 else 1e-3

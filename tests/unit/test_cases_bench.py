@@ -1,0 +1,71 @@
+"""Records of `bench`: their keys and numbers, what is refused, how they are merged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre.cases import bench
+from eagre.cases.bench import KEYS, _basin, _initial, _verified, merged, resident_words
+from eagre.errors import EagreError, InputError
+
+
+@pytest.fixture(scope="module")
+def records():
+    return bench("shallow-water", "cpu", "double", [48], variants=("rk2",), repeats=2, seconds=0.002, commit="abc")
+
+
+def test_records_have_the_keys_of_the_schema_in_order(records):
+    assert [tuple(record) for record in records] == [KEYS] * len(records)
+    assert len({record["threads"] for record in records}) == len(records)
+    assert records[0]["threads"] == 1
+
+
+def test_numbers_of_a_record_agree(records):
+    for record in records:
+        assert record["model"] == "shallow-water" and record["shape"] == [48, 48] and record["commit"] == "abc"
+        assert 0 < record["ms_best"] <= record["ms_per_step"]
+        assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 48 * 48 * 1e3)
+        assert record["bytes_per_cell"] == 17 * 8
+        assert record["fraction_of_copy"] is None  # it fits in the cache
+        assert record["steps"] >= 2 and record["copy_gb_per_s"] > 0
+        assert record["error"].startswith("volume ")
+
+
+def test_another_model_is_refused():
+    with pytest.raises(InputError, match="anelastic"):
+        bench("anelastic", "cpu")
+
+
+def test_lost_water_fails_the_verification():
+    model = _basin((48, 48), "cpu", "double", "rk2")
+    assert "words a cell" in _verified(model, 0.0)
+    state = model.state()
+    state["q"] = state["q"] + 1e-6
+    model.restore(state)
+    with pytest.raises(EagreError, match="volume changed"):
+        _verified(model, 0.0)
+
+
+def test_words_count_every_array_once():
+    model = _basin((48, 48), "cpu", "double", "rk2")
+    engine = model._engine
+    largest = [*engine.q, engine.middle, engine.bed, engine._scratch]
+    least = sum(array.nbytes for array in largest) / 8 / 48**2
+    assert least <= resident_words(model) < least + 1
+
+
+def test_basin_is_wet():
+    grid, bed, surface = _initial((10, 20))
+    assert grid.shape == surface.shape == (10, 20) and bed.shape == (11, 21)
+    assert surface.min() - bed.max() > 0.8
+    assert np.isclose(surface.max(), 1.2, atol=0.02)
+
+
+def test_a_record_of_the_same_measurement_is_replaced():
+    first = {"model": "a", "shape": [8, 8], "steps": 1}
+    again = {"model": "a", "shape": (8, 8), "steps": 2}
+    other = {"model": "a", "shape": [8, 9], "steps": 3}
+    assert [record["steps"] for record in merged([first], [again, other])] == [2, 3]
