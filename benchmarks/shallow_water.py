@@ -30,9 +30,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="JSON file, or a folder for <device>.json; else benchmarks/results")
     asked = parser.parse_args()
     variants = (asked.variant,) if asked.variant else ("rk2", "euler")
-    records = bench(
-        "shallow-water", asked.device, asked.precision, asked.sizes, variants=variants, commit=asked.commit
-    )
+    records = bench("shallow-water", asked.device, asked.precision, asked.sizes, variants=variants, commit=asked.commit)
     print(f"{records[0]['device']}, commit {records[0]['commit']}\n{COLUMNS}")
     for record in records:
         print(line(record))

@@ -30,11 +30,13 @@ _HEADERS = {
     "python": "from eagre.backend.plain import driver, formula, prange, serial_driver\n",
     "cpu": "from eagre.backend.cpu import driver, formula, prange, serial_driver\n",
     "cuda": (
-        "from eagre.backend.cuda import cuda, driver, formula\n"
+        "from eagre.backend.cuda import cuda, formula\n"
+        "from eagre.backend.cuda import {precision}_driver as driver\n"
         "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
-        "from eagre.backend.cuda import cuda, driver, formula\n"
+        "from eagre.backend.cuda import cuda, formula\n"
+        "from eagre.backend.cuda import {precision}_driver as driver\n"
         "from eagre.backend.simulator import early_load\n"
     ),
 }
@@ -61,7 +63,7 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
     header = "import importlib\nimport math\n\nimport numpy as np\n"
-    header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target]}"
+    header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
     lines = [f"{name} = {value}" for name, value in constants.items()]
     return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
 

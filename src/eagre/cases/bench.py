@@ -14,7 +14,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -130,7 +130,7 @@ def resident_words(model: Any) -> float:
         if isinstance(value, (list, tuple)):
             for item in value:
                 count(item)
-        elif not isinstance(value, np.generic) and hasattr(value, "nbytes"):
+        elif not isinstance(value, (type, np.generic)) and hasattr(value, "nbytes"):
             found[id(value)] = int(value.nbytes)
 
     for value in vars(model._engine).values():
@@ -317,4 +317,4 @@ def _commit() -> str:
 
 
 def _today() -> str:
-    return datetime.now(timezone.utc).date().isoformat()
+    return datetime.now(UTC).date().isoformat()

@@ -213,8 +213,10 @@ class ShallowWater:
         engine.start(until, steps)
         before = clock = engine.read_clock()
         while clock[ck.RUNNING] > 0.0:
+            expected = (until - clock[ck.T]) / clock[ck.FREE] + 1.0  # steps at the present time step
+            wanted = int(min(expected, clock[ck.STEPS_LEFT]))
             made = 0
-            while made < steps:
+            while made <= wanted:
                 made += engine.round()
             clock = engine.read_clock()
         return int(clock[ck.STEPS] - before[ck.STEPS]), engine.bad_cell(), int(clock[ck.FAILED])
