@@ -16,7 +16,7 @@ from eagre.boundaries.base import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.stepping.clock import DT, T, evaluate_series, start_leg
+from eagre.stepping.clock import DT, T, evaluate_series, open_gate, start_leg
 
 LAYERS = 2
 # Columns of the segment table: place of the first ghost cell, of the cell it copies and of the
@@ -29,6 +29,7 @@ COLUMNS = 16
 
 TAIL = switch("TAIL", start_leg)
 SERIES = switch("SERIES", True)  # whether any series changes with time
+FILL = switch("FILL", 1)  # when ghosts are filled: 0 never, 1 always, 2 if the stage before has run
 GHOST_0 = switch("GHOST_0", mirror)
 GHOST_1 = switch("GHOST_1", mirror)
 GHOST_2 = switch("GHOST_2", mirror)
@@ -88,6 +89,18 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
 
 
 @cell
+def fills(clock):
+    """Whether this pass fills ghosts.
+
+    Ghosts belong to the time of their state, and the forcing moves on with every tail: a pass after
+    a stage that stood still must leave them alone, or they would get the values of the next step.
+    """
+    if FILL == 2:
+        return open_gate(clock)
+    return FILL == 1
+
+
+@cell
 def tail(forcing, clock, rates, series):
     """What comes after a boundary pass."""
     TAIL(clock, rates)
@@ -97,7 +110,8 @@ def tail(forcing, clock, rates, series):
 @serial_entry
 def boundary_pass_cpu(q, bed, table, forcing, levels, p, clock, rates, series):
     """All ghost cells, then the tail."""
-    for s in range(table.shape[0]):
+    segments = table.shape[0] if fills(clock) else 0
+    for s in range(segments):
         for k in range(LAYERS):
             for m in range(table[s, LENGTH]):
                 ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
@@ -114,7 +128,7 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     s = cuda.blockIdx.y
     at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     m = at // LAYERS
-    if m < table[s, LENGTH]:
+    if m < table[s, LENGTH] and fills(clock):
         ghost_cell(q, bed, table, forcing, levels, p, s, m, at - m * LAYERS)
     if SERIES:
         cuda.syncthreads()

@@ -132,7 +132,8 @@ class Engine:
                 self.step += self._stage(self.middle, a, b, **last, **parity)
             else:
                 self.step += self._stage(a, a, b, **only, **parity)
-        self._begin = [self._ghosts(q, TAIL=ck.start_leg) for q in self.q]
+        self._fill = [self._ghosts(q, TAIL=ck.start_leg, FILL=1) for q in self.q]
+        self._begin = self._ghosts(self.q[0], TAIL=ck.start_leg, FILL=0)
         self._round: Callable[[], None] | None = None
         grid, cuda = self.setup.grid, self.device.kind == "cuda"
         self._row_sums = self.device.zeros((grid.ny, diagnostics.SUMS), np.float64)
@@ -162,7 +163,7 @@ class Engine:
 
     def _ghosts(self, q: Any, **switches: Any) -> Launch:
         varying = any(not series.is_constant for series in self.setup.series)
-        switches = {**self._ghost_switches, "SERIES": varying, **switches}
+        switches = {**self._ghost_switches, "SERIES": varying, "FILL": 2 if varying else 1, **switches}
         arguments = (q, self.bed, self._table, self.forcing, self._levels, self.parameters, self.clock)
         arguments = (*arguments, self._rates, self._series)
         if self.device.kind == "cpu":
@@ -198,7 +199,7 @@ class Engine:
         clock[ck.T] = clock[ck.UNTIL] = time
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
-        self.device.run(self._begin)
+        self.device.run(self._fill)
 
     def start(self, until: float, steps: int) -> None:
         """Aim at `until`, s, and at most `steps` steps."""
@@ -208,7 +209,7 @@ class Engine:
         clock[ck.RUNNING] = float(clock[ck.T] < until and steps > 0)
         clock[ck.ACCEPTED] = 0.0
         self.write_clock(clock)
-        self.device.run([self._begin[int(clock[ck.PARITY])]])
+        self.device.run([self._begin])
 
     def round(self) -> int:
         """Run a round of steps (one graph on CUDA); returns how many steps it may have made at most."""
