@@ -15,6 +15,7 @@ def to_bits(x):
     return np.float64(x).view(np.int64)
 
 
+@to_bits.variant("python", "single")
 @to_bits.variant("cpu", "single")
 @to_bits.variant("cuda", "single")
 def _single(x):
@@ -27,6 +28,7 @@ def from_bits(n):
     return np.int64(n).view(np.float64)
 
 
+@from_bits.variant("python", "single")
 @from_bits.variant("cpu", "single")
 @from_bits.variant("cuda", "single")
 def _from_single(n):
@@ -39,6 +41,7 @@ def magnitude_bits(x):
     return np.float64(x).view(np.int64) & np.int64(0x7FFFFFFFFFFFFFFF)
 
 
+@magnitude_bits.variant("python", "single")
 @magnitude_bits.variant("cpu", "single")
 @magnitude_bits.variant("cuda", "single")
 def _single_magnitude(x):

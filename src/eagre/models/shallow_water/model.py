@@ -237,9 +237,8 @@ class ShallowWater:
         assert self._kept is not None
         engine.restore(self._kept)
         stride = LOOK_STEPS[self.device.kind]
-        while True:
+        while (time := self.time) < until:
             self._keep(always=True)
-            time = self.time
             _, bad, failed = self._steps_towards(until, stride)
             if not (bad or failed):
                 continue
@@ -250,6 +249,7 @@ class ShallowWater:
                 continue
             what = "the time step collapsed" if failed == 2 else "values that are not finite"
             raise BlowUpError(time, bad or engine.fastest_cell(), what)
+        raise BlowUpError(until, engine.fastest_cell(), "values that are not finite; a repeat of the steps had none")
 
     # -- fields -------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class ShallowWater:
         """Take up a state of `state` from a model of the same set-up."""
         self._engine.restore(state)
         self._first_volume = float(state["first_volume"])
-        self._cache = None
+        self._cache = self._kept = None
 
     # -- facts --------------------------------------------------------------------------------------
 
