@@ -74,7 +74,8 @@ def decorator_names(function: Function) -> set[str]:
 
 def function_lines(function: Function) -> int:
     """Lines from ``def`` to the last statement, decorators and docstring not counted."""
-    lines = (function.end_lineno or function.lineno) - function.body[0].lineno + 1  # signatures do not count
+    # A signature counts as one line, however many parameters it lists.
+    lines = (function.end_lineno or function.lineno) - function.body[0].lineno + 2
     first = function.body[0]
     if ast.get_docstring(function, clean=False) is not None:
         lines -= (first.end_lineno or first.lineno) - first.lineno + 1
