@@ -89,18 +89,8 @@ class Device:
         return self.name
 
 
-class CpuDevice(Device):
-    """The cores of this machine."""
-
-    kind = "cpu"
-    target = "cpu"
-
-    def __init__(self) -> None:
-        from eagre.backend.cpu import threads
-
-        count = threads()
-        self.threads = count
-        self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
+class HostArrays(Device):
+    """A device whose arrays are NumPy arrays."""
 
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.array(values, order="C", copy=True)
@@ -116,6 +106,20 @@ class CpuDevice(Device):
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
         np.copyto(target, source)
+
+
+class CpuDevice(HostArrays):
+    """The cores of this machine."""
+
+    kind = "cpu"
+    target = "cpu"
+
+    def __init__(self) -> None:
+        from eagre.backend.cpu import threads
+
+        count = threads()
+        self.threads = count
+        self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:

@@ -8,16 +8,13 @@ Set ``NUMBA_ENABLE_CUDASIM=1`` before anything imports Numba.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
 
 from eagre.backend.cuda import SIMULATED
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import HostArrays, Launch
 from eagre.errors import DeviceError
 
 
-class SimulatedDevice(Device):
+class SimulatedDevice(HostArrays):
     """A GPU in plain Python; arrays are NumPy arrays."""
 
     kind = "cuda"
@@ -27,21 +24,6 @@ class SimulatedDevice(Device):
     def __init__(self) -> None:
         if not SIMULATED:
             raise DeviceError("the CUDA simulator is off\nwrite:   NUMBA_ENABLE_CUDASIM=1 before Python starts")
-
-    def array(self, values: np.ndarray) -> np.ndarray:
-        return np.array(values, order="C", copy=True)
-
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    def host(self, array: np.ndarray) -> np.ndarray:
-        return np.array(array, copy=True)
-
-    def fill(self, array: np.ndarray, values: np.ndarray) -> None:
-        array[...] = values
-
-    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
-        np.copyto(target, source)
 
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:

@@ -8,9 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
-"""Keys that tell two measurements of the same thing."""
-
 
 def bench(
     model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
@@ -57,24 +54,18 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """
     import json
 
+    from eagre.cases.bench import merged
     from eagre.cli.exits import OutputError
     from eagre.errors import InputError
 
-    known: dict[str, Any] = {}
     try:
-        if path.exists():
-            known = {_identity(record): record for record in json.loads(path.read_text(encoding="utf-8"))}
+        kept = merged(json.loads(path.read_text(encoding="utf-8")) if path.exists() else [], records)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise InputError(f"{path}, which holds no list of measurements", allowed="a file of eagre bench") from None
-    known.update({_identity(record): dict(record) for record in records})
     try:
-        path.write_text(json.dumps(list(known.values()), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
-
-
-def _identity(record: Mapping[str, Any]) -> str:
-    return repr([list(value) if isinstance(value, tuple) else value for value in map(record.get, IDENTITY)])
 
 
 def _row(record: Mapping[str, Any]) -> list[str]:
