@@ -54,12 +54,8 @@ def _simulated_down(x):
 
 @cell
 def anywhere(condition):
-    """Whether a condition holds in any lane of the warp; True where there are no warps.
-
-    It guards what only few cells need: warps without such a cell skip it, and on the CPU, where a
-    branch would stop the vectoriser, it is always computed.
-    """
-    return True
+    """Whether a condition holds in any lane of the warp."""
+    raise NotImplementedError("a warp operation")
 
 
 @anywhere.variant("cuda")
@@ -69,7 +65,9 @@ def _any_lane(condition):
 
 @anywhere.variant("simulator")
 def _simulated_anywhere(condition):
-    return True
+    # Of the block, so that all of its threads meet at the same barriers; that asks for nothing more
+    # of what the condition guards, which must be right for warps that do not need it as well.
+    return cuda.syncthreads_or(condition) != 0
 
 
 @cell

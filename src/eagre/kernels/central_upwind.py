@@ -8,7 +8,6 @@ E. Audusse et al., SIAM J. Sci. Comput. 25(6), 2050-2065 (2004), doi:10.1137/S10
 """
 
 from eagre.backend.cells import cell, real
-from eagre.backend.warp import anywhere
 from eagre.kernels.roots import inverse_root, larger, reciprocal, root, smaller
 
 
@@ -25,12 +24,12 @@ def desingularised_inverse(h, kappa4):
 
 
 @cell
-def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
-    """Flux through one face; l and r are its low and high sides, u the velocity across it.
+def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
+    """Flux through a face under water: both sides stand on the same bed.
 
     Parameters
     ----------
-    w, z : surface and bed elevation at the face, m.
+    h : depth at the face, m, on its low side l and its high side r.
     u, v : velocity across and along the face, m s-1.
     g : m s-2.
 
@@ -51,20 +50,9 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     Notes
     -----
     a+ = max(0, u_l + c_l, u_r + c_r), a- = min(0, u_l - c_l, u_r - c_r), c = sqrt(g h);
-    F = (a+ f_l - a- f_r + a+ a- (q_r - q_l)) / (a+ - a-). The bed at the face is max(z_l, z_r).
-    No water on either side gives no flux. Water that falls from a bed above the other side's surface
-    takes the weight of the fall with it, g h (z_l - w_r): without it thin films on rough slopes stick.
+    F = (a+ f_l - a- f_r + a+ a- (q_r - q_l)) / (a+ - a-). No water on either side gives no flux.
     """
     zero = real(0.0)
-    z = larger(z_l, z_r)
-    fall_l, fall_r = zero, zero
-    if anywhere((z_l > w_r) | (z_r > w_l)):
-        fall_l = g * (w_l - z_l) * larger(z_l - w_r, zero)
-        fall_r = g * (w_r - z_r) * larger(z_r - w_l, zero)
-    w_l = larger(w_l, z)
-    w_r = larger(w_r, z)
-    h_l = w_l - z
-    h_r = w_r - z
     c_l = root(g * h_l)
     c_r = root(g * h_r)
     a_p = larger(zero, larger(u_l + c_l, u_r + c_r))
@@ -76,9 +64,26 @@ def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
     q_r = h_r * u_r
     flow_l = s_l * (u_l - a_m)
     flow_r = s_r * (u_r - a_p)
-    d = w_l - w_r
+    d = h_l - h_r
     mass = s_l * q_l - s_r * q_r - s_l * a_m * d
     common = flow_l * q_l - flow_r * q_r
     pressure = real(0.5) * g * (h_l + h_r) * d
     tangential = flow_l * (h_l * v_l) - flow_r * (h_r * v_r)
-    return mass, common + s_r * pressure - fall_l, common + s_l * pressure - fall_r, tangential, larger(a_p, -a_m)
+    return mass, common + s_r * pressure, common + s_l * pressure, tangential, larger(a_p, -a_m)
+
+
+@cell
+def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
+    """Flux through any face, wet or dry; as `covered_flux`, with surface w and bed z of each side, m.
+
+    The bed at the face is max(z_l, z_r). Water that falls from a bed above the other side's surface
+    takes the weight of the fall with it, g h (z_l - w_r): without it thin films on rough slopes stick.
+    """
+    zero = real(0.0)
+    fall_l = g * (w_l - z_l) * larger(z_l - w_r, zero)
+    fall_r = g * (w_r - z_r) * larger(z_r - w_l, zero)
+    z = larger(z_l, z_r)
+    mass, momentum_l, momentum_r, tangential, speed = covered_flux(
+        larger(w_l, z) - z, u_l, v_l, larger(w_r, z) - z, u_r, v_r, g
+    )
+    return mass, momentum_l - fall_l, momentum_r - fall_r, tangential, speed

@@ -19,8 +19,18 @@ from eagre.series import Series
 from eagre.stepping import clock as ck
 
 TREATMENTS = {
-    "hydrostatic": {"PRIMITIVE": cells.velocity_of_cell, "FACES": cells.hydrostatic_faces, "RESET": True},
-    "kurganov-petrova": {"PRIMITIVE": cells.discharge_of_cell, "FACES": cells.kurganov_petrova_faces, "RESET": False},
+    "hydrostatic": {
+        "PRIMITIVE": cells.velocity_of_cell,
+        "FACES": cells.hydrostatic_faces,
+        "COVERED_FACES": cells.hydrostatic_covered,
+        "RESET": True,
+    },
+    "kurganov-petrova": {
+        "PRIMITIVE": cells.discharge_of_cell,
+        "FACES": cells.kurganov_petrova_faces,
+        "COVERED_FACES": cells.kurganov_petrova_covered,
+        "RESET": False,
+    },
 }
 PREDICTED_TOLERANCE = 0.02
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.backend.warp import anywhere
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
@@ -82,41 +81,51 @@ def wedge(w, w_l, w_h, h, b_high, p):
 
 
 @cell
-def hydrostatic_surface(w, w_l, w_h, h, b_low, b_high, p):
-    """Surface and bed at the two faces of a cell, low then high, and 0 or 1 for the other slopes.
+def covered(h_low, h_high, w, p):
+    """Whether water covers both faces of a cell, so that its surface is a plain limited slope.
+
+    h_low, h_high : depths at the faces, m, whose mean is the depth of the cell; w : its surface, m.
+    """
+    return smaller(h_low, h_high) >= p.dry + real(DRY_ULP) * abs(w)
+
+
+@cell
+def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+    """Face values of a covered cell: w, u, v at its low face, then at its high one; see `hydrostatic_faces`."""
+    s = half_slope(w_l, w_h, p)
+    s_u = half_slope(u_l, u_h, p)
+    s_v = half_slope(v_l, v_h, p)
+    return w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v
+
+
+@cell
+def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+    """Face values of any cell: w, z, u, v at its low face, then at its high one.
+
+    w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
+    h : depth; b_low, b_high : bed at the faces.
 
     Where the reconstructed surface stays above the bed, the bed at the face is that of the face.
     A shore cell, whose surface would cut the bed, keeps a level surface, and its water stands on a
     bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h. A dry cell is flat.
     """
     zero = real(0.0)
-    s = half_slope(w_l, w_h, p)
-    w_low = w - s
-    w_high = w + s
+    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(
+        w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p
+    )
     dry = h < p.dry + real(DRY_ULP) * abs(w)
     shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
-    z_low, z_high, smooth = b_low, b_high, real(1.0)
-    if anywhere(shore):
-        more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
-        z_low = select(shore, w - (h - more), b_low)
-        z_high = select(shore, w - (h + more), b_high)
-        w_low = select(shore, w, w_low)
-        w_high = select(shore, w, w_high)
-        smooth = select(shore, zero, smooth)
-    return w_low, z_low, w_high, z_high, smooth
-
-
-@cell
-def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
-    """Face values of a cell: w, z, u, v at its low face, then at its high one.
-
-    w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
-    h : depth; b_low, b_high : bed at the faces.
-    """
-    w_low, z_low, w_high, z_high, smooth = hydrostatic_surface(w, w_l, w_h, h, b_low, b_high, p)
-    s_u = smooth * half_slope(u_l, u_h, p)
-    s_v = smooth * half_slope(v_l, v_h, p)
-    return w_low, z_low, u - s_u, v - s_v, w_high, z_high, u + s_u, v + s_v
+    more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
+    return (
+        select(shore, w, w_low),
+        select(shore, w - (h - more), b_low),
+        select(shore, u, u_low),
+        select(shore, v, v_low),
+        select(shore, w, w_high),
+        select(shore, w - (h + more), b_high),
+        select(shore, u, u_high),
+        select(shore, v, v_high),
+    )
 
 
 @cell
@@ -126,13 +135,29 @@ def discharge_of_cell(q, over_h):
 
 
 @cell
+def discharges_to_velocities(w_low, q_low, r_low, w_high, q_high, r_high, b_low, b_high, p):
+    """Face values w, u, v, low then high, from surface and unit discharges q, r at the faces."""
+    over_low = over_depth(larger(w_low - b_low, real(0.0)), p)
+    over_high = over_depth(larger(w_high - b_high, real(0.0)), p)
+    return w_low, q_low * over_low, r_low * over_low, w_high, q_high * over_high, r_high * over_high
+
+
+@cell
+def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+    """As `hydrostatic_covered`, in the document's treatment; u, v here are unit discharges."""
+    s = half_slope(w_l, w_h, p)
+    s_u = half_slope(u_l, u_h, p)
+    s_v = half_slope(v_l, v_h, p)
+    return discharges_to_velocities(w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v, b_low, b_high, p)
+
+
+@cell
 def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
     """As `hydrostatic_faces`, in the document's treatment; u, v here are unit discharges.
 
     A surface that would cut the bed at one face is turned about the cell's mean until it touches
     it there (Kurganov and Petrova 2007, equation (2.8)); not balanced in partly wet cells.
     """
-    zero = real(0.0)
     high = w + half_slope(w_l, w_h, p)
     low = w + w - high
     cut_high = high < b_high
@@ -141,22 +166,16 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
     w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    over_low = over_depth(larger(w_low - b_low, zero), p)
-    over_high = over_depth(larger(w_high - b_high, zero), p)
-    return (
-        w_low,
-        b_low,
-        (u - s_u) * over_low,
-        (v - s_v) * over_low,
-        w_high,
-        b_high,
-        (u + s_u) * over_high,
-        (v + s_v) * over_high,
+    w_low, u_low, v_low, w_high, u_high, v_high = discharges_to_velocities(
+        w_low, u - s_u, v - s_v, w_high, u + s_u, v + s_v, b_low, b_high, p
     )
+    return w_low, b_low, u_low, v_low, w_high, b_high, u_high, v_high
 
 
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
 FACES = switch("FACES", hydrostatic_faces)
+COVERED_FACES = switch("COVERED_FACES", hydrostatic_covered)
+SKIP_DRY = switch("SKIP_DRY", True)  # hydrostatic: leave out the fluxes between dry rows (early exit)
 RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2

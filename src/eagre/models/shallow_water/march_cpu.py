@@ -2,22 +2,26 @@
 
 Every inner loop runs over a row of the tile through the formulas of `kernels.py` and vectorises.
 What the next row needs again (velocities, north face values, north fluxes) stays in a scratch
-array of the tile, small enough for the first-level cache.
+array of the tile, small enough for the first-level cache. A row is looked at first: water covers
+most rows, which makes their faces and fluxes simple, and rows that are dry have none.
 """
 
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real
 from eagre.kernels.bits import from_bits, to_bits
-from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.kernels import (
+    COVERED_FACES,
     FACES,
     PRIMITIVE,
+    SKIP_DRY,
     SOURCES,
     bed_centre,
     bed_south,
     bed_west,
+    covered,
     depth,
     manning_of,
     over_depth,
@@ -43,6 +47,8 @@ FACE_M, FACE_L, FACE_R, FACE_T = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH 
 OVER0, OVER1, OVER2 = 31 * WIDTH, 32 * WIDTH, 33 * WIDTH  # 1/h of three rows
 SCRATCH = 34 * WIDTH
 
+COVERED, SHORES, DRY = 0, 1, 2  # what a row is
+
 
 @cell
 def velocities(q, bed, s, j, i0, n, p):
@@ -62,88 +68,211 @@ def velocities(q, bed, s, j, i0, n, p):
 
 
 @cell
-def faces_y(q, bed, s, j, c, i, p):
-    """w, z, v, u at the south and at the north face of cell (j + 1, c), column i of the tile."""
-    w = q[0, j + 1, c]
-    south = bed_south(bed, j + 1, c)
-    north = bed_south(bed, j + 2, c)
-    h = depth(w, real(0.5) * (south + north))
-    u = s[U1 + 2 + i]
-    v = s[V1 + 2 + i]
-    return FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
-        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
-        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        h, south, north, p,
-    )  # fmt: skip
+def look_at_row(q, bed, s, j, i0, n, p):
+    """COVERED, SHORES or DRY: what is true of all n cells of row j + 1, which begin at column i0 + 1.
+
+    A limited surface stays between the surfaces of the cell's neighbours: where those and its own are
+    above its corners, water covers its faces.
+    """
+    uncovered = 0
+    for i in range(n):
+        c = i0 + i
+        w = q[0, j + 1, c + 1]
+        low = min(w, min(min(q[0, j, c + 1], q[0, j + 2, c + 1]), min(q[0, j + 1, c], q[0, j + 1, c + 2])))
+        high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
+        uncovered += 0 if covered(low - high, low - high, w, p) else 1
+    if uncovered == 0:
+        return COVERED
+    wet = 0
+    for i in range(n):
+        wet += 1 if s[OVER1 + 1 + i] > real(0.0) else 0
+    return DRY if SKIP_DRY and wet == 0 else SHORES
 
 
 @cell
-def fluxes_y(q, bed, s, j, i0, n, p):
-    """Faces of row j + 1 and the flux through its south face; returns the largest wave speed."""
+def covered_flux_y(q, bed, s, j, c, i, p):
+    """Flux through the south face of cell (j + 1, c), column i of the tile, then w, z, v, u at its north
+    face and its rise; the cell and that to its south are covered."""
+    w = q[0, j + 1, c]
+    z = bed_south(bed, j + 1, c)
+    z_h = bed_south(bed, j + 2, c)
+    v = s[V1 + 2 + i]
+    u = s[U1 + 2 + i]
+    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
+        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
+        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
+        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
+        z, z_h, p,
+    )  # fmt: skip
+    mass, below, above, along, speed = covered_flux(
+        s[HIGH_W + i] - z, s[HIGH_V + i], s[HIGH_U + i], w_l - z, v_l, u_l, p.g
+    )
+    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+
+
+@cell
+def any_flux_y(q, bed, s, j, c, i, p):
+    """What `covered_flux_y` returns, for any cells."""
+    w = q[0, j + 1, c]
+    south = bed_south(bed, j + 1, c)
+    north = bed_south(bed, j + 2, c)
+    v = s[V1 + 2 + i]
+    u = s[U1 + 2 + i]
+    w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
+        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
+        v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
+        u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
+        depth(w, real(0.5) * (south + north)), south, north, p,
+    )  # fmt: skip
+    mass, below, above, along, speed = central_upwind(
+        s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
+    )
+    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+
+
+@cell
+def no_flux_y(q, bed, s, j, c, i, p):
+    """What `covered_flux_y` returns, for dry cells."""
+    zero = real(0.0)
+    w = q[0, j + 1, c]
+    return zero, zero, zero, zero, zero, w, w, zero, zero, zero
+
+
+@cell
+def keep_flux_y(s, i, mass, below, above, along, speed, w_h, z_h, v_h, u_h, rise):
+    """Move the fluxes of column i a row down and keep new ones; returns the wave speed."""
+    s[SOUTH_M + i] = s[NORTH_M + i]
+    s[SOUTH_N + i] = s[NORTH_N + i]
+    s[SOUTH_T + i] = s[NORTH_T + i]
+    s[RISE0 + i] = s[RISE1 + i]
+    s[NORTH_M + i] = mass
+    s[NORTH_B + i] = below
+    s[NORTH_N + i] = above
+    s[NORTH_T + i] = along
+    s[HIGH_W + i] = w_h
+    s[HIGH_Z + i] = z_h
+    s[HIGH_V + i] = v_h
+    s[HIGH_U + i] = u_h
+    s[RISE1 + i] = rise
+    return to_bits(speed)
+
+
+@cell
+def fluxes_y(q, bed, s, j, i0, n, below, own, p):
+    """Faces of row j + 1 and the flux through its south face; returns the largest wave speed.
+
+    below, own : what `look_at_row` says of row j and of row j + 1.
+    """
     fastest = to_bits(real(0.0))
-    for i in range(n):
-        w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = faces_y(q, bed, s, j, i0 + i + 2, i, p)
-        mass, below, above, along, speed = central_upwind(
-            s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
-        )
-        s[SOUTH_M + i] = s[NORTH_M + i]
-        s[SOUTH_N + i] = s[NORTH_N + i]
-        s[SOUTH_T + i] = s[NORTH_T + i]
-        s[RISE0 + i] = s[RISE1 + i]
-        s[NORTH_M + i] = mass
-        s[NORTH_B + i] = below
-        s[NORTH_N + i] = above
-        s[NORTH_T + i] = along
-        s[HIGH_W + i] = w_h
-        s[HIGH_Z + i] = z_h
-        s[HIGH_V + i] = v_h
-        s[HIGH_U + i] = u_h
-        s[RISE1 + i] = w_h - w_l
-        fastest = max(fastest, to_bits(speed))
+    if below == COVERED and own == COVERED:
+        for i in range(n):
+            fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
+    elif below == DRY and own == DRY:
+        for i in range(n):
+            fastest = max(fastest, keep_flux_y(s, i, *no_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
+    else:
+        for i in range(n):
+            fastest = max(fastest, keep_flux_y(s, i, *any_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
     return from_bits(fastest)
 
 
 @cell
-def faces_x(q, bed, s, j, i0, n, p):
-    """West and east face values of row j; column i of the scratch is cell i + 1 of the tile."""
-    for i in range(n):
-        w = q[0, j, i0 + i + 1]
-        west = bed_west(bed, j, i0 + i + 1)
-        east = bed_west(bed, j, i0 + i + 2)
-        h = depth(w, real(0.5) * (west + east))
-        u = s[U0 + i + 1]
-        v = s[V0 + i + 1]
-        w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-            w, scaled_difference(q[0, j, i0 + i], w, p), scaled_difference(w, q[0, j, i0 + i + 2], p),
-            u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
-            v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-            h, west, east, p,
-        )  # fmt: skip
-        s[WEST_W + i] = w_l
-        s[WEST_Z + i] = z_l
-        s[WEST_U + i] = u_l
-        s[WEST_V + i] = v_l
-        s[EAST_W + i] = w_h
-        s[EAST_Z + i] = z_h
-        s[EAST_U + i] = u_h
-        s[EAST_V + i] = v_h
+def covered_faces_x(q, bed, s, j, c, i, p):
+    """w, z, u, v at the west and at the east face of covered cell (j, c + 1), column i + 1 of the tile."""
+    w = q[0, j, c + 1]
+    west = bed_west(bed, j, c + 1)
+    east = bed_west(bed, j, c + 2)
+    u = s[U0 + i + 1]
+    v = s[V0 + i + 1]
+    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(
+        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+        u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
+        v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
+        west, east, p,
+    )  # fmt: skip
+    return w_l, west, u_l, v_l, w_h, east, u_h, v_h
 
 
 @cell
-def fluxes_x(s, n, p):
-    """Fluxes through the n faces of a row; returns the largest wave speed."""
+def any_faces_x(q, bed, s, j, c, i, p):
+    """What `covered_faces_x` returns, for any cell."""
+    w = q[0, j, c + 1]
+    west = bed_west(bed, j, c + 1)
+    east = bed_west(bed, j, c + 2)
+    u = s[U0 + i + 1]
+    v = s[V0 + i + 1]
+    return FACES(
+        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+        u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
+        v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
+        depth(w, real(0.5) * (west + east)), west, east, p,
+    )  # fmt: skip
+
+
+@cell
+def keep_faces_x(s, i, w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h):
+    """Keep the face values of column i + 1 of the tile."""
+    s[WEST_W + i] = w_l
+    s[WEST_Z + i] = z_l
+    s[WEST_U + i] = u_l
+    s[WEST_V + i] = v_l
+    s[EAST_W + i] = w_h
+    s[EAST_Z + i] = z_h
+    s[EAST_U + i] = u_h
+    s[EAST_V + i] = v_h
+
+
+@cell
+def keep_flux_x(s, i, mass, left, right, along, speed):
+    """Keep the flux through face i of a row; returns the wave speed."""
+    s[FACE_M + i] = mass
+    s[FACE_L + i] = left
+    s[FACE_R + i] = right
+    s[FACE_T + i] = along
+    return to_bits(speed)
+
+
+@cell
+def covered_flux_x(s, i, p):
+    """Flux through face i of a covered row."""
+    z = s[WEST_Z + i + 1]
+    return covered_flux(
+        s[EAST_W + i] - z, s[EAST_U + i], s[EAST_V + i],
+        s[WEST_W + i + 1] - z, s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
+    )  # fmt: skip
+
+
+@cell
+def any_flux_x(s, i, p):
+    """Flux through face i of any row."""
+    return central_upwind(
+        s[EAST_W + i], s[EAST_Z + i], s[EAST_U + i], s[EAST_V + i],
+        s[WEST_W + i + 1], s[WEST_Z + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
+    )  # fmt: skip
+
+
+@cell
+def fluxes_x(q, bed, s, j, i0, n, own, p):
+    """West and east face values of row j and the flux through its n + 1 faces; returns the largest wave speed.
+
+    own : what `look_at_row` says of the row.
+    """
     fastest = to_bits(real(0.0))
-    for i in range(n):
-        mass, left, right, along, speed = central_upwind(
-            s[EAST_W + i], s[EAST_Z + i], s[EAST_U + i], s[EAST_V + i],
-            s[WEST_W + i + 1], s[WEST_Z + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
-        )  # fmt: skip
-        s[FACE_M + i] = mass
-        s[FACE_L + i] = left
-        s[FACE_R + i] = right
-        s[FACE_T + i] = along
-        fastest = max(fastest, to_bits(speed))
+    if own == COVERED:
+        for i in range(n + 2):
+            keep_faces_x(s, i, *covered_faces_x(q, bed, s, j, i0 + i, i, p))
+        for i in range(n + 1):
+            fastest = max(fastest, keep_flux_x(s, i, *covered_flux_x(s, i, p)))
+    elif own == DRY:
+        zero = real(0.0)
+        for i in range(n + 2):
+            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero)
+            keep_flux_x(s, i, zero, zero, zero, zero, zero)
+    else:
+        for i in range(n + 2):
+            keep_faces_x(s, i, *any_faces_x(q, bed, s, j, i0 + i, i, p))
+        for i in range(n + 1):
+            fastest = max(fastest, keep_flux_x(s, i, *any_flux_x(s, i, p)))
     return from_bits(fastest)
 
 
@@ -180,16 +309,20 @@ def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
     for k in range(SCRATCH):
         s[k] = real(0.0)
     rate = real(0.0)
+    own, above = SHORES, SHORES
     for r in range(4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            rate = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, p) * p.over_dy
+            own = above
+            above = look_at_row(q, bed, s, j0 + (r - 2), i0, columns + 2, p)
+            rate = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p) * p.over_dy
     for row in range(rows):
         j = j0 + row
         velocities(q, bed, s, j + 4, i0, columns + 4, p)
-        rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, p) * p.over_dy)
-        faces_x(q, bed, s, j + 2, i0, columns + 2, p)
-        rate = max(rate, fluxes_x(s, columns + 1, p) * p.over_dx)
+        own = above
+        above = look_at_row(q, bed, s, j + 2, i0, columns + 2, p)
+        rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, own, above, p) * p.over_dy)
+        rate = max(rate, fluxes_x(q, bed, s, j + 2, i0, columns, own, p) * p.over_dx)
         update(q, out, bed, manning, sources, s, j, i0, columns, p, dt)
     return to_bits(rate)
 

@@ -12,16 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, early_load, entry, real, switch
-from eagre.backend.warp import from_lane_above, from_lane_below, raise_maximum
+from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.kernels.bits import to_bits
-from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
+    COVERED_FACES,
     FACES,
     PRIMITIVE,
     SECOND,
+    SKIP_DRY,
     SOURCES,
+    covered,
     depth,
     manning_of,
     over_depth,
@@ -67,20 +70,21 @@ class Bed(NamedTuple):
 
 
 class Face(NamedTuple):
-    """State on the south side of a face in y."""
+    """State on the south side of a face in y, where water covers it."""
 
     w: float
-    z: float
     v: float
     u: float
 
 
 class Flux(NamedTuple):
-    """Flux through the south face of a cell, as the cell sees it."""
+    """Flux through a face; `low` and `high` are that of normal momentum as its two sides see it."""
 
     mass: float
-    normal: float
+    low: float
+    high: float
     tangential: float
+    speed: float
 
 
 @cell
@@ -110,14 +114,52 @@ def make_row(state, south, north, below, p):
 
 
 @cell
-def north_faces(row, above, south, north, p):
-    """Face values of a row in y: w, z, v, u of its south face, then its `Face` to the north."""
-    b_south = real(0.5) * (south.west + south.east)
-    b_north = real(0.5) * (north.west + north.east)
-    w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h, b_south, b_north, p
+def middle(a, b):
+    """Bed at the face between two corners."""
+    return real(0.5) * (a + b)
+
+
+@cell
+def covered_y(row, above, south, north, p):
+    """w, v, u at the south face of a row that water covers, its `Face` to the north, its rise in y, and
+    whether it is not covered in some lane."""
+    b_south = middle(south.west, south.east)
+    b_north = middle(north.west, north.east)
+    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
+        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, b_south, b_north, p
     )
-    return w_l, z_l, v_l, u_l, Face(w_h, z_h, v_h, u_h)
+    shore = anywhere(not covered(w_l - b_south, w_h - b_north, row.w, p))
+    return w_l, v_l, u_l, Face(w_h, v_h, u_h), w_h - w_l, shore
+
+
+@cell
+def faces_y(row, above, south, north, p):
+    """w, z, v, u at the south face of any row, then at its north face."""
+    return FACES(
+        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
+        middle(south.west, south.east), middle(north.west, north.east), p,
+    )  # fmt: skip
+
+
+@cell
+def flux_y(row, above, top, south, north, next_north, face, shore, p):
+    """Flux through the north face of a row; then `Face`, rise in y and shore of the row above.
+
+    `top` is the row above that; `south`, `north` and `next_north` are the corners around the two
+    rows; `face` and `shore` are what this returned for the row.
+    """
+    w_l, v_l, u_l, next_face, rise, next_shore = covered_y(above, top, north, next_north, p)
+    if shore or next_shore:
+        if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
+            zero = real(0.0)
+            return Flux(zero, zero, zero, zero, zero), Face(above.w, above.v, above.u), zero, next_shore
+        _, _, _, _, w_s, z_s, v_s, u_s = faces_y(row, above, south, north, p)
+        w_n, z_n, v_n, u_n, w_h, _, v_h, u_h = faces_y(above, top, north, next_north, p)
+        mass, low, high, along, speed = central_upwind(w_s, z_s, v_s, u_s, w_n, z_n, v_n, u_n, p.g)
+        return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_n, next_shore
+    z = middle(north.west, north.east)
+    mass, low, high, along, speed = covered_flux(face.w - z, face.v, face.u, w_l - z, v_l, u_l, p.g)
+    return Flux(mass, low, high, along, speed), next_face, rise, next_shore
 
 
 @cell
@@ -126,27 +168,41 @@ def flux_x(row, south, north, p):
     e_w = scaled_difference(row.w, from_lane_above(row.w), p)
     e_u = scaled_difference(row.u, from_lane_above(row.u), p)
     e_v = scaled_difference(row.v, from_lane_above(row.v), p)
-    w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-        row.w, from_lane_below(e_w), e_w, row.u, from_lane_below(e_u), e_u, row.v, from_lane_below(e_v), e_v,
-        row.h, real(0.5) * (south.west + north.west), real(0.5) * (south.east + north.east), p,
-    )  # fmt: skip
-    mass, left, right, along, speed = central_upwind(
-        from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h), w_l, z_l, u_l, v_l, p.g
+    d_w = from_lane_below(e_w)
+    d_u = from_lane_below(e_u)
+    d_v = from_lane_below(e_v)
+    b_west = middle(south.west, north.west)
+    b_east = middle(south.east, north.east)
+    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, b_west, b_east, p)
+    if anywhere(not covered(w_l - b_west, w_h - b_east, row.w, p)):
+        if SKIP_DRY and not anywhere(row.h > real(0.0)):
+            zero = real(0.0)
+            return Flux(zero, zero, zero, zero, zero), zero
+        w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
+            row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, row.h, b_west, b_east, p
+        )
+        mass, low, high, along, speed = central_upwind(
+            from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h),
+            w_l, z_l, u_l, v_l, p.g,
+        )  # fmt: skip
+        return Flux(mass, low, high, along, speed), w_h - w_l
+    mass, low, high, along, speed = covered_flux(
+        from_lane_below(w_h) - b_west, from_lane_below(u_h), from_lane_below(v_h), w_l - b_west, u_l, v_l, p.g
     )
-    return mass, left, right, along, speed, w_h - w_l
+    return Flux(mass, low, high, along, speed), w_h - w_l
 
 
 @cell
 def update_row(
     q, old, out, bed, manning, sources, j, ahead_j, i, row, above, top_state, south, north, next_north, top_corners,
-    face, flux, rise, store, faced, p, dt,
+    flux, face, rise, shore, store, faced, p, dt,
 ):
     """Update interior row j and move one row north.
 
     `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
-    around them; `face`, `flux` and `rise` what the row has to its north, its south and across it;
-    `top_state` and `top_corners` belong to the row above `above`, and those of one more row are
-    asked for here. Returns all these for the next row, and the largest rate met.
+    around them; `flux` is what comes through the south of the row, `face`, `rise` and `shore` what
+    `flux_y` said of the row; `top_state` and `top_corners` belong to the row above `above`, and those
+    of one more row are asked for here. Returns all these for the next row, and the largest rate met.
     """
     before = State(row.w, row.hu, row.hv)
     if SECOND:
@@ -154,20 +210,17 @@ def update_row(
     ahead = load_state(q, ahead_j, i)
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
-    w_l, z_l, v_l, u_l, next_face = north_faces(above, top, north, next_north, p)
-    n_mass, n_below, n_above, n_along, n_speed = central_upwind(
-        face.w, face.z, face.v, face.u, w_l, z_l, v_l, u_l, p.g
-    )
-    mass, left, right, along, speed, rise_x = flux_x(row, south, north, p)
+    y, next_face, next_rise, next_shore = flux_y(row, above, top, south, north, next_north, face, shore, p)
+    x, rise_x = flux_x(row, south, north, p)
     gh = p.g * row.h
-    r_w = p.over_dx * (mass - from_lane_above(mass)) + p.over_dy * (flux.mass - n_mass)
-    r_u = p.over_dx * (right - from_lane_above(left) - gh * rise_x) + p.over_dy * (flux.tangential - n_along)
-    r_v = p.over_dx * (along - from_lane_above(along)) + p.over_dy * (flux.normal - n_below - gh * rise)
+    r_w = p.over_dx * (x.mass - from_lane_above(x.mass)) + p.over_dy * (flux.mass - y.mass)
+    r_u = p.over_dx * (x.high - from_lane_above(x.low) - gh * rise_x) + p.over_dy * (flux.tangential - y.tangential)
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (flux.high - y.low - gh * rise)
     fastest = real(0.0)
     if faced:
-        fastest = speed * p.over_dx
+        fastest = x.speed * p.over_dx
     if store:
-        fastest = larger(fastest, n_speed * p.over_dy)
+        fastest = larger(fastest, y.speed * p.over_dy)
         if SOURCES:
             r_w, r_u, r_v = with_sources(r_w, r_u, r_v, row.h, row.hu, row.hv, sources, j, i - 2)
         w, hu, hv = updated(
@@ -177,7 +230,7 @@ def update_row(
         out[0, j + 2, i] = w
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
-    return top, ahead, ahead_corners, next_face, Flux(n_mass, n_above, n_along), next_face.w - w_l, fastest
+    return top, ahead, ahead_corners, y, next_face, next_rise, next_shore, fastest
 
 
 @entry
@@ -216,29 +269,24 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
     row_1 = make_row(load_state(q, j0 + 1, i), corners_1, south, row_0, p)
     row = make_row(load_state(q, j0 + 2, i), south, north, row_1, p)
     above = make_row(load_state(q, j0 + 3, i), north, next_north, row, p)
-    _, _, _, _, face_1 = north_faces(row_1, row, corners_1, south, p)
-    w_l, z_l, v_l, u_l, face = north_faces(row, above, south, north, p)
-    s_mass, _, s_above, s_along, speed = central_upwind(
-        face_1.w, face_1.z, face_1.v, face_1.u, w_l, z_l, v_l, u_l, p.g
-    )
-    flux = Flux(s_mass, s_above, s_along)
-    rise = face.w - w_l
-    fastest = speed * p.over_dy if store else zero
+    _, _, _, face_1, _, shore_1 = covered_y(row_1, row, corners_1, south, p)
+    flux, face, rise, shore = flux_y(row_1, row, above, corners_1, south, north, face_1, shore_1, p)
+    fastest = flux.speed * p.over_dy if store else zero
 
     last = np.uint32(ny + 3)
     j = j0
     while j < end:
-        top, state_5, corners_6, face, flux, rise, rate = update_row(
+        top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
             q, old, out, bed, manning, sources, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
-            face, flux, rise, store, faced, p, dt,
+            flux, face, rise, shore, store, faced, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
-        next_top, state_6, corners_7, face, flux, rise, rate = update_row(
+        next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
             q, old, out, bed, manning, sources, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
-            face, flux, rise, store and more, faced and more, p, dt,
+            flux, face, rise, shore, store and more, faced and more, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         row, above, top_state = top, next_top, state_6
