@@ -57,7 +57,7 @@ def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
     c_r = root(g * h_r)
     a_p = larger(zero, larger(u_l + c_l, u_r + c_r))
     a_m = smaller(zero, smaller(u_l - c_l, u_r - c_r))
-    inverse = reciprocal(larger(a_p - a_m, real(1e-20)))
+    inverse = reciprocal(a_p - a_m + real(1e-20))
     s_l = a_p * inverse
     s_r = a_m * inverse
     q_l = h_l * u_l

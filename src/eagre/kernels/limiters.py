@@ -6,6 +6,8 @@ A. Kurganov and G. Petrova, Commun. Math. Sci. 5(1), 133-160 (2007), doi:10.4310
 equation (2.7).
 """
 
+import math
+
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, real
@@ -52,3 +54,12 @@ def half_slope(d_low, d_high, p):
     scaled differences on both sides; theta = 1 is minmod, theta = 2 monotonized central.
     """
     return limited(d_low, p.central * (d_low + d_high), d_high)
+
+
+@half_slope.variant("cuda", "single")
+def _half_slope_by_sums(d_low, d_high, p):
+    # min(|a|, |b|) = (|a + b| - |a - b|) / 2 where a and b have one sign, and negative where not: on a
+    # GPU a sum costs half of what a minimum does.
+    total = d_low + d_high
+    least = smaller(abs(total) - abs(d_low - d_high), abs((p.central + p.central) * total))
+    return real(0.5) * math.copysign(larger(least, real(0.0)), total)

@@ -81,12 +81,12 @@ def wedge(w, w_l, w_h, h, b_high, p):
 
 
 @cell
-def covered(h_low, h_high, w, p):
+def covered(least, w, p):
     """Whether water covers both faces of a cell, so that its surface is a plain limited slope.
 
-    h_low, h_high : depths at the faces, m, whose mean is the depth of the cell; w : its surface, m.
+    least : lower bound of the depths at its faces, whose mean is the depth of the cell, m; w : its surface, m.
     """
-    return smaller(h_low, h_high) >= p.dry + real(DRY_ULP) * abs(w)
+    return least >= p.dry + real(DRY_ULP) * abs(w)
 
 
 @cell

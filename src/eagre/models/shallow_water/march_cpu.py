@@ -80,7 +80,7 @@ def look_at_row(q, bed, s, j, i0, n, p):
         w = q[0, j + 1, c + 1]
         low = min(w, min(min(q[0, j, c + 1], q[0, j + 2, c + 1]), min(q[0, j + 1, c], q[0, j + 1, c + 2])))
         high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
-        uncovered += 0 if covered(low - high, low - high, w, p) else 1
+        uncovered += 0 if covered(low - high, w, p) else 1
     if uncovered == 0:
         return COVERED
     wet = 0

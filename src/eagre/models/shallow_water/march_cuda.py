@@ -16,7 +16,7 @@ from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.roots import larger
+from eagre.kernels.roots import larger, smaller
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -36,6 +36,7 @@ from eagre.stepping.clock import DT, open_gate
 ROWS = switch("ROWS", 32)  # rows that a warp marches
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
+SHORTEST = 4  # rows
 FULL_WARPS = 132 * 16  # warps that keep an H100 or H200 busy
 
 
@@ -120,16 +121,30 @@ def middle(a, b):
 
 
 @cell
-def covered_y(row, above, south, north, p):
-    """w, v, u at the south face of a row that water covers, its `Face` to the north, its rise in y, and
-    whether it is not covered in some lane."""
-    b_south = middle(south.west, south.east)
-    b_north = middle(north.west, north.east)
+def uncovered(below, w, above, south, north, p):
+    """Whether the surface w of a row may leave a face of a cell dry, in any lane.
+
+    below, above : the surfaces of the rows beside it. A limited surface stays between those of the
+    cell's neighbours: where they and its own are above its corners, water covers its faces.
+    """
+    low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w), from_lane_above(w)))
+    high = larger(larger(south.west, south.east), larger(north.west, north.east))
+    return anywhere(not covered(low - high, w, p))
+
+
+@cell
+def covered_flux_y(row, above, top, north, next_north, face, p):
+    """Flux through the north face of a row; then `Face` and rise in y of the row above, all under water.
+
+    `top` is the row above that; `north` and `next_north` are the corners around `above`.
+    """
+    z = middle(north.west, north.east)
+    z_h = middle(next_north.west, next_north.east)
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, b_south, b_north, p
+        above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
     )
-    shore = anywhere(not covered(w_l - b_south, w_h - b_north, row.w, p))
-    return w_l, v_l, u_l, Face(w_h, v_h, u_h), w_h - w_l, shore
+    mass, low, high, along, speed = covered_flux(face.w - z, face.v, face.u, w_l - z, v_l, u_l, p.g)
+    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_l
 
 
 @cell
@@ -142,80 +157,73 @@ def faces_y(row, above, south, north, p):
 
 
 @cell
-def flux_y(row, above, top, south, north, next_north, face, shore, p):
-    """Flux through the north face of a row; then `Face`, rise in y and shore of the row above.
-
-    `top` is the row above that; `south`, `north` and `next_north` are the corners around the two
-    rows; `face` and `shore` are what this returned for the row.
-    """
-    w_l, v_l, u_l, next_face, rise, next_shore = covered_y(above, top, north, next_north, p)
-    if shore or next_shore:
-        if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
-            zero = real(0.0)
-            return Flux(zero, zero, zero, zero, zero), Face(above.w, above.v, above.u), zero, next_shore
-        _, _, _, _, w_s, z_s, v_s, u_s = faces_y(row, above, south, north, p)
-        w_n, z_n, v_n, u_n, w_h, _, v_h, u_h = faces_y(above, top, north, next_north, p)
-        mass, low, high, along, speed = central_upwind(w_s, z_s, v_s, u_s, w_n, z_n, v_n, u_n, p.g)
-        return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_n, next_shore
-    z = middle(north.west, north.east)
-    mass, low, high, along, speed = covered_flux(face.w - z, face.v, face.u, w_l - z, v_l, u_l, p.g)
-    return Flux(mass, low, high, along, speed), next_face, rise, next_shore
+def any_flux_y(row, above, top, south, north, next_north, p):
+    """What `covered_flux_y` returns, for any rows; `south` are the corners to the south of `row`."""
+    if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
+        zero = real(0.0)
+        return Flux(zero, zero, zero, zero, zero), Face(above.w, above.v, above.u), zero
+    _, _, _, _, w_s, z_s, v_s, u_s = faces_y(row, above, south, north, p)
+    w_n, z_n, v_n, u_n, w_h, _, v_h, u_h = faces_y(above, top, north, next_north, p)
+    mass, low, high, along, speed = central_upwind(w_s, z_s, v_s, u_s, w_n, z_n, v_n, u_n, p.g)
+    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_n
 
 
 @cell
-def flux_x(row, south, north, p):
-    """Flux through the west face of a lane's cell, and the rise of its surface in x."""
-    e_w = scaled_difference(row.w, from_lane_above(row.w), p)
-    e_u = scaled_difference(row.u, from_lane_above(row.u), p)
-    e_v = scaled_difference(row.v, from_lane_above(row.v), p)
-    d_w = from_lane_below(e_w)
-    d_u = from_lane_below(e_u)
-    d_v = from_lane_below(e_v)
-    b_west = middle(south.west, north.west)
-    b_east = middle(south.east, north.east)
-    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, b_west, b_east, p)
-    if anywhere(not covered(w_l - b_west, w_h - b_east, row.w, p)):
-        if SKIP_DRY and not anywhere(row.h > real(0.0)):
-            zero = real(0.0)
-            return Flux(zero, zero, zero, zero, zero), zero
-        w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-            row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, row.h, b_west, b_east, p
-        )
-        mass, low, high, along, speed = central_upwind(
-            from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h),
-            w_l, z_l, u_l, v_l, p.g,
-        )  # fmt: skip
-        return Flux(mass, low, high, along, speed), w_h - w_l
+def differences_x(x, p):
+    """Scaled differences to the column to the west and to that to the east."""
+    east = scaled_difference(x, from_lane_above(x), p)
+    return from_lane_below(east), east
+
+
+@cell
+def covered_flux_x(row, south, north, p):
+    """Flux through the west face of a lane's cell, and the rise of its surface in x, all under water."""
+    d_w, e_w = differences_x(row.w, p)
+    d_u, e_u = differences_x(row.u, p)
+    d_v, e_v = differences_x(row.v, p)
+    z = middle(south.west, north.west)
+    z_h = middle(south.east, north.east)
+    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
     mass, low, high, along, speed = covered_flux(
-        from_lane_below(w_h) - b_west, from_lane_below(u_h), from_lane_below(v_h), w_l - b_west, u_l, v_l, p.g
+        from_lane_below(w_h) - z, from_lane_below(u_h), from_lane_below(v_h), w_l - z, u_l, v_l, p.g
     )
     return Flux(mass, low, high, along, speed), w_h - w_l
 
 
 @cell
-def update_row(
-    q, old, out, bed, manning, sources, j, ahead_j, i, row, above, top_state, south, north, next_north, top_corners,
-    flux, face, rise, shore, store, faced, p, dt,
-):
-    """Update interior row j and move one row north.
+def any_flux_x(row, south, north, p):
+    """What `covered_flux_x` returns, for any row."""
+    if SKIP_DRY and not anywhere(row.h > real(0.0)):
+        zero = real(0.0)
+        return Flux(zero, zero, zero, zero, zero), zero
+    d_w, e_w = differences_x(row.w, p)
+    d_u, e_u = differences_x(row.u, p)
+    d_v, e_v = differences_x(row.v, p)
+    w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
+        row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
+        row.h, middle(south.west, north.west), middle(south.east, north.east), p,
+    )  # fmt: skip
+    mass, low, high, along, speed = central_upwind(
+        from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h),
+        w_l, z_l, u_l, v_l, p.g,
+    )  # fmt: skip
+    return Flux(mass, low, high, along, speed), w_h - w_l
 
-    `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
-    around them; `flux` is what comes through the south of the row, `face`, `rise` and `shore` what
-    `flux_y` said of the row; `top_state` and `top_corners` belong to the row above `above`, and those
-    of one more row are asked for here. Returns all these for the next row, and the largest rate met.
+
+@cell
+def store_row(out, manning, sources, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt):
+    """Write interior row j of the new state; returns the largest rate met.
+
+    x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
     """
-    before = State(row.w, row.hu, row.hv)
-    if SECOND:
-        before = load_state(old, j + 2, i)
-    ahead = load_state(q, ahead_j, i)
-    ahead_corners = load_corners(bed, ahead_j + 1, i)
-    top = make_row(top_state, next_north, top_corners, above, p)
-    y, next_face, next_rise, next_shore = flux_y(row, above, top, south, north, next_north, face, shore, p)
-    x, rise_x = flux_x(row, south, north, p)
     gh = p.g * row.h
-    r_w = p.over_dx * (x.mass - from_lane_above(x.mass)) + p.over_dy * (flux.mass - y.mass)
-    r_u = p.over_dx * (x.high - from_lane_above(x.low) - gh * rise_x) + p.over_dy * (flux.tangential - y.tangential)
-    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (flux.high - y.low - gh * rise)
+    r_w = p.over_dx * (x.mass - from_lane_above(x.mass)) + p.over_dy * (south_flux.mass - y.mass)
+    r_u = p.over_dx * (x.high - from_lane_above(x.low) - gh * rise_x) + p.over_dy * (
+        south_flux.tangential - y.tangential
+    )
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (
+        south_flux.high - y.low - gh * rise
+    )
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx
@@ -230,30 +238,71 @@ def update_row(
         out[0, j + 2, i] = w
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
-    return top, ahead, ahead_corners, y, next_face, next_rise, next_shore, fastest
+    return fastest
+
+
+@cell
+def update_row(
+    q, old, out, bed, manning, sources, j, ahead_j, i, row, above, top_state, south, north, next_north, top_corners,
+    flux, face, rise, shore, shore_above, store, faced, p, dt,
+):
+    """Update interior row j and move one row north.
+
+    `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
+    around them; `flux` is what comes through the south of the row, `face` its north face and `rise`
+    its rise in y; `shore` and `shore_above` whether the two rows are `uncovered`; `top_state` and
+    `top_corners` belong to the row above `above`, and those of one more row are asked for here.
+    Returns all these for the next row, and the largest rate met.
+    """
+    before = State(row.w, row.hu, row.hv)
+    if SECOND:
+        before = load_state(old, j + 2, i)
+    ahead = load_state(q, ahead_j, i)
+    ahead_corners = load_corners(bed, ahead_j + 1, i)
+    top = make_row(top_state, next_north, top_corners, above, p)
+    # Each branch holds all that a row needs: the compiler orders instructions within a branch only.
+    if shore or shore_above:
+        y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
+        x, rise_x = any_flux_x(row, south, north, p)
+        fastest = store_row(out, manning, sources, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt)
+    else:
+        y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
+        x, rise_x = covered_flux_x(row, south, north, p)
+        fastest = store_row(out, manning, sources, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt)
+    shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
+    return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest
 
 
 @entry
 def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
-    """One stage from q into out; block (32, warps), grid over strips of 28 columns and ROWS x warps rows.
+    """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
     than `out`: a card that reads what it is about to write takes 1.7 times as long. The march makes
     two rows a turn, which halves the moves between registers; ROWS is even.
+
+    With one warp a block the compiler knows that a warp marches as one. With more it does not, and
+    guards every shuffle: 15 % more instructions, 25 % more registers.
     """
-    if not open_gate(clock):
-        return
     lane = np.uint32(cuda.threadIdx.x)
     ny = np.uint32(q.shape[1] - 4)
     nx = np.uint32(q.shape[2] - 4)
     column = np.uint32(cuda.blockIdx.x * STRIP + lane)
     i = min(column, np.uint32(nx + 3))
-    j0 = np.uint32((cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y) * ROWS)
+    j0 = np.uint32(cuda.blockIdx.y * ROWS)
     if j0 >= ny:
         return
     end = min(np.uint32(j0 + ROWS), ny)
     store = lane >= 2 and lane < 30 and column < nx + 2
     faced = lane >= 2 and lane < 31 and column < nx + 3
+    # Asked for before the clock, so that the wait for both is one.
+    state_0 = load_state(q, j0, i)
+    state_1 = load_state(q, j0 + 1, i)
+    state_2 = load_state(q, j0 + 2, i)
+    state_3 = load_state(q, j0 + 3, i)
+    top_state = load_state(q, j0 + 4, i)
+    if not open_gate(clock):
+        return
     dt = real(clock[DT])
 
     zero = real(0.0)
@@ -264,29 +313,29 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
     north = load_corners(bed, j0 + 3, i)
     next_north = load_corners(bed, j0 + 4, i)
     top_corners = load_corners(bed, j0 + 5, i)
-    top_state = load_state(q, j0 + 4, i)
-    row_0 = make_row(load_state(q, j0, i), corners_0, corners_1, nothing, p)
-    row_1 = make_row(load_state(q, j0 + 1, i), corners_1, south, row_0, p)
-    row = make_row(load_state(q, j0 + 2, i), south, north, row_1, p)
-    above = make_row(load_state(q, j0 + 3, i), north, next_north, row, p)
-    _, _, _, face_1, _, shore_1 = covered_y(row_1, row, corners_1, south, p)
-    flux, face, rise, shore = flux_y(row_1, row, above, corners_1, south, north, face_1, shore_1, p)
+    row_0 = make_row(state_0, corners_0, corners_1, nothing, p)
+    row_1 = make_row(state_1, corners_1, south, row_0, p)
+    row = make_row(state_2, south, north, row_1, p)
+    above = make_row(state_3, north, next_north, row, p)
+    flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
     fastest = flux.speed * p.over_dy if store else zero
+    shore = uncovered(row_1.w, row.w, above.w, south, north, p)
+    shore_above = uncovered(row.w, above.w, top_state.w, north, next_north, p)
 
     last = np.uint32(ny + 3)
     j = j0
     while j < end:
-        top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
+        top, state_5, corners_6, flux, face, rise, shore, shore_above, rate = update_row(
             q, old, out, bed, manning, sources, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
-            flux, face, rise, shore, store, faced, p, dt,
+            flux, face, rise, shore, shore_above, store, faced, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
-        next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
+        next_top, state_6, corners_7, flux, face, rise, shore, shore_above, rate = update_row(
             q, old, out, bed, manning, sources, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
-            flux, face, rise, shore, store and more, faced and more, p, dt,
+            flux, face, rise, shore, shore_above, store and more, faced and more, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         row, above, top_state = top, next_top, state_6
@@ -298,8 +347,7 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
 def shape_of(ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Grid, block and rows a warp marches: long marches where there are warps enough to fill the card."""
     strips = -(-nx // STRIP)
-    warps = 4
     rows = 64
-    while rows > 4 and strips * (-(-ny // rows)) < FULL_WARPS:
+    while rows > SHORTEST and strips * (-(-ny // rows)) < FULL_WARPS:
         rows //= 2
-    return (strips, -(-ny // (rows * warps))), (WIDTH, warps), rows
+    return (strips, -(-ny // rows)), (WIDTH, 1), rows
