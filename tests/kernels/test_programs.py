@@ -108,14 +108,16 @@ def test_single_precision_kernel_has_no_double_arithmetic(second):
 
 
 def test_kernel_stays_lean():
-    """Instructions a row of the march: what makes it fast; raise a limit only with a measurement."""
+    """What makes the march fast; raise a limit only with a measurement."""
     text = stage_ptx("single", FRICTION=1)
-    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1600
-    assert len(re.findall(r"shfl\.sync\.(?:up|down)", text)) == 26  # 13 a row, two rows a turn
+    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 2200
+    # 13 a row under water, 14 a row with shores, less one that both share, 2 for their choice; two rows a turn.
+    assert len(re.findall(r"shfl\.sync\.(?:up|down)", text)) <= 58
+    assert "%tid.y" not in text  # all that a warp branches on is the same in its lanes, and the compiler sees it
 
 
 def test_double_precision_kernel_uses_seeds():
     text = stage_ptx("double", FRICTION=1)
     assert "rsqrt.approx.ftz.f64" in text
     assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)
-    assert len(re.findall(r"(?:max|min)\.f64", text)) <= 2  # the rest are selections
+    assert not re.findall(r"(?:max|min)\.f64", text)  # but selections

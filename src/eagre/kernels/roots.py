@@ -119,7 +119,7 @@ def single_guess(x):
 
 @power_four_thirds.variant("cuda", "double")
 def _double_on_cuda(x):
-    x = max(x, real(1e-12))
+    x = larger(x, real(1e-12))
     y = newton_step(x, newton_step(x, single_guess(x)))
     return x * x * y * y
 

@@ -12,7 +12,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
 from eagre.grid import Grid
-from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda
+from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.sources import SourceMaps
 from eagre.series import Series
@@ -33,6 +33,8 @@ TREATMENTS = {
     },
 }
 PREDICTED_TOLERANCE = 0.02
+LARGEST_TILED = 400 * 400  # cells; larger grids march on a GPU
+REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
 
@@ -166,8 +168,13 @@ class Engine:
             arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
             stage = Launch(program, arguments)
         else:
-            blocks, threads, rows = march_cuda.shape_of(grid.ny, grid.nx)
-            program = self.device.program(march_cuda.stage_cuda, self.precision, {**switches, "ROWS": rows})
+            if grid.cells <= LARGEST_TILED:
+                kernel, blocks, threads = tile_cuda.tile_stage_cuda, *tile_cuda.shape_of_tiles(grid.ny, grid.nx)
+            else:
+                kernel = march_cuda.stage_cuda
+                blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
+            switches["REGISTERS"] = REGISTERS[self.precision]
+            program = self.device.program(kernel, self.precision, switches)
             stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
         return [stage, self._ghosts(out, **tail)]
 
