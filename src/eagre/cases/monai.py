@@ -51,7 +51,8 @@ def find_data(data: str | Path | None = None) -> Path:
     """
     root = Path(__file__).resolve().parents[3]
     given = data or os.environ.get("EAGRE_DATA")
-    places = [Path(given)] if given else [root.parent / "shared" / "data", root / "shared" / "data", Path.cwd().parent / "shared" / "data"]
+    beside = [folder / "shared" / "data" for folder in (root.parent, root, Path.cwd().parent)]
+    places = [Path(given)] if given else beside
     for place in places:
         for folder in (place, place / "monai_valley"):
             if all((folder / name).is_file() for name in (BED_FILE, WAVE_FILE, GAUGE_FILE)):
