@@ -17,10 +17,10 @@ SIDES = ("west", "east", "south", "north")
 class Condition:
     """A condition on a side of the domain or on a part of it.
 
-    A subclass gives a cell ``ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p)`` that returns
+    A subclass gives a cell ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns
     (w, n, t) of a ghost cell: surface elevation, m, and unit discharges across and along the
     boundary, m2 s-1, n positive *into* the domain. It gets the same of the cell next to the boundary
-    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), the surface
+    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
     of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
     from `near` in cells, the condition's numbers at the time of the state, and the model's
     parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
