@@ -56,3 +56,7 @@ class Absorbing(Condition):
 
     def still_level(self) -> float:
         return float(self.level)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        wave = self.value(width)
+        return 0.0 if wave.is_constant else max(self.level + float(wave.values.max()) - lowest_bed, 0.0)

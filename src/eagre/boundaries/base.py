@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -35,6 +37,13 @@ class Condition:
         """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
         return Series.constant(0.0)
 
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        """Largest depth, m, of the water that a series brings in later; 0 if nothing changes with time.
+
+        It bounds the time step before that water is there to do so. `lowest_bed` is that of the part, m.
+        """
+        return 0.0
+
     def still_level(self) -> float:
         """The constant number that `ghost` gets."""
         return 0.0
@@ -58,6 +67,12 @@ class Segment:
     last: int
     condition: Condition
     width: float
+
+    def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
+        """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""
+        edges = {"west": bed[:, 0], "east": bed[:, -1], "south": bed[0], "north": bed[-1]}
+        lowest = float(edges[self.side][self.first : self.last + 1].min())
+        return self.condition.deepest_arrival(self.width, lowest, gravity)
 
 
 def _wall() -> Any:

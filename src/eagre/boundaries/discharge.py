@@ -91,3 +91,7 @@ class Discharge(Condition):
     def value(self, width: float) -> Series:
         rate = Series.of(self.rate)
         return Series(rate.times, rate.values / width, rate.name)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        rate = self.value(width)
+        return 0.0 if rate.is_constant else (max(float(rate.values.max()), 0.0) ** 2 / gravity) ** (1.0 / 3.0)
