@@ -104,7 +104,7 @@ def fills(clock):
 def tail(forcing, clock, rates, series):
     """What comes after a boundary pass."""
     TAIL(clock, rates)
-    evaluate_series(forcing, series, clock[T] + clock[DT])
+    evaluate_series(forcing, series, clock[T], clock[DT])
 
 
 @serial_entry
