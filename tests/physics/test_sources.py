@@ -21,48 +21,48 @@ def box(device, source, boundaries=ROUND, nx=7, ny=5, size=1000.0, depth=10.0, b
 
 
 @pytest.mark.parametrize(("latitude", "sense"), [(45.0, -1.0), (-45.0, 1.0)])
-def test_a_current_turns_with_the_inertial_period(latitude, sense, device):
+def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device):
     """To the right in the north: after a quarter of 2 pi / f an eastward current flows south."""
-    model = box(device, eagre.Coriolis(latitude=latitude), velocity_x=1.0)
+    model = box(light_device, eagre.Coriolis(latitude=latitude), nx=1, ny=1, velocity_x=1.0)
     f = 2.0 * 7.292115e-5 * math.sin(math.radians(45.0))
     model.advance(0.5 * math.pi / f)
     assert model.field("velocity_x") == pytest.approx(0.0, abs=1e-5)
     assert model.field("velocity_y") == pytest.approx(sense, rel=1e-5)
 
 
-def test_beta_plane(device):
-    model = box(device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, fixed_time_step=1.0)
+def test_beta_plane(light_device):
+    model = box(light_device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, fixed_time_step=1.0)
     model.advance(1.0)
     f = 1e-4 + 2e-11 * np.array([-2000.0, -1000.0, 0.0, 1000.0, 2000.0])
     assert model.field("velocity_y")[:, 3] == pytest.approx(-f, rel=1e-5)
 
 
-def test_wind_drives_the_whole_depth(device):
+def test_wind_drives_the_whole_depth(light_device):
     """hu = t tau / rho, and the pattern multiplies it."""
-    gust = eagre.Series(np.array([0.0, 1000.0]), np.array([0.0, 0.4]), "gust")
-    model = box(device, eagre.WindStress(0.1, gust, pattern=np.full((5, 7), 2.0)))
+    gust = eagre.Series(np.array([0.0, 1000.0]), np.array([0.0, 1.2]), "gust")
+    model = box(light_device, eagre.WindStress(0.1, gust, pattern=np.full((5, 7), 2.0)))
     model.advance(500.0)
     assert model.field("discharge_x") == pytest.approx(2.0 * 0.1 * 500.0 / 1000.0, rel=1e-12)
-    assert model.field("discharge_y") == pytest.approx(2.0 * 0.5 * 0.2 * 500.0 / 1000.0, rel=1e-12)
+    assert model.field("discharge_y") == pytest.approx(2.0 * 0.5 * 0.6 * 500.0 / 1000.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_the_sea_is_an_inverse_barometer(axis, device):
+def test_the_sea_is_an_inverse_barometer(axis, light_device):
     """Surface and pressure balance at eta = -p / (rho g): 1 hPa is 1 cm. Unbalanced, it moves."""
-    grid = eagre.Grid(40, 40, 1000.0, 1000.0)
+    nx, ny = (40, 1) if axis == 0 else (1, 40)
+    grid = eagre.Grid(nx, ny, 1000.0, 1000.0)
     low = -2000.0 * np.cos(math.pi * grid.mesh()[axis] / 40e3)
     speeds = []
     for balanced in (True, False):
         depth = 10.0 - (0.5 * low / (1000.0 * 9.81) if balanced else 0.0)
-        model = box(
-            device, eagre.AtmosphericPressure(low, factor=0.5), eagre.Boundaries(), 40, 40, depth=depth, gravity=9.81
-        )
+        air = eagre.AtmosphericPressure(low, factor=0.5)
+        model = box(light_device, air, eagre.Boundaries(), nx, ny, depth=depth, gravity=9.81)
         model.advance(2000.0)
         speeds.append(model.diagnostics()["max_speed"])
     assert speeds[0] < 0.03 * speeds[1] and speeds[1] > 0.05
 
 
-def test_rain_is_integrated_exactly(device):
+def test_rain_is_integrated_exactly(light_device):
     """On water and on dry ground, with a pattern, while the rate grows."""
     rng = np.random.default_rng(5)
     grid = eagre.Grid(13, 9, 10.0, 10.0)
@@ -70,9 +70,9 @@ def test_rain_is_integrated_exactly(device):
     rate = eagre.Series(np.array([0.0, 1000.0]), np.array([1e-5, 5e-5]), "rain")
     bed = rng.uniform(-1.0, 1.0, grid.shape_of("corner"))
     model = eagre.ShallowWater(
-        grid, bed, surface_elevation=0.0, sources=[eagre.Rain(rate, pattern)], device=device, precision="double"
+        grid, bed, surface_elevation=0.0, sources=[eagre.Rain(rate, pattern)], device=light_device, precision="double"
     )
     first = model.diagnostics()["volume"]
-    model.advance(300.0)
-    fallen = pattern.sum() * 100.0 * 300.0 * (1e-5 + 0.5 * 300.0 * 4e-8)
+    model.advance(60.0)
+    fallen = pattern.sum() * 100.0 * 60.0 * (1e-5 + 0.5 * 60.0 * 4e-8)
     assert model.diagnostics()["volume"] - first == pytest.approx(fallen, rel=1e-11)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, check_precision, select
+from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.errors import BlowUpError, InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.models.shallow_water.inputs import checked_field, checked_number, initial_surface, one_of
+from eagre.models.shallow_water.inputs import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.models.shallow_water.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
@@ -129,7 +129,7 @@ class ShallowWater:
         self.precision = precision
         self.device = select(device)
         self.boundaries = boundaries or Boundaries()
-        _check_memory(grid, self.device, precision)
+        check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -358,12 +358,6 @@ class ShallowWater:
         from eagre.models.dataset import run_to_dataset
 
         return run_to_dataset(self, until, **options)
-
-
-def _check_memory(grid: Grid, device: Device, precision: str) -> None:
-    needed = 12 * (grid.ny + 5) * (grid.nx + 5) * np.dtype(check_precision(precision)).itemsize
-    if needed > device.free_memory():
-        raise MemoryNeededError(needed, device.free_memory(), str(device))
 
 
 def _kappa(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
