@@ -131,3 +131,29 @@ def test_periodic_sides_carry_a_wave_round(device):
     y = run_case(travelling_wave(64, along="y"), device=device, precision="double").water
     assert np.abs(x.depth - y.depth.T).max() < 1e-12
     assert np.abs(x.discharge_x - y.discharge_y.T).max() < 1e-12
+
+
+def chute(device, west, slope, depth, u=0.0):
+    """One row of 20 m downhill to a free outflow."""
+    grid = eagre.Grid(20, 1, 1.0, 1.0)
+    bed = slope * (20.0 - grid.x_corner) * np.ones((2, 1))
+    return eagre.ShallowWater(
+        grid, bed, depth=depth, velocity_x=u, boundaries=eagre.Boundaries(west=west, east=eagre.Outflow()),
+        manning=0.03, device=device, precision="double",
+    )  # fmt: skip
+
+
+def test_a_reservoir_feeds_a_chute_at_most_at_critical_depth(light_device):
+    """1 m above the sill: more than critical flow of that head, and not much more than of that depth."""
+    model = chute(light_device, eagre.Stage(2.0 + 1.0), 0.1, 0.01)
+    model.advance(12.0)
+    q = model.field("discharge_x")[0]
+    assert np.ptp(q[5:]) < 0.02 * q[5]
+    assert (2.0 / 3.0) ** 1.5 * SPEED <= q[5] <= 1.2 * SPEED
+
+
+def test_nothing_comes_back_through_an_outflow(light_device):
+    """Uniform flow that leaves its upstream end behind drains the channel."""
+    model = chute(light_device, eagre.Outflow(), 0.02, 0.3, u=2.1)
+    model.advance(30.0)
+    assert model.diagnostics()["volume"] < 0.2 * 0.3 * 20.0
