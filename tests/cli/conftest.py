@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from eagre.config.case import Case
 from eagre.config.terrain import GridSection
@@ -184,3 +185,14 @@ def eagre() -> Callable[..., Outcome]:
         return Outcome(CliRunner().invoke(app, [str(argument) for argument in arguments]))
 
     return call
+
+
+@pytest.fixture
+def opened():
+    """A function that reads a NetCDF file into memory."""
+
+    def read(path):
+        with xr.open_dataset(path, decode_times=False, engine="h5netcdf") as dataset:
+            return dataset.load()
+
+    return read

@@ -14,17 +14,6 @@ from eagre.cli import exits
 from eagre.cli.progress import rates, share_done
 
 
-@pytest.fixture
-def opened():
-    """A function that reads a NetCDF file into memory."""
-
-    def read(path):
-        with xr.open_dataset(path, decode_times=False, engine="h5netcdf") as dataset:
-            return dataset.load()
-
-    return read
-
-
 def rows_of(path):
     """Rows of a CSV file."""
     with path.open() as file:

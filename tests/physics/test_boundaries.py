@@ -14,13 +14,13 @@ from eagre.cases.waves import travelling_wave
 SPEED = math.sqrt(9.81)  # of a long wave on 1 m of water
 
 
-def flume(device, west, east, bump=0.0, at=50.0, slope=0.0, **options):
-    """100 m of flume, 1 m deep at the east end, with a small hump of water about `at`."""
+def flume(device, west, east, bump=0.0, at=50.0, slope=0.0, level=1.0, **options):
+    """100 m of flume, `level` deep at the east end, with a small hump of water about `at`."""
     grid = eagre.Grid(200, 4, 0.5, 0.5)
     hump = bump * np.exp(-(((grid.x - at) / 8.0) ** 2)) * np.ones((4, 1))
     bed = slope * (100.0 - grid.x_corner) * np.ones((5, 1))
     return eagre.ShallowWater(
-        grid, bed, surface_elevation=1.0 + hump, boundaries=eagre.Boundaries(west=west, east=east),
+        grid, bed, surface_elevation=level + hump, boundaries=eagre.Boundaries(west=west, east=east),
         device=device, precision="double", **options,
     )  # fmt: skip
 
@@ -66,15 +66,58 @@ def test_incoming_wave_has_its_height_and_speed(kind, device):
     assert model.grid.x[surface.argmax()] == pytest.approx(50.0, abs=1.0)
 
 
+@pytest.mark.parametrize("slope", [0.0, 0.002, -0.002])
+def test_discharge_enters_to_rounding(slope, device):
+    model = flume(device, eagre.Discharge(0.4), eagre.Wall(), slope=slope, manning=0.02)
+    first = model.diagnostics()["volume"]
+    model.advance(60.0)
+    assert model.diagnostics()["volume"] - first == pytest.approx(0.4 * 60.0, rel=1e-12)
+
+
+def test_discharge_leaves_at_its_rate(device):
+    """What a pump takes out, to second order: its velocity is not bounded by that of the water inside."""
+    model = flume(device, eagre.Discharge(-0.2), eagre.Wall(), manning=0.02)
+    first = model.diagnostics()["volume"]
+    model.advance(60.0)
+    assert model.diagnostics()["volume"] - first == pytest.approx(-0.2 * 60.0, rel=1e-5)
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.002])
-def test_hydrograph_brings_its_volume(slope, device):
-    """The volume in a closed flume grows by what the series says, to a thousandth, on a slope as on the flat."""
+def test_discharge_into_a_dry_channel(slope, device):
+    """To rounding from the first drop, although nothing in the channel is wet."""
+    grid = eagre.Grid(200, 4, 0.5, 0.5)
+    bed = slope * (100.0 - grid.x_corner) * np.ones((5, 1))
+    model = eagre.ShallowWater(
+        grid, bed, depth=0.0, boundaries=eagre.Boundaries(west=eagre.Discharge(0.4)), manning=0.02,
+        device=device, precision="double",
+    )  # fmt: skip
+    model.advance(40.0)
+    assert model.diagnostics()["volume"] == pytest.approx(0.4 * 40.0, rel=1e-12)
+    assert model.diagnostics()["min_depth"] > -1e-12
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_hydrograph_brings_its_volume(dry, device):
+    """The integral of the series, but for its kinks within a time step; from dry it starts at no water at all."""
     rate = eagre.Series(np.array([0.0, 20.0, 40.0, 200.0]), np.array([0.0, 0.4, 0.1, 0.1]), "hydrograph")
-    model = flume(device, eagre.Discharge(rate), eagre.Wall(), slope=slope, manning=0.02)
+    model = flume(device, eagre.Discharge(rate), eagre.Wall(), level=0.0 if dry else 1.0, manning=0.02)
     first = model.diagnostics()["volume"]
     model.advance(60.0)
     brought = 0.5 * 0.4 * 20.0 + 0.25 * 20.0 + 0.1 * 20.0
-    assert model.diagnostics()["volume"] - first == pytest.approx(brought, rel=1e-3)
+    assert model.diagnostics()["volume"] - first == pytest.approx(brought, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["stage", "absorbing"])
+def test_a_tide_floods_dry_ground(kind, device):
+    """The time step is bounded before the water comes: as much comes in as with tiny time steps."""
+    tide = eagre.Series(np.array([0.0, 50.0, 500.0]), np.array([-1.0, 1.0, 1.0]), "tide")
+    side = {"stage": eagre.Stage(tide), "absorbing": eagre.Absorbing(incoming=tide)}[kind]
+    volumes = []
+    for bound in (None, 0.02):
+        model = flume(device, side, eagre.Wall(), level=0.0, manning=0.02, max_time_step=bound)
+        model.advance(60.0)
+        volumes.append(model.diagnostics()["volume"])
+    assert volumes[1] > 1.0 and volumes[0] == pytest.approx(volumes[1], rel=0.01)
 
 
 def test_stage_fills_a_basin_to_its_level(device):
@@ -88,3 +131,39 @@ def test_periodic_sides_carry_a_wave_round(device):
     y = run_case(travelling_wave(64, along="y"), device=device, precision="double").water
     assert np.abs(x.depth - y.depth.T).max() < 1e-12
     assert np.abs(x.discharge_x - y.discharge_y.T).max() < 1e-12
+
+
+def chute(device, west, slope, depth, u=0.0):
+    """One row of 20 m downhill to a free outflow."""
+    grid = eagre.Grid(20, 1, 1.0, 1.0)
+    bed = slope * (20.0 - grid.x_corner) * np.ones((2, 1))
+    return eagre.ShallowWater(
+        grid, bed, depth=depth, velocity_x=u, boundaries=eagre.Boundaries(west=west, east=eagre.Outflow()),
+        manning=0.03, device=device, precision="double",
+    )  # fmt: skip
+
+
+def test_a_reservoir_feeds_a_chute_at_most_at_critical_depth(light_device):
+    """1 m above the sill: more than critical flow of that head, and not much more than of that depth."""
+    model = chute(light_device, eagre.Stage(2.0 + 1.0), 0.1, 0.01)
+    model.advance(12.0)
+    q = model.field("discharge_x")[0]
+    assert np.ptp(q[5:]) < 0.02 * q[5]
+    assert (2.0 / 3.0) ** 1.5 * SPEED <= q[5] <= 1.2 * SPEED
+
+
+def test_nothing_comes_back_through_an_outflow(light_device):
+    """Uniform flow that leaves its upstream end behind drains the channel."""
+    model = chute(light_device, eagre.Outflow(), 0.02, 0.3, u=2.1)
+    model.advance(30.0)
+    assert model.diagnostics()["volume"] < 0.2 * 0.3 * 20.0
+
+
+def test_discharge_through_a_part_is_that_of_the_part(light_device):
+    """3 m3/s through 6 of 12 m; nothing beside them."""
+    grid = eagre.Grid(6, 6, 2.0, 2.0)
+    sides = eagre.Boundaries(south=[eagre.Part(4.0, 10.0, eagre.Discharge(3.0))])
+    model = eagre.ShallowWater(grid, 0.0, depth=1.0, boundaries=sides, device=light_device, precision="double")
+    model.advance(2.0)
+    assert model.diagnostics()["volume"] - 144.0 == pytest.approx(6.0, rel=1e-12)
+    assert model.field("discharge_y")[0].argmax() in (2, 3, 4)

@@ -71,19 +71,24 @@ def test_flume_along_y_is_the_transposed_one():
     assert np.array_equal(a.depth, b.depth.T) and np.array_equal(a.discharge_x, b.discharge_y.T)
 
 
-def test_monai_valley_lies_where_the_run_up_was_measured():
+@pytest.fixture
+def monai_data():
     try:
-        case = monai.monai_valley()
+        return monai.find_data()
     except InputError:
         pytest.skip("no Monai Valley data: set EAGRE_DATA")
+
+
+def test_monai_valley_lies_where_the_run_up_was_measured(monai_data):
+    case = monai.monai_valley(monai_data)
     assert case.grid.shape == (243, 392) and case.grid.dx == 0.014
     across = case.bed_elevation[125:147, 368]  # y = 1.75 .. 2.04 m at x = 5.15 m
     assert case.grid.y_corner[125 + int(np.argmin(across))] == pytest.approx(1.88, abs=0.03)
     assert case.initial.depth[0, 0] == pytest.approx(0.135, abs=1e-3)
-    measured = monai.read_measurement(monai.find_data())
+    measured = monai.read_measurement(monai_data)
     assert list(measured.elevation) == list(monai.GAUGES) and measured.times[-1] == pytest.approx(22.5)
     assert max(e.max() for e in measured.elevation.values()) == pytest.approx(0.04535)
-    assert monai.monai_valley(coarsen=3).grid.shape == (81, 130)
+    assert monai.monai_valley(monai_data, coarsen=3).grid.shape == (81, 130)
 
 
 def test_monai_without_data_says_what_to_write(tmp_path, monkeypatch):
@@ -92,6 +97,8 @@ def test_monai_without_data_says_what_to_write(tmp_path, monkeypatch):
     monkeypatch.setenv("EAGRE_DATA", str(tmp_path))
     with pytest.raises(InputError, match="EAGRE_DATA="):
         monai.monai_valley()
-    monkeypatch.delenv("EAGRE_DATA")
+
+
+def test_monai_with_an_unknown_incident_side(monai_data):
     with pytest.raises(InputError, match="absorbing"):
-        monai.monai_valley(incident="wall")
+        monai.monai_valley(monai_data, incident="wall")

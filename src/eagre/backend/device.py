@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import Cell
+from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import DeviceError, InputError
 
@@ -137,7 +137,7 @@ class CpuDevice(HostArrays):
         return go
 
     def free_memory(self) -> int:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return free_host_memory()
 
 
 class PlainDevice(CpuDevice):

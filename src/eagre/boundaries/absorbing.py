@@ -10,7 +10,7 @@ from eagre.series import Series
 
 
 @cell
-def absorbing_ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """State where the given incoming invariant meets the one that leaves.
 
     u + 2 c comes from outside: a wave of elevation `value` over still water at `level` that travels
@@ -56,3 +56,7 @@ class Absorbing(Condition):
 
     def still_level(self) -> float:
         return float(self.level)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        wave = self.value(width)
+        return 0.0 if wave.is_constant else max(self.level + float(wave.values.max()) - lowest_bed, 0.0)

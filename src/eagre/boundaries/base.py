@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -17,10 +19,10 @@ SIDES = ("west", "east", "south", "north")
 class Condition:
     """A condition on a side of the domain or on a part of it.
 
-    A subclass gives a cell ``ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p)`` that returns
+    A subclass gives a cell ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns
     (w, n, t) of a ghost cell: surface elevation, m, and unit discharges across and along the
     boundary, m2 s-1, n positive *into* the domain. It gets the same of the cell next to the boundary
-    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), the surface
+    (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
     of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
     from `near` in cells, the condition's numbers at the time of the state, and the model's
     parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
@@ -34,6 +36,13 @@ class Condition:
     def value(self, width: float) -> Series:
         """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
         return Series.constant(0.0)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        """Largest depth, m, of the water that a series brings in later; 0 if nothing changes with time.
+
+        It bounds the time step before that water is there to do so. `lowest_bed` is that of the part, m.
+        """
+        return 0.0
 
     def still_level(self) -> float:
         """The constant number that `ghost` gets."""
@@ -58,6 +67,12 @@ class Segment:
     last: int
     condition: Condition
     width: float
+
+    def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
+        """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""
+        edges = {"west": bed[:, 0], "east": bed[:, -1], "south": bed[0], "north": bed[-1]}
+        lowest = float(edges[self.side][self.first : self.last + 1].min())
+        return self.condition.deepest_arrival(self.width, lowest, gravity)
 
 
 def _wall() -> Any:

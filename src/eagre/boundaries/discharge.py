@@ -1,33 +1,77 @@
 """Prescribed discharge: the water that enters is given."""
 
+import math
 from dataclasses import dataclass
 
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.series import Series
 
 
 @cell
-def discharge_ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p):
-    """Unit discharge `value` at the face, the mean of ghost and interior; depth from the interior.
+def balanced_velocity(u_in, u_q, c):
+    """Velocity on the outer side of a face, u_in on its inner side, that lets u_q h through.
+
+    Depth h and wave speed c are the same on both sides; the central-upwind flux then is
+    h (a+ u_out - a- u_in) / (a+ - a-) with a+ = max(u) + c and a- = min(u) - c for |u_q| < c, linear
+    in u_out where u_out < u_in and quadratic where not.
+    """
+    zero = real(0.0)
+    half = u_in + real(0.5) * (c - u_q)
+    rise = max(u_q - u_in, zero)
+    up = rise * c / (half + math.sqrt(max(half * half + real(2.0) * rise * c, zero)) + real(1e-20))
+    down = min(u_q - u_in, zero) * c / (c + max(u_q, real(-0.5) * c) + real(1e-20))
+    return u_in + real(2.0) * (up + down)
+
+
+@cell
+def slope_behind(rise, ahead, p):
+    """Difference to the next cell behind for which the limited half slope is `rise`, `ahead` the one before.
+
+    Turns `eagre.kernels.limiters.half_slope` round; it has no slope of the other sign than `ahead`
+    and none above theta/2 of it.
+    """
+    zero = real(0.0)
+    sign = real(1.0) if ahead > zero else real(-1.0)
+    size = min(max(sign * rise, zero), p.theta * abs(ahead))
+    return sign * max(size / p.theta, max(real(4.0) * size - abs(ahead), zero))
+
+
+@cell
+def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
+    """Unit discharge `value` through the face; the depth there comes from the interior.
 
     The surface goes on with the slope of the two cells inside, so that a uniform flow enters as it
-    is. The depth is at least the critical one, (q^2 / g)^(1/3): water enters a dry cell at Froude 1.
+    is and both sides of the face are equally deep. The velocity of the first ghost makes the mean
+    with the cell inside right, that of the second gives the first one the slope for which the flux
+    is `value` exactly. The depth is at least the critical one, (q^2 / g)^(1/3): water enters a dry
+    cell at Froude 1.
     """
     zero = real(0.0)
     w_1, n_1, _ = near
+    w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
-    rise = min(max(w_1 - w_2, real(-0.5) * h_1), real(0.5) * h_1)
+    slope = (bed_k - bed_1) / m
+    rise = min(max(w_1 - w_2, min(slope, zero) - real(0.5) * h_1), max(slope, zero) + real(0.5) * h_1)
     h_k = max(w_1 + m * rise - bed_k, zero)
-    bed_face = bed_1 + (bed_k - bed_1) * real(0.5) / m
+    bed_face = bed_1 + real(0.5) * slope
     h_face = max(w_1 + real(0.5) * rise - bed_face, zero)
     q = max(value, zero)
     critical = (q * q / p.g) ** real(1.0 / 3.0)
-    u = real(2.0) * value * desingularised_inverse(h_face, p.kappa4) - n_1 * desingularised_inverse(h_1, p.kappa4)
-    shallow = h_face < critical
-    h_k = max(h_k, critical) if shallow else h_k
-    u = q * desingularised_inverse(max(h_face, critical), p.kappa4) if shallow else u
+    u_1 = n_1 * desingularised_inverse(h_1, p.kappa4)
+    u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
+    u_q = value * desingularised_inverse(h_face, p.kappa4)
+    u = real(2.0) * u_q - u_1
+    if m > real(1.5):
+        change = half_slope(scaled_difference(u, u_1, p), scaled_difference(u_1, u_2, p), p)
+        u_out = balanced_velocity(u_1 - change, u_q, math.sqrt(p.g * h_face))
+        u -= slope_behind(u_out - u, u_1 - u, p)
+    if h_face < critical:
+        gentle = real(2.0) * slope < critical
+        h_k = bed_face + critical - bed_k if gentle else max(h_k, critical)
+        u = q * desingularised_inverse(critical, p.kappa4)
     return bed_k + h_k, h_k * u, zero
 
 
@@ -47,3 +91,7 @@ class Discharge(Condition):
     def value(self, width: float) -> Series:
         rate = Series.of(self.rate)
         return Series(rate.times, rate.values / width, rate.name)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        rate = self.value(width)
+        return 0.0 if rate.is_constant else (max(float(rate.values.max()), 0.0) ** 2 / gravity) ** (1.0 / 3.0)

@@ -39,19 +39,19 @@ GHOST_5 = switch("GHOST_5", mirror)
 
 
 @cell
-def ghost_of_kind(kind, near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def ghost_of_kind(kind, near, second, copied, bed_1, bed_k, m, value, level, p):
     """Ghost state by the condition that this model numbered `kind`."""
     if kind == 1:
-        return GHOST_1(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_1(near, second, copied, bed_1, bed_k, m, value, level, p)
     if kind == 2:
-        return GHOST_2(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_2(near, second, copied, bed_1, bed_k, m, value, level, p)
     if kind == 3:
-        return GHOST_3(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_3(near, second, copied, bed_1, bed_k, m, value, level, p)
     if kind == 4:
-        return GHOST_4(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_4(near, second, copied, bed_1, bed_k, m, value, level, p)
     if kind == 5:
-        return GHOST_5(near, w_2, copied, bed_1, bed_k, m, value, level, p)
-    return GHOST_0(near, w_2, copied, bed_1, bed_k, m, value, level, p)
+        return GHOST_5(near, second, copied, bed_1, bed_k, m, value, level, p)
+    return GHOST_0(near, second, copied, bed_1, bed_k, m, value, level, p)
 
 
 @cell
@@ -79,7 +79,7 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     w, n, t = ghost_of_kind(
         table[s, KIND],
         (q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi]),
-        q[0, sj, si],
+        (q[0, sj, si], sign * q[across, sj, si], corner_mean(bed, sj, si)),
         (q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci]),
         corner_mean(bed, fj, fi), corner_mean(bed, j, i), real(k + 1), real(forcing[s]), levels[s], p,
     )  # fmt: skip
@@ -104,7 +104,7 @@ def fills(clock):
 def tail(forcing, clock, rates, series):
     """What comes after a boundary pass."""
     TAIL(clock, rates)
-    evaluate_series(forcing, series, clock[T] + clock[DT])
+    evaluate_series(forcing, series, clock[T], clock[DT])
 
 
 @serial_entry

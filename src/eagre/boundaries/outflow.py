@@ -7,7 +7,7 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def extrapolate(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def extrapolate(near, second, copied, bed_1, bed_k, m, value, level, p):
     """The depth of the cell next to the boundary, no higher than its surface; no water comes back in."""
     w, n, t = near
     h = max(min(w - bed_1, w - bed_k), real(0.0))

@@ -7,7 +7,7 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def wrap(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def wrap(near, second, copied, bed_1, bed_k, m, value, level, p):
     """The ghost is a cell of the opposite side; the boundary pass hands it over as `copied`."""
     w, n, t = copied
     return w, n, t

@@ -10,7 +10,7 @@ from eagre.series import Series
 
 
 @cell
-def stage_ghost(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Surface `value` at the face, the mean of ghost and interior; velocity from the interior.
 
     Inflow is at most critical; where the outflow is supercritical, nothing outside matters. The
@@ -44,3 +44,7 @@ class Stage(Condition):
 
     def value(self, width: float) -> Series:
         return Series.of(self.level)
+
+    def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
+        level = self.value(width)
+        return 0.0 if level.is_constant else max(float(level.values.max()) - lowest_bed, 0.0)

@@ -7,7 +7,7 @@ from eagre.boundaries.base import Condition
 
 
 @cell
-def mirror(near, w_2, copied, bed_1, bed_k, m, value, level, p):
+def mirror(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Ghost k mirrors interior k; the discharge across the wall changes sign."""
     w, n, t = copied
     return w, -n, t

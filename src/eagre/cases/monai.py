@@ -41,8 +41,8 @@ class Measurement(NamedTuple):
 def find_data(data: str | Path | None = None) -> Path:
     """Folder that holds the three data files.
 
-    `data`, the environment variable EAGRE_DATA, and `shared/data` beside the project are tried in
-    this order; each may be the folder itself or the one above ``monai_valley``.
+    It is `data` if given, else what the environment variable EAGRE_DATA names, else `shared/data` beside
+    the project; each may be the folder itself or the one above ``monai_valley``.
 
     Raises
     ------
@@ -50,8 +50,9 @@ def find_data(data: str | Path | None = None) -> Path:
         If the files are in none of them.
     """
     root = Path(__file__).resolve().parents[3]
-    given = [Path(p) for p in (data, os.environ.get("EAGRE_DATA")) if p]
-    places = given or [root.parent / "shared" / "data", root / "shared" / "data", Path.cwd().parent / "shared" / "data"]
+    given = data or os.environ.get("EAGRE_DATA")
+    beside = [folder / "shared" / "data" for folder in (root.parent, root, Path.cwd().parent)]
+    places = [Path(given)] if given else beside
     for place in places:
         for folder in (place, place / "monai_valley"):
             if all((folder / name).is_file() for name in (BED_FILE, WAVE_FILE, GAUGE_FILE)):

@@ -155,9 +155,9 @@ FLOWS: dict[str, Validation] = {
     "ritter": partial(profile_case, lambda n: dam_breaks.dam_break(n), (100, 200, 400), (0.0025, 0.015, 0.85)),
     "thacker-planar": partial(bowl, basins.planar_bowl, (50, 100, 200), (0.01, 1.0)),
     "thacker-radial": partial(bowl, basins.radial_bowl, (50, 100, 200), (0.01, 1.0)),
-    "macdonald-subcritical": partial(profile_case, lambda n: channels.macdonald(n), (25, 50, 100), (0.001, 0.001, 1.5)),
+    "macdonald-subcritical": partial(profile_case, lambda n: channels.macdonald(n), (25, 50, 100), (0.001, 0.001, 1.8)),
     "macdonald-transcritical": partial(
-        profile_case, lambda n: channels.macdonald(n, "transcritical"), (25, 50, 100), (0.001, 0.001, 1.5)
+        profile_case, lambda n: channels.macdonald(n, "transcritical"), (25, 50, 100), (0.001, 0.001, 1.8)
     ),
     "uniform-flow": partial(profile_case, lambda n: channels.uniform_flow(n), (25, 50), (1e-4, 1e-4, None)),
     "circular-dam": circular_dam,

@@ -202,9 +202,10 @@ def _memory() -> tuple[int, int]:
     """Bytes of memory in all and free; zeros where the system does not tell."""
     import os
 
+    from eagre.backend.memory import free_host_memory
+
     try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        return os.sysconf("SC_PHYS_PAGES") * page, os.sysconf("SC_AVPHYS_PAGES") * page
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), free_host_memory()
     except (AttributeError, ValueError, OSError):
         return 0, 0
 

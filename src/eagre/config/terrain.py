@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -120,7 +121,9 @@ def check_terrain(grid: GridSection | None, bed: BedSection) -> None:
         raise Problems([Problem(("grid",), got, allowed, "[grid]\nnx = 200\nny = 100\ndx = 10.0")])
 
 
-def make_terrain(grid: GridSection | None, bed: BedSection) -> tuple[Grid, np.ndarray]:
+def make_terrain(
+    grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None = None
+) -> tuple[Grid, np.ndarray]:
     """Make the grid and the bed elevation at its corners.
 
     Parameters
@@ -128,6 +131,8 @@ def make_terrain(grid: GridSection | None, bed: BedSection) -> tuple[Grid, np.nd
     grid : GridSection or None
         None takes the cells of the bed file.
     bed : BedSection
+    check : callable, optional
+        Gets the grid before any array of its size is made, to refuse one that does not fit the memory.
 
     Returns
     -------
@@ -141,15 +146,19 @@ def make_terrain(grid: GridSection | None, bed: BedSection) -> tuple[Grid, np.nd
         If there is neither a complete grid nor a bed file, or the file does not cover the grid.
     """
     if bed.file is not None:
-        return _from_file(grid or GridSection(), bed)
+        return _from_file(grid or GridSection(), bed, check)
     check_terrain(grid, bed)
     cells = (grid or GridSection()).grid()
+    if check is not None:
+        check(cells)
     if bed.expression is None:
         return cells, np.full(cells.shape_of("corner"), bed.value, dtype=np.float64)
     return cells, Expression(bed.expression)(x=cells.x_corner[None, :], y=cells.y_corner[:, None])
 
 
-def _from_file(section: GridSection, bed: BedSection) -> tuple[Grid, np.ndarray]:
+def _from_file(
+    section: GridSection, bed: BedSection, check: Callable[[Grid], object] | None
+) -> tuple[Grid, np.ndarray]:
     """Grid and bed from a raster file."""
     from eagre.io import dem_to_corners, grid_from_dem, read_dem
 
@@ -164,6 +173,8 @@ def _from_file(section: GridSection, bed: BedSection) -> tuple[Grid, np.ndarray]
             west, east, south, north = section.extent
             extent = (west, east, south, north)
         grid = grid_from_dem(dem, dx=section.dx, dy=section.dy, extent=extent)
+    if check is not None:
+        check(grid)
     return grid, dem_to_corners(dem, grid, nodata=bed.nodata)
 
 

@@ -182,11 +182,17 @@ class SeriesTable(NamedTuple):
     values: np.ndarray
     starts: np.ndarray  # one more than there are series
     slots: np.ndarray  # where in the forcing each goes
+    parts: np.ndarray  # part of the coming step after which each is taken
     cursors: np.ndarray  # row of the last look-up, one a series
 
 
-def series_table(series: Sequence[Series]) -> SeriesTable:
-    """Pack the series that are not constant for the device; arrays are never empty."""
+def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
+    """Pack the series that are not constant for the device; arrays are never empty.
+
+    The first `boundaries` of them belong to ghost cells, which are filled for the time of their state, the
+    end of a stage. The rest are factors of sources, the same in both stages: taken in the middle
+    of the step they integrate a linear series exactly.
+    """
     slots = [k for k, one in enumerate(series) if not one.is_constant]
     packed = [series[k] for k in slots]
     nothing = [np.zeros(1)]
@@ -196,14 +202,16 @@ def series_table(series: Sequence[Series]) -> SeriesTable:
         np.concatenate([one.values for one in packed] or nothing),
         starts,
         np.array(slots or [0], np.int64),
+        np.array([1.0 if k < boundaries else 0.5 for k in slots or [0]]),
         starts.copy(),
     )
 
 
 @cell
-def evaluate_series(forcing, series, time):
-    """Write each series at `time` to its slot of the forcing: linear between rows, held at its ends."""
+def evaluate_series(forcing, series, now, dt):
+    """Write each series, at its part of the step, to its slot of the forcing: linear between rows, held at its ends."""
     for k in range(series.starts.shape[0] - 1):
+        time = now + series.parts[k] * dt
         first = series.starts[k]
         last = series.starts[k + 1] - 1
         row = series.cursors[k]

@@ -100,7 +100,7 @@ class Engine:
         self.clock = device.array(self._first_clock())
         self._table = device.array(table)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
-        self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series))
+        self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
         self._arrived = device.zeros((1,), np.uint32)
         g_n2 = setup.gravity * setup.manning**2

@@ -8,8 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from eagre.errors import InputError
+from eagre.backend.device import Device, check_precision
+from eagre.backend.memory import check_host_memory
+from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
+
+DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
+HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, initial water, their checks
+
+
+def check_memory(grid: Grid, device: Device, precision: str) -> None:
+    """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host."""
+    cells = (grid.ny + 5) * (grid.nx + 5)
+    needed = DEVICE_WORDS * cells * np.dtype(check_precision(precision)).itemsize
+    if device.kind == "cuda" and needed > device.free_memory():
+        raise MemoryNeededError(needed, device.free_memory(), str(device))
+    check_host_memory(HOST_WORDS * 8 * cells + (needed if device.kind == "cpu" else 0))
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:

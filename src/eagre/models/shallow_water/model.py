@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, check_precision, select
+from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.errors import BlowUpError, InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
+from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.models.shallow_water.inputs import checked_field, checked_number, initial_surface, one_of
-from eagre.models.shallow_water.sources import Rain, Source, source_maps
-from eagre.series import Series
+from eagre.models.shallow_water.inputs import check_memory, checked_field, checked_number, initial_surface, one_of
+from eagre.models.shallow_water.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
 VARIABLES = (
@@ -129,24 +129,30 @@ class ShallowWater:
         self.precision = precision
         self.device = select(device)
         self.boundaries = boundaries or Boundaries()
-        _check_memory(grid, self.device, precision)
+        check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
-        longest = _longest_step(sources, grid, gravity) if max_time_step is None else max_time_step
+        gravity = checked_number("gravity", gravity, 1e-6, 1e3)
+        segments = self.boundaries.segments(grid)
+        longest = min(
+            UNBOUNDED if max_time_step is None else checked_number("max_time_step", max_time_step, 1e-12, UNBOUNDED),
+            longest_step_with_rain(sources, grid, gravity),
+            longest_step_with_arrivals(segments, grid, bed, gravity),
+        )
         self.setup = Setup(
             grid=grid,
             bed=bed,
-            segments=self.boundaries.segments(grid),
+            segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0),
             sources=source_maps(sources, grid) if sources else None,
             scheme=one_of("scheme", scheme, ("rk2", "euler")),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             theta=checked_number("theta", theta, 1.0, 2.0),
             kappa=_kappa(desingularisation_depth, thickness, wet_dry),
-            gravity=checked_number("gravity", gravity, 1e-6, 1e3),
+            gravity=gravity,
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=checked_number("max_time_step", fixed_time_step or longest, 1e-12, 1e12),
+            longest_step=checked_number("fixed_time_step", fixed_time_step or longest, 1e-12, UNBOUNDED),
             fixed=fixed_time_step is not None,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
@@ -352,23 +358,6 @@ class ShallowWater:
         from eagre.models.dataset import run_to_dataset
 
         return run_to_dataset(self, until, **options)
-
-
-def _check_memory(grid: Grid, device: Device, precision: str) -> None:
-    needed = 12 * (grid.ny + 5) * (grid.nx + 5) * np.dtype(check_precision(precision)).itemsize
-    if needed > device.free_memory():
-        raise MemoryNeededError(needed, device.free_memory(), str(device))
-
-
-def _longest_step(sources: Sequence[Source], grid: Grid, gravity: float) -> float:
-    """Bound for rain on dry ground, where no wave limits the time step: the film of one step obeys it.
-
-    With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
-    """
-    wettest = max((float(Series.of(s.rate).values.max()) for s in sources if isinstance(s, Rain)), default=0.0)
-    if wettest <= 0.0:
-        return 1e12
-    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * wettest) ** (1.0 / 3.0)
 
 
 def _kappa(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:

@@ -1,0 +1,98 @@
+"""A run that is stopped from outside, with the real model in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from eagre.cli import exits
+
+CASE = """\
+model = "shallow-water"
+[run]
+end_time = {end}
+device = "cpu"
+[grid]
+nx = 40
+ny = 30
+dx = 1.0
+[bed]
+expression = "0.01 * x"
+[initial]
+surface_elevation = "1.0 + 0.5 * exp(-((x - 10)**2 + (y - 12)**2) / 20)"
+[output]
+file = "{name}.nc"
+interval = 1.7
+[gauges]
+file = "{name}.csv"
+interval = 0.3
+points = {{pier = [12.5, 3.5]}}
+"""
+
+
+def eagre(folder, *words):
+    """Start the command line in `folder`."""
+    command = [sys.executable, "-m", "eagre", "run", *words]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def write(folder, name, end):
+    (folder / f"{name}.toml").write_text(CASE.format(name=name, end=end))
+    return f"{name}.toml"
+
+
+@pytest.fixture(scope="module")
+def killed_and_stopped(tmp_path_factory):
+    """Two endless runs: one got Ctrl-C, one was killed, both after their first records."""
+    folder = tmp_path_factory.mktemp("signals")
+    runs = {name: eagre(folder, write(folder, name, 1e7)) for name in ("stopped", "killed")}
+    for name, run in runs.items():
+        series = folder / f"{name}.csv"
+        for _ in range(1200):
+            if series.exists() and len(series.read_text().splitlines()) > 20:
+                break
+            assert run.poll() is None, run.communicate()[0]
+            time.sleep(0.1)
+        os.kill(run.pid, signal.SIGINT if name == "stopped" else signal.SIGKILL)
+    said = {name: run.communicate(timeout=60)[0] for name, run in runs.items()}
+    return folder, {name: run.returncode for name, run in runs.items()}, said
+
+
+def test_ctrl_c_writes_a_restart_and_says_how_to_go_on(killed_and_stopped):
+    folder, codes, said = killed_and_stopped
+    assert codes["stopped"] == exits.INTERRUPTED
+    assert "eagre run stopped.toml --restart" in said["stopped"] and "Traceback" not in said["stopped"]
+    assert (folder / "stopped_restart.nc").exists()
+
+
+def test_stopped_run_goes_on_bit_for_bit(killed_and_stopped, opened):
+    from eagre.io import read_restart_header
+
+    folder, _, _ = killed_and_stopped
+    end = float(np.ceil(read_restart_header(folder / "stopped_restart.nc").time)) + 4.0
+    rest = eagre(folder, write(folder, "stopped", end), "--restart", "stopped_restart.nc")
+    whole = eagre(folder, write(folder, "whole", end))
+    for run in (rest, whole):
+        said, _ = run.communicate(timeout=120)
+        assert run.returncode == exits.OK, said
+    ours, theirs = opened(folder / "stopped.nc"), opened(folder / "whole.nc")
+    assert ours.sizes["time"] == theirs.sizes["time"] > 3
+    for name in theirs:
+        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+    assert (folder / "stopped.csv").read_text() == (folder / "whole.csv").read_text()
+
+
+def test_killed_run_leaves_readable_files(killed_and_stopped, opened):
+    folder, codes, _ = killed_and_stopped
+    assert codes["killed"] == -signal.SIGKILL
+    dataset = opened(folder / "killed.nc")
+    assert dataset.sizes["time"] >= 2 and np.isfinite(dataset["depth"]).all()
+    assert np.diff(dataset["time"]) == pytest.approx(1.7)
+    rows = (folder / "killed.csv").read_text().splitlines()
+    assert len(rows) > 20 and len({row.count(",") for row in rows[:-1]}) <= 2

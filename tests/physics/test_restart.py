@@ -1,0 +1,65 @@
+"""Steps land where they are told to, and a restarted run is the unbroken one, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.stepping.clock import STEPS_LEFT
+
+
+def forced(device, precision="single", scheme="rk2"):
+    """A tide and growing rain on an uneven bed: everything that a restart has to remember."""
+    grid = eagre.Grid(11, 7, 2.0, 3.0)
+    rng = np.random.default_rng(7)
+    times = np.linspace(0.0, 40.0, 15)
+    tide = eagre.Series(times, 0.3 * np.sin(times), "tide")
+    rain = eagre.Series(times, 1e-4 * times, "rain")
+    return eagre.ShallowWater(
+        grid, rng.uniform(-2.0, 0.5, grid.shape_of("corner")), surface_elevation=0.0, scheme=scheme,
+        boundaries=eagre.Boundaries(west=eagre.Stage(tide)), sources=[eagre.Rain(rain)],
+        device=device, precision=precision,
+    )  # fmt: skip
+
+
+def assert_same_bits(ours, theirs):
+    first, second = ours.state(), theirs.state()
+    assert set(first) == set(second)
+    for name, values in first.items():
+        if name == "clock":  # how many steps until the next look is not of the run
+            values[STEPS_LEFT] = second[name][STEPS_LEFT] = 0.0
+        np.testing.assert_array_equal(values, second[name], err_msg=name, strict=True)
+
+
+@pytest.mark.parametrize(("scheme", "precision"), [("rk2", "single"), ("euler", "double")])
+def test_restarted_run_equals_the_unbroken_one(scheme, precision, light_device, tmp_path):
+    """Through a file; the break comes after any step, the series are in the middle of their rows."""
+    from eagre.io import read_restart, write_restart
+
+    whole, first, second = (forced(light_device, precision, scheme) for _ in range(3))
+    whole.advance(12.0)
+    first.advance(12.0, max_steps=41)
+    assert 0.0 < first.time < 12.0
+    write_restart(tmp_path / "state.nc", first)
+    second.restore(read_restart(tmp_path / "state.nc", second))
+    second.advance(12.0)
+    assert_same_bits(second, whole)
+    assert second.statistics() == whole.statistics() and second.diagnostics() == whole.diagnostics()
+
+
+def test_stops_change_no_bit_of_the_state_when_they_land_between_steps(light_device):
+    """Steps in small portions are the same steps."""
+    whole, portions = forced(light_device), forced(light_device)
+    whole.advance(5.0)
+    while portions.time < 5.0:
+        portions.advance(5.0, max_steps=3)
+    assert_same_bits(portions, whole)
+
+
+def test_every_leg_lands_exactly(light_device):
+    model = forced(light_device)
+    for until in (0.1, 1.0 / 3.0, 1.0, 7.7):
+        model.advance(until)
+        assert model.time == until
+    assert model.statistics()["dt_max"] <= 2.0 * 0.25 / np.sqrt(9.81 * 2.3) * 1.1

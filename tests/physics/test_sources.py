@@ -1,0 +1,78 @@
+"""Sources against what the equations say by hand: rotation, wind, air pressure, rain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import eagre
+
+ROUND = eagre.Boundaries(*(eagre.Periodic() for _ in range(4)))
+
+
+def box(device, source, boundaries=ROUND, nx=7, ny=5, size=1000.0, depth=10.0, bed=0.0, **options):
+    """A small box of still water, 10 m deep and the same everywhere, in double precision."""
+    return eagre.ShallowWater(
+        eagre.Grid(nx, ny, size, size), bed, depth=depth, sources=[source], boundaries=boundaries,
+        device=device, precision="double", **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("latitude", "sense"), [(45.0, -1.0), (-45.0, 1.0)])
+def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device):
+    """To the right in the north: after a quarter of 2 pi / f an eastward current flows south."""
+    model = box(light_device, eagre.Coriolis(latitude=latitude), nx=1, ny=1, velocity_x=1.0)
+    f = 2.0 * 7.292115e-5 * math.sin(math.radians(45.0))
+    model.advance(0.5 * math.pi / f)
+    assert model.field("velocity_x") == pytest.approx(0.0, abs=1e-5)
+    assert model.field("velocity_y") == pytest.approx(sense, rel=1e-5)
+
+
+def test_beta_plane(light_device):
+    model = box(light_device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, fixed_time_step=1.0)
+    model.advance(1.0)
+    f = 1e-4 + 2e-11 * np.array([-2000.0, -1000.0, 0.0, 1000.0, 2000.0])
+    assert model.field("velocity_y")[:, 3] == pytest.approx(-f, rel=1e-5)
+
+
+def test_wind_drives_the_whole_depth(light_device):
+    """hu = t tau / rho, and the pattern multiplies it."""
+    gust = eagre.Series(np.array([0.0, 1000.0]), np.array([0.0, 1.2]), "gust")
+    model = box(light_device, eagre.WindStress(0.1, gust, pattern=np.full((5, 7), 2.0)))
+    model.advance(500.0)
+    assert model.field("discharge_x") == pytest.approx(2.0 * 0.1 * 500.0 / 1000.0, rel=1e-12)
+    assert model.field("discharge_y") == pytest.approx(2.0 * 0.5 * 0.6 * 500.0 / 1000.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_sea_is_an_inverse_barometer(axis, light_device):
+    """Surface and pressure balance at eta = -p / (rho g): 1 hPa is 1 cm. Unbalanced, it moves."""
+    nx, ny = (40, 1) if axis == 0 else (1, 40)
+    grid = eagre.Grid(nx, ny, 1000.0, 1000.0)
+    low = -2000.0 * np.cos(math.pi * grid.mesh()[axis] / 40e3)
+    speeds = []
+    for balanced in (True, False):
+        depth = 10.0 - (0.5 * low / (1000.0 * 9.81) if balanced else 0.0)
+        air = eagre.AtmosphericPressure(low, factor=0.5)
+        model = box(light_device, air, eagre.Boundaries(), nx, ny, depth=depth, gravity=9.81)
+        model.advance(2000.0)
+        speeds.append(model.diagnostics()["max_speed"])
+    assert speeds[0] < 0.03 * speeds[1] and speeds[1] > 0.05
+
+
+def test_rain_is_integrated_exactly(light_device):
+    """On water and on dry ground, with a pattern, while the rate grows."""
+    rng = np.random.default_rng(5)
+    grid = eagre.Grid(13, 9, 10.0, 10.0)
+    pattern = rng.uniform(0.0, 2.0, grid.shape)
+    rate = eagre.Series(np.array([0.0, 1000.0]), np.array([1e-5, 5e-5]), "rain")
+    bed = rng.uniform(-1.0, 1.0, grid.shape_of("corner"))
+    model = eagre.ShallowWater(
+        grid, bed, surface_elevation=0.0, sources=[eagre.Rain(rate, pattern)], device=light_device, precision="double"
+    )
+    first = model.diagnostics()["volume"]
+    model.advance(60.0)
+    fallen = pattern.sum() * 100.0 * 60.0 * (1e-5 + 0.5 * 60.0 * 4e-8)
+    assert model.diagnostics()["volume"] - first == pytest.approx(fallen, rel=1e-11)

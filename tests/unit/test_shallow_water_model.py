@@ -1,0 +1,158 @@
+"""The model's public face in plain Python on a few cells: fields, sums, samples, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.backend.device import PlainDevice
+from eagre.errors import BlowUpError, InputError
+from eagre.models.shallow_water import kernels
+from eagre.models.shallow_water.inputs import checked_field
+
+
+@pytest.fixture
+def pond(rng):
+    """7 x 5 cells, partly dry, in motion, in double precision."""
+    grid = eagre.Grid(7, 5, 2.0, 3.0)
+    bed = rng.uniform(-1.0, 0.3, grid.shape_of("corner"))
+    bed[:3, :3] = 1.0
+    return eagre.ShallowWater(
+        grid, bed, surface_elevation=0.0, velocity_x=rng.uniform(-1.0, 1.0, grid.shape),
+        velocity_y=rng.uniform(-1.0, 1.0, grid.shape), device=PlainDevice(), precision="double",
+    )  # fmt: skip
+
+
+def test_surface_is_depth_over_the_mean_of_four_corners(pond):
+    bed = pond.bed_elevation
+    mean = (bed[:-1, :-1] + bed[1:, :-1] + bed[:-1, 1:] + bed[1:, 1:]) / 4
+    depth = np.maximum(-mean, 0.0)
+    assert pond.field("bed") == pytest.approx(mean, abs=1e-15)
+    assert pond.field("depth") == pytest.approx(depth, abs=1e-15)
+    assert pond.field("surface_elevation") == pytest.approx(np.maximum(mean, 0.0), abs=1e-15)
+    assert (pond.field("depth") == 0.0).any() and pond.field("depth").flags.c_contiguous
+
+
+def test_bed_of_a_cell_is_the_mean_of_opposite_faces(rng):
+    """B at faces is the mean of two corners; the mean of west and east is that of south and north."""
+    bed = rng.standard_normal((6, 8))
+    for j in range(5):
+        for i in range(7):
+            middle = kernels.bed_centre(bed, j, i)
+            assert middle == pytest.approx(bed[j : j + 2, i : i + 2].mean(), abs=1e-15)
+            across = 0.5 * (kernels.bed_west(bed, j, i) + kernels.bed_west(bed, j, i + 1))
+            along = 0.5 * (kernels.bed_south(bed, j, i) + kernels.bed_south(bed, j + 1, i))
+            assert across == pytest.approx(middle, abs=1e-15) and along == pytest.approx(middle, abs=1e-15)
+
+
+def test_sums_and_extremes(pond):
+    h, u, v = (pond.field(name) for name in ("depth", "velocity_x", "velocity_y"))
+    bed = pond.field("bed")
+    facts = pond.diagnostics()
+    assert facts["volume"] == pytest.approx(6.0 * h.sum())
+    assert facts["kinetic_energy"] == pytest.approx(6.0 * (0.5 * h * (u**2 + v**2)).sum())
+    assert facts["potential_energy"] == pytest.approx(6.0 * (0.5 * 9.81 * ((h + bed) ** 2 - bed**2)).sum())
+    assert facts["wet_fraction"] == pytest.approx((h > 0).mean())
+    assert facts["max_depth"] == pytest.approx(h.max()) and facts["min_depth"] == pytest.approx(0.0, abs=1e-15)
+    assert facts["max_speed"] == pytest.approx(np.hypot(u, v).max())
+    assert facts["volume_error"] == 0.0
+
+
+def test_samples_are_the_cells_of_the_fields(pond):
+    pond.advance(0.5)
+    cells = [(0, 0), (4, 6), (1, 5), (3, 2)]
+    for name, values in pond.sample(list(pond.variables), cells).items():
+        assert values == pytest.approx([pond.field(name)[cell] for cell in cells], abs=1e-14), name
+
+
+def test_step_in_the_surface_stays_monotone():
+    """No new extremes, whatever theta: a dam of 1 m over 0.5 m."""
+    for theta in (1.0, 1.3, 2.0):
+        grid = eagre.Grid(40, 1, 1.0, 1.0)
+        depth = np.where(grid.x < 20.0, 1.0, 0.5)[None]
+        model = eagre.ShallowWater(
+            grid, 0.0, depth=depth, theta=theta, device=PlainDevice(), precision="double", cfl=0.25
+        )
+        model.advance(2.0)
+        h = model.field("depth")[0]
+        assert h.max() <= 1.0 + 1e-12 and h.min() >= 0.5 - 1e-12
+        assert np.diff(h).max() <= 0.01  # falls all the way, but for a ripple at the middle state
+
+
+GRID = eagre.Grid(4, 3, 1.0, 1.0)
+NAN_BED = np.zeros((4, 5))
+NAN_BED[2, 1] = np.nan
+REFUSED = {
+    "nan in the bed": ({"bed_elevation": NAN_BED}, r"1 bad values, the first nan at \(j, i\) = \(2, 1\)"),
+    "bed at centres": ({"bed_elevation": np.zeros((3, 4))}, r"a number, or shape \(4, 5\): values at cell corners"),
+    "negative depth": ({"depth": -1.0}, "finite numbers >= 0"),
+    "two waters": ({"depth": 1.0, "surface_elevation": 0.0}, "one of the two"),
+    "nan in the surface": ({"surface_elevation": np.full((3, 4), np.nan)}, "surface_elevation with 12 bad values"),
+    "negative friction": ({"manning": -0.1}, "manning with 12 bad values"),
+    "courant number": ({"cfl": 0.9}, "cfl = 0.9"),
+    "theta": ({"theta": 2.5}, "a number from 1 to 2"),
+    "scheme": ({"scheme": "rk4"}, 'scheme = "rk2"'),
+    "treatment": ({"wet_dry": "hydro"}, 'wet_dry = "hydrostatic"'),
+    "precision": ({"precision": "half"}, "single"),
+    "device": ({"device": "gpu"}, "cuda"),
+    "gravity": ({"gravity": 0.0}, "gravity = 0"),
+    "time step": ({"max_time_step": 0.0}, "max_time_step = 0"),
+    "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rates >= 0"),
+    "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
+    "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
+    "part outside": (
+        {"boundaries": eagre.Boundaries(west=[eagre.Part(1.0, 9.0, eagre.Outflow())])},
+        r"within 0 .. 3 m, one cell \(1 m\) or more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_is_refused_in_words(name):
+    options, words = REFUSED[name]
+    with pytest.raises(InputError, match=words):
+        eagre.ShallowWater(GRID, **{"bed_elevation": 0.0, "device": PlainDevice(), **options})
+
+
+def test_series_that_ends_early_is_refused_before_the_first_step():
+    short = eagre.Series(np.array([0.0, 5.0]), np.array([0.0, 1.0]), "tide")
+    model = eagre.ShallowWater(
+        GRID, 0.0, depth=1.0, boundaries=eagre.Boundaries(west=eagre.Stage(short)), device=PlainDevice()
+    )
+    with pytest.raises(InputError, match="tide from 0 s to 5 s"):
+        model.advance(6.0)
+    assert model.steps == 0
+
+
+def test_going_back_in_time_is_refused(pond):
+    pond.advance(0.2)
+    with pytest.raises(InputError, match=r"from 0\.2 s on"):
+        pond.advance(0.1)
+
+
+def test_unknown_fields_are_refused_with_the_known_ones(pond):
+    for ask in (lambda: pond.field("height"), lambda: pond.sample(["height"], [(0, 0)])):
+        with pytest.raises(InputError, match=r"'height'(.|\n)*surface_elevation, depth"):
+            ask()
+
+
+def test_blow_up_names_time_and_cell_and_leaves_the_last_good_state():
+    """Velocities near the largest numbers of single precision."""
+    speed = np.where(np.arange(4) == 2, 1e20, 0.0) * np.ones((3, 1))
+    with np.errstate(all="ignore"):
+        model = eagre.ShallowWater(
+            GRID, 0.0, depth=1.0, velocity_x=speed, device=PlainDevice(), fixed_time_step=0.1
+        )
+        with pytest.raises(BlowUpError) as error:
+            model.advance(10.0)
+    assert error.value.time < 1.0 and len(error.value.cell) == 2
+    assert model.time == error.value.time
+
+
+def test_scalars_fill_fields_and_nothing_is_shared():
+    ours = np.zeros((3, 4))
+    kept = checked_field("depth", ours, GRID, "centre")
+    model = eagre.ShallowWater(GRID, 0.0, depth=ours, device=PlainDevice())
+    ours[:] = 9.0
+    assert kept.shape == (3, 4) and not model.field("depth").any()

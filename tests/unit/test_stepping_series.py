@@ -1,0 +1,46 @@
+"""Series on the device: looked up between rows, forwards and backwards, each at its part of the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.series import Series
+from eagre.stepping.clock import evaluate_series, series_table
+
+TIMES = np.array([0.0, 1.0, 3.0, 4.0])
+TIDE = Series(TIMES, np.array([0.0, 2.0, -2.0, 5.0]), "tide")
+RAIN = Series(np.array([0.0, 10.0]), np.array([1.0, 21.0]), "rain")
+
+
+def found(table, now, dt=0.0):
+    """Forcing of [tide, constant, rain], where the rain belongs to a source."""
+    forcing = np.array([np.nan, 7.0, np.nan])
+    evaluate_series(forcing, table, now, dt)
+    assert forcing[1] == 7.0  # constants are not touched
+    return forcing[0], forcing[2]
+
+
+@pytest.fixture
+def table():
+    return series_table([TIDE, Series.constant(7.0), RAIN], boundaries=2)
+
+
+def test_linear_between_rows_in_any_order(table):
+    for time in (0.0, 0.5, 2.0, 3.5, 4.0, 1.0, 3.0, 0.25, 3.9, 0.1):
+        assert found(table, time) == pytest.approx((np.interp(time, TIMES, TIDE.values), 1.0 + 2.0 * time)), time
+
+
+def test_ends_are_held(table):
+    assert found(table, -3.0) == pytest.approx((0.0, 1.0))
+    assert found(table, 99.0) == pytest.approx((5.0, 21.0))
+
+
+def test_boundaries_look_to_the_end_of_the_step_and_sources_to_its_middle(table):
+    assert found(table, 1.0, 0.5) == pytest.approx((1.0, 1.0 + 2.0 * 1.25))
+
+
+def test_nothing_changes_without_series():
+    forcing = np.array([3.0])
+    evaluate_series(forcing, series_table([Series.constant(3.0)], boundaries=1), 5.0, 1.0)
+    assert forcing.tolist() == [3.0]

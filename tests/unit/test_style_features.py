@@ -1,0 +1,35 @@
+"""The feature table names tests that exist."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+PAGE = "docs/reference/features-shallow-water.md"
+
+
+def missing(root, text):
+    """Tests that the page names and the tree does not have."""
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text)
+    assert len(named) > 30
+    return [f"{path}::{name}" for path, name in named if f"def {name}(" not in read(root / path)]
+
+
+def read(path):
+    return path.read_text() if path.exists() else ""
+
+
+def test_every_named_test_exists(root):
+    assert missing(root, (root / PAGE).read_text()) == []
+
+
+@pytest.mark.parametrize("wrong", ["tests/unit/test_none.py::test_x", "tests/kernels/test_formulas.py::test_none"])
+def test_a_test_that_is_gone_is_noticed(root, wrong):
+    assert missing(root, (root / PAGE).read_text() + f"| `{wrong}` |") == [wrong]
+
+
+def test_every_row_of_the_table_has_a_test_or_says_open(root):
+    rows = re.findall(r"^\| (F\d+) \|.*\| (.+) \|$", (root / PAGE).read_text(), re.M)
+    assert [row for row, _ in rows] == [f"F{k}" for k in (*range(1, 20), *range(45, 50))]
+    assert [row for row, tests in rows if "::" not in tests and tests != "open"] == []
