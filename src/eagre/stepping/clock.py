@@ -40,7 +40,8 @@ STEPS_LEFT = 13  # steps until the host wants to look
 TOLERANCE = 14  # relative excess over the limit that is accepted; below 0: exact time steps
 PARITY = 15  # which of two buffers holds the state, where steps alternate between them
 FREE = 16  # next time step before it was shortened to land, s
-SIZE = 17
+ATTEMPTED = 17  # 1 if a whole step was made whose time step has not been looked at yet
+SIZE = 18
 
 INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
@@ -62,19 +63,25 @@ def open_gate(clock):
 
 
 @cell
-def largest_rate(rates):
-    """Maximum of the rates that a stage left as bit patterns, s-1, and reset them.
+def rate_of(bits):
+    """A rate, s-1, from the bit pattern that a stage left.
 
     Whatever is above INFINITE_RATE or not a number, which fast-math arithmetic could not be
     trusted to see, comes out as 2 INFINITE_RATE.
     """
+    if bits > to_bits(real(INFINITE_RATE)):
+        return 2.0 * INFINITE_RATE
+    return float(from_bits(bits))
+
+
+@cell
+def largest_rate(rates):
+    """Maximum of the rates that a stage left as bit patterns, s-1, and reset them."""
     top = rates[0]
     for k in range(rates.shape[0]):
         top = max(top, rates[k])
         rates[k] = 0
-    if top > to_bits(real(INFINITE_RATE)):
-        return 2.0 * INFINITE_RATE
-    return float(from_bits(top))
+    return rate_of(top)
 
 
 @cell
@@ -151,21 +158,38 @@ def finish(clock, rates):
 
 
 @cell
-def verdict_and_finish(clock, rates):
-    """After the only stage of a step: accept and book, or refuse."""
+def judge(clock, found, following):
+    """After a whole step: book it and choose the next time step, or refuse it.
+
+    found : the largest rate that its first stage found, s-1; following : what its last one did.
+    """
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, redone, largest, parity = clock[TOLERANCE], clock[REDONE], clock[COURANT], clock[PARITY]
+    if allowed(found, dt, courant, tolerance):
+        clock[COURANT] = max(largest, found * dt)
+        clock[PARITY] = 1.0 - parity
+        now = move(clock, now, dt, until)
+        choose(clock, following if tolerance >= 0.0 else 0.0, now, until, courant, longest)
+    else:
+        clock[REDONE] = redone + 1.0
+        choose(clock, found, now, until, courant, longest)
+
+
+@cell
+def verdict_and_finish(clock, rates):
+    """After the only stage of a step: accept and book, or refuse."""
     gate = open_gate(clock)
     rate = largest_rate(rates)
     if gate:
-        if allowed(rate, dt, courant, tolerance):
-            clock[COURANT] = max(largest, rate * dt)
-            clock[PARITY] = 1.0 - parity
-            now = move(clock, now, dt, until)
-            choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
-        else:
-            clock[REDONE] = redone + 1.0
-            choose(clock, rate, now, until, courant, longest)
+        judge(clock, rate, rate)
+
+
+@cell
+def settle(clock, rates):
+    """Judge the step that was attempted in one launch; rates are those of its two stages, as bit patterns."""
+    if clock[ATTEMPTED] > 0.0:
+        clock[ATTEMPTED] = 0.0
+        judge(clock, rate_of(rates[0]), rate_of(rates[1]))
 
 
 @cell

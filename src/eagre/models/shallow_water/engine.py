@@ -12,7 +12,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
 from eagre.grid import Grid
-from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
+from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, step_cuda
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.sources import SourceMaps
 from eagre.series import Series
@@ -33,7 +33,8 @@ TREATMENTS = {
     },
 }
 PREDICTED_TOLERANCE = 0.02
-LARGEST_TILED = 400 * 400  # cells; larger grids march on a GPU
+LARGEST_OF_WHOLE_STEPS = 400 * 400  # cells; on larger grids a GPU marches
+REGISTERS_OF_WHOLE_STEPS = 128
 REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
@@ -87,17 +88,17 @@ class Engine:
     def _allocate(self, table: np.ndarray, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        wrap_x, wrap_y = (
-            any(s.condition.periodic for s in setup.segments if s.side == side) for side in ("west", "south")
-        )
+        wrap_x, wrap_y = self._wraps
         shape = (3, grid.ny + 4, grid.nx + 4)
         self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y, setup.segments).astype(real))
         # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
         # stage overwrites the state; a GPU is slow at that (see march_cuda).
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
-        self.q = [device.zeros(shape, real) for _ in range(1 if in_place else 2)]
-        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else None
-        self.clock = device.array(self._first_clock())
+        self._pair = device.zeros((1 if in_place else 2, *shape), real)
+        self.q = list(self._pair)
+        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" and not self._whole_steps else None
+        self._clocks = device.array(np.stack([self._first_clock()] * 2))
+        self.clock = self._clocks[0]
         self._table = device.array(table)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
         self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
@@ -119,7 +120,24 @@ class Engine:
             self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), real)
             self._rates = device.zeros((len(self._tiles),), bits)
         else:
-            self._rates = device.zeros((1,), bits)
+            self._rates = device.zeros((step_cuda.RATES if self._whole_steps else 1,), bits)
+
+    @property
+    def _wraps(self) -> tuple[bool, bool]:
+        """Whether the domain is periodic in x and in y."""
+        west, south = (
+            any(s.condition.periodic for s in self.setup.segments if s.side == side) for side in ("west", "south")
+        )
+        return west, south
+
+    @property
+    def _whole_steps(self) -> bool:
+        """Whether a launch makes a whole step: small grids on a GPU, RK2, walls or periodic sides."""
+        setup = self.setup
+        closed = all(segment.condition.closed for segment in setup.segments)
+        small = setup.grid.cells <= LARGEST_OF_WHOLE_STEPS and min(setup.grid.shape) >= step_cuda.HALO
+        steady = all(series.is_constant for series in setup.series)
+        return self.device.kind == "cuda" and setup.scheme == "rk2" and closed and small and steady
 
     def _first_clock(self) -> np.ndarray:
         setup = self.setup
@@ -132,18 +150,7 @@ class Engine:
 
     def _compile(self) -> None:
         """Bind the launches of a step, or of two steps that go back and forth between two buffers."""
-        first = {"SECOND": False, "TAIL": ck.verdict}
-        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
-        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
-        self.step: list[Launch] = []
-        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(self.q) == 2 else [(0, 0)]):
-            parity = {"GATE_PARITY": at if len(self.q) == 2 else 2}
-            a, b = self.q[now], self.q[then]
-            if self.setup.scheme == "rk2":
-                self.step += self._stage(a, a, self.middle, **first, **parity)
-                self.step += self._stage(self.middle, a, b, **last, **parity)
-            else:
-                self.step += self._stage(a, a, b, **only, **parity)
+        self.step = self._launches_of_whole_steps() if self._whole_steps else self._launches_of_stages()
         self._fill = [self._ghosts(q, TAIL=ck.start_leg, FILL=1) for q in self.q]
         self._begin = self._ghosts(self.q[0], TAIL=ck.start_leg, FILL=0)
         self._round: Callable[[], None] | None = None
@@ -158,6 +165,35 @@ class Engine:
         )
         self._output = self.device.loop(diagnostics.depth_and_velocity, self.precision)
 
+    def _launches_of_stages(self) -> list[Launch]:
+        first = {"SECOND": False, "TAIL": ck.verdict}
+        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
+        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
+        launches: list[Launch] = []
+        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(self.q) == 2 else [(0, 0)]):
+            parity = {"GATE_PARITY": at if len(self.q) == 2 else 2}
+            a, b = self.q[now], self.q[then]
+            if self.setup.scheme == "rk2":
+                launches += self._stage(a, a, self.middle, **first, **parity)
+                launches += self._stage(self.middle, a, b, **last, **parity)
+            else:
+                launches += self._stage(a, a, b, **only, **parity)
+        self._steps_a_round = len(self.q)
+        return launches
+
+    def _launches_of_whole_steps(self) -> list[Launch]:
+        grid, program = self.setup.grid, self.device.program
+        wrap_x, wrap_y = self._wraps
+        switches = {**self.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "REGISTERS": REGISTERS_OF_WHOLE_STEPS}
+        step = program(step_cuda.step_cuda, self.precision, switches)
+        blocks, threads = step_cuda.shape_of(grid.ny, grid.nx)
+        shared = step_cuda.WORDS * np.dtype(self.real).itemsize
+        arguments = (self._pair, self.bed, self._manning, self._sources, self._rates, self.parameters, self._clocks)
+        launches = [Launch(step, (*arguments, turn), blocks, threads, shared) for turn in range(step_cuda.TURNS)]
+        settle = program(step_cuda.settle_cuda, self.precision)
+        self._steps_a_round = step_cuda.TURNS
+        return [*launches, Launch(settle, (self._rates[4:], self.clock))]
+
     def _stage(self, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         grid = self.setup.grid
         tail = {name: switches[name] for name in switches if name != "SECOND"}
@@ -168,13 +204,9 @@ class Engine:
             arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
             stage = Launch(program, arguments)
         else:
-            if grid.cells <= LARGEST_TILED:
-                kernel, blocks, threads = tile_cuda.tile_stage_cuda, *tile_cuda.shape_of_tiles(grid.ny, grid.nx)
-            else:
-                kernel = march_cuda.stage_cuda
-                blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
+            blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
             switches["REGISTERS"] = REGISTERS[self.precision]
-            program = self.device.program(kernel, self.precision, switches)
+            program = self.device.program(march_cuda.stage_cuda, self.precision, switches)
             stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
         return [stage, self._ghosts(out, **tail)]
 
@@ -236,7 +268,7 @@ class Engine:
                 self._warm_up()
             self._round = self.device.repeated(self.step, repeats)
         self._round()
-        return repeats * len(self.q)
+        return repeats * self._steps_a_round
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured: stopped, they change nothing."""

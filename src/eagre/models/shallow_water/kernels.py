@@ -221,30 +221,34 @@ def friction_rate(hu, hv, over_h, g_n2):
 
 
 @cell
-def stepped(q, q_n, tendency, dt):
-    """SSP-RK2 without friction: q + dt R in stage 0, (q_n + q + dt R) / 2 in stage 1."""
-    if SECOND:
-        return real(0.5) * (q_n + q + dt * tendency)
-    return q + dt * tendency
+def first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
+    """w, hu, hv after a forward step with the tendencies r_w, r_u, r_v: Q* of equation 2.9."""
+    keep = real(1.0)
+    hu = kept_momentum(h, hu, u, p)
+    hv = kept_momentum(h, hv, v, p)
+    if FRICTION != 0:
+        keep = reciprocal(real(1.0) + dt * friction_rate(hu, hv, over_h, g_n2))
+    return w + dt * r_w, (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
 
 
 @cell
-def damping(rate, dt):
-    """Factor of semi-implicit friction, 1 / (1 + dt a), with dt/2 in the second stage."""
-    if SECOND:
-        return reciprocal(real(1.0) + real(0.5) * dt * rate)
-    return reciprocal(real(1.0) + dt * rate)
+def second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
+    """w, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
+    half = real(0.5)
+    keep = half
+    hu = kept_momentum(h, hu, u, p)
+    hv = kept_momentum(h, hv, v, p)
+    if FRICTION != 0:
+        keep = half * reciprocal(real(1.0) + half * dt * friction_rate(hu, hv, over_h, g_n2))
+    return half * (w_n + w + dt * r_w), (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
 
 
 @cell
 def updated(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """New w, hu, hv of a cell from the tendencies r_w, r_u, r_v (equation 2.9)."""
-    hu = kept_momentum(h, hu, u, p)
-    hv = kept_momentum(h, hv, v, p)
-    keep = real(1.0)
-    if FRICTION != 0:
-        keep = damping(friction_rate(hu, hv, over_h, g_n2), dt)
-    return stepped(w, w_n, r_w, dt), stepped(hu, hu_n, r_u, dt) * keep, stepped(hv, hv_n, r_v, dt) * keep
+    """New w, hu, hv of a cell in the stage that SECOND names."""
+    if SECOND:
+        return second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
+    return first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
 
 
 @cell
