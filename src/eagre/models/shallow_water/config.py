@@ -155,9 +155,9 @@ class ShallowWaterCase(Case):
         from eagre.models.shallow_water.inputs import check_memory
         from eagre.models.shallow_water.model import ShallowWater
 
-        device_used, precision = select(device or self.run.device), precision or self.run.precision
+        device, precision = device or self.run.device, precision or self.run.precision
         with self.at("bed"):
-            grid, corners = make_terrain(self.grid, self.bed, lambda grid: check_memory(grid, device_used, precision))
+            grid, corners = make_terrain(self.grid, self.bed, lambda grid: check_memory(grid, select(device), precision))
         bed = 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
         options: dict[str, Any] = self.numerics.model_dump(exclude_none=True)
         if self.friction is not None:
@@ -170,7 +170,7 @@ class ShallowWaterCase(Case):
             corners,
             boundaries=Boundaries(**self.boundaries.make(self._signal)),
             sources=self._sources(grid, bed),
-            device=device_used,
+            device=device,
             precision=precision,
             **options,
         )
