@@ -60,7 +60,9 @@ def test_rates_in_words():
     )
     assert share_done(progress, 10.0) == pytest.approx(0.2)
     assert rates(progress, 10.0) == "20 steps/s, dt 0.25 s, left 20 s"
-    progress.volume_error = 1e-8
+    progress.dt = 1e12
+    assert rates(progress, 10.0) == "20 steps/s, dt without limit, left 20 s"
+    progress.dt, progress.volume_error = 0.25, 1e-8
     assert rates(progress, 30.0) == "20 steps/s, dt 0.25 s, left -, mass error 1.0e-08"
 
 

@@ -96,3 +96,12 @@ def test_killed_run_leaves_readable_files(killed_and_stopped, opened):
     assert np.diff(dataset["time"]) == pytest.approx(1.7)
     rows = (folder / "killed.csv").read_text().splitlines()
     assert len(rows) > 20 and len({row.count(",") for row in rows[:-1]}) <= 2
+
+
+def test_dry_domain_is_told(tmp_path):
+    """Not an error: water may come in later, or rain may fall."""
+    path = tmp_path / "dry.toml"
+    path.write_text(CASE.format(name="dry", end=5).replace("surface_elevation = ", "surface_elevation = -9.0 #"))
+    said, _ = (run := eagre(tmp_path, path.name)).communicate(timeout=120)
+    assert run.returncode == exits.OK, said
+    assert "the whole domain is dry" in said

@@ -83,6 +83,14 @@ class Discharge(Condition):
     ----------
     rate : float or Series
         Discharge, m3 s-1, positive into the domain.
+
+    Notes
+    -----
+    The flux through each face is q = rate / width to rounding where water enters and the treatment of shores is
+    "hydrostatic"; what is taken out, and the other treatment, are right to second order. No more can be
+    taken out than flows to the boundary: a dry cell gives nothing. Good places fall into the domain
+    and are as wide as the stream; not exact where the bed rises outwards by more than half the
+    critical depth (q^2 / g)^(1/3) in one cell.
     """
 
     rate: float | Series = 0.0

@@ -73,6 +73,9 @@ class ProgressView:
             self.console.print(text, soft_wrap=True, markup=False)
 
 
+UNLIMITED = 1e11  # s; the time step of a model in which nothing moves
+
+
 def share_done(progress: Any, start: float) -> float:
     """Part of the model time that is done, 0 to 1."""
     span = progress.until - start
@@ -89,7 +92,7 @@ def rates(progress: Any, start: float) -> str:
     """Steps per second, step, time left and mass error in one line."""
     parts = [
         f"{quantity(progress.steps_per_second)} steps/s",
-        f"dt {duration(progress.dt)}",
+        f"dt {duration(progress.dt)}" if progress.dt < UNLIMITED else "dt without limit",
         f"left {duration(time_left(progress, start))}",
     ]
     if progress.volume_error == progress.volume_error:

@@ -95,6 +95,8 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+    if model.diagnostics().get("wet_fraction") == 0.0:
+        rows.append(("water", "none: the whole domain is dry at the start"))
     if not plan.files:
         rows.append(("output", "nothing is written: the case has no [output], [gauges] or [restart] with a file"))
     if plan.append:
@@ -112,7 +114,7 @@ def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
         ("wall time", duration(summary.wall_seconds)),
         ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
         ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s"),
-        ("mass error", f"{error:.2e}" if error == error else "open boundaries"),
+        ("mass error", f"{error:.2e}" if error == error else "not known: open sides, rain, or no water at the start"),
     ]
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]

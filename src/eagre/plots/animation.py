@@ -88,7 +88,7 @@ def _writer(output: Path, fps: float) -> AbstractMovieWriter:
         if shutil.which("ffmpeg") is None:
             raise InputError(
                 f"{output.name}, but the program ffmpeg is not installed",
-                allowed=".gif, or .mp4 where ffmpeg is on the PATH",
+                allowed=".gif, or .mp4 where ffmpeg is on the PATH (apt install ffmpeg, conda install ffmpeg)",
                 fix=f"-o {output.with_suffix('.gif')}",
             )
         even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"]

@@ -150,14 +150,12 @@ class ShallowWaterCase(Case):
         -------
         ShallowWater
         """
-        from eagre.backend.device import select
         from eagre.boundaries import Boundaries
-        from eagre.models.shallow_water.inputs import check_memory
+        from eagre.models.shallow_water.inputs import check_input_memory
         from eagre.models.shallow_water.model import ShallowWater
 
-        device_used, precision = select(device or self.run.device), precision or self.run.precision
         with self.at("bed"):
-            grid, corners = make_terrain(self.grid, self.bed, lambda grid: check_memory(grid, device_used, precision))
+            grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
         bed = 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
         options: dict[str, Any] = self.numerics.model_dump(exclude_none=True)
         if self.friction is not None:
@@ -170,8 +168,8 @@ class ShallowWaterCase(Case):
             corners,
             boundaries=Boundaries(**self.boundaries.make(self._signal)),
             sources=self._sources(grid, bed),
-            device=device_used,
-            precision=precision,
+            device=device or self.run.device,
+            precision=precision or self.run.precision,
             **options,
         )
 

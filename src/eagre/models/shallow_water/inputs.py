@@ -19,11 +19,15 @@ HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, ini
 
 def check_memory(grid: Grid, device: Device, precision: str) -> None:
     """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host."""
-    cells = (grid.ny + 5) * (grid.nx + 5)
-    needed = DEVICE_WORDS * cells * np.dtype(check_precision(precision)).itemsize
+    needed = DEVICE_WORDS * (grid.ny + 5) * (grid.nx + 5) * np.dtype(check_precision(precision)).itemsize
     if device.kind == "cuda" and needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
-    check_host_memory(HOST_WORDS * 8 * cells + (needed if device.kind == "cpu" else 0))
+    check_input_memory(grid, needed if device.kind == "cpu" else 0)
+
+
+def check_input_memory(grid: Grid, more: int = 0) -> None:
+    """Raise `MemoryNeededError` unless the host has room for the input of a model on `grid`, and `more` bytes."""
+    check_host_memory(HOST_WORDS * 8 * (grid.ny + 5) * (grid.nx + 5) + more)
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:

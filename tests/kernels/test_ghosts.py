@@ -1,0 +1,87 @@
+"""Ghost cells: no double arithmetic in single precision, and a discharge whose flux is exact."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from eagre.backend.program import load, source_of
+from eagre.boundaries import Absorbing, Discharge, Outflow, Stage
+from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
+from eagre.boundaries.ghosts import boundary_pass_cuda
+from eagre.kernels.central_upwind import central_upwind
+from eagre.models.shallow_water.kernels import Parameters, hydrostatic_faces
+from eagre.stepping.clock import SeriesTable
+
+P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, 9.81, 1.0, 1.0, 0.0)
+
+
+def doubles(**ghosts):
+    """Double operations in the PTX of the boundary pass in single precision."""
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    from numba import types
+
+    from eagre.backend.cuda import ptx
+
+    f4, f8, i8 = types.float32, types.float64, types.int64
+    numbers = types.NamedTuple([f4] * len(Parameters._fields), Parameters)
+    series = types.NamedTuple([f8[::1], f8[::1], i8[::1], i8[::1], f8[::1], i8[::1]], SeriesTable)
+    arrays = (f4[:, :, ::1], f4[:, ::1], i8[:, ::1], f8[::1], f4[::1], numbers, f8[::1], types.int32[::1], series)
+    module = load(source_of(boundary_pass_cuda, "cuda", "single", ghosts), "boundary_pass_cuda")
+    text = ptx(module.boundary_pass_cuda, (*arrays, types.uint32[::1]))
+    return len(re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text))
+
+
+def test_conditions_add_no_double_arithmetic_in_single_precision():
+    kinds = (Stage, Discharge, Absorbing, Outflow)
+    assert doubles(**{f"GHOST_{k}": kind.ghost for k, kind in enumerate(kinds)}) == doubles()
+
+
+def flux_of(w_2, w_1, u_2, u_1, q, slope):
+    """Mass flux through the face between the first ghost and the first cell of a bed with a given rise outwards."""
+    beds = [slope * k for k in (1.5, 0.5, -0.5, -1.5)]  # of ghosts 2 and 1 and of cells 1 and 2; the face is at 0
+    near = (w_1, u_1 * (w_1 - beds[2]), 0.0)
+    second = (w_2, u_2 * (w_2 - beds[3]), beds[3])
+    ghosts = [discharge_ghost(near, second, near, beds[2], beds[2 - k], float(k), q, 0.0, P) for k in (1, 2)]
+    surface = [ghosts[1][0], ghosts[0][0], w_1, w_2]
+    velocity = [ghosts[1][1] / (ghosts[1][0] - beds[0]), ghosts[0][1] / (ghosts[0][0] - beds[1]), u_1, u_2]
+    faces = []
+    for k in (1, 2):
+        w_l, w_h = (P.theta * (surface[k + m] - surface[k + m - 1]) for m in (0, 1))
+        u_l, u_h = (P.theta * (velocity[k + m] - velocity[k + m - 1]) for m in (0, 1))
+        h = surface[k] - beds[k]
+        low, high = beds[k] + 0.5 * slope, beds[k] - 0.5 * slope
+        faces.append(
+            hydrostatic_faces(surface[k], w_l, w_h, velocity[k], u_l, u_h, 0.0, 0.0, 0.0, h, low, high, P)
+        )
+    w, z, u, v = faces[0][4:]
+    return central_upwind(w, z, u, v, *faces[1][:4], P.g)[0]
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.02, -0.05])
+def test_flux_is_the_prescribed_discharge(slope):
+    """Whatever the limiter does inside: rising, falling and peaked velocities and surfaces, slow and fast inflow."""
+    changes = (-0.3, -0.05, 0.0, 0.02, 0.25)
+    for rise, second, first, q in itertools.product(changes[1:-1], changes, changes, (0.05, 0.8, 2.0)):
+        u = q / 1.2
+        found = flux_of(1.2 + rise, 1.2, u + first + second, u + first, q, slope)
+        assert found == pytest.approx(q, rel=1e-12), (rise, second, first, q)
+
+
+@pytest.mark.parametrize("u_in", [-0.5, 0.2, 0.5, 0.9, 1.4])
+def test_balanced_velocity_solves_the_flux(u_in):
+    h, u_q = 0.8, 0.5
+    c = float(np.sqrt(P.g * h))
+    u_out = balanced_velocity(u_in, u_q, c)
+    assert central_upwind(h, 0.0, u_out, 0.0, h, 0.0, u_in, 0.0, P.g)[0] == pytest.approx(h * u_q, rel=1e-13)
+
+
+def test_slope_behind_turns_the_limiter_round():
+    from eagre.kernels.limiters import half_slope
+
+    for ahead, part in itertools.product((-2.0, 0.4, 3.0), (0.0, 0.2, 0.405, 0.41, 0.6, 0.65)):
+        behind = slope_behind(part * ahead, ahead, P)
+        assert half_slope(P.theta * behind, P.theta * ahead, P) == pytest.approx(part * ahead, abs=1e-14)
