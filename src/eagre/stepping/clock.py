@@ -193,6 +193,15 @@ def settle(clock, rates):
 
 
 @cell
+def parity_after(clock, rates):
+    """PARITY as `settle` will leave it."""
+    dt, courant, tolerance, parity = clock[DT], clock[CFL], clock[TOLERANCE], clock[PARITY]
+    if clock[ATTEMPTED] > 0.0 and allowed(rate_of(rates[0]), dt, courant, tolerance):
+        parity = 1.0 - parity
+    return parity
+
+
+@cell
 def start_leg(clock, rates):
     """Begin a stretch towards a new UNTIL with the time step that was left over."""
     left = clock[UNTIL] - clock[T]

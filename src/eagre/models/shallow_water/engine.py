@@ -12,7 +12,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
 from eagre.grid import Grid
-from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, step_cuda
+from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.sources import SourceMaps
 from eagre.series import Series
@@ -33,8 +33,8 @@ TREATMENTS = {
     },
 }
 PREDICTED_TOLERANCE = 0.02
-LARGEST_OF_WHOLE_STEPS = 400 * 400  # cells; on larger grids a GPU marches
-REGISTERS_OF_WHOLE_STEPS = 128
+LARGEST_TILED = 400 * 400  # cells; on larger grids a GPU marches
+REGISTERS_OF_TILES = 128
 REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
@@ -96,7 +96,7 @@ class Engine:
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
         self._pair = device.zeros((1 if in_place else 2, *shape), real)
         self.q = list(self._pair)
-        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" and not self._whole_steps else None
+        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else None
         self._clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self._clocks[0]
         self._table = device.array(table)
@@ -120,7 +120,7 @@ class Engine:
             self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), real)
             self._rates = device.zeros((len(self._tiles),), bits)
         else:
-            self._rates = device.zeros((step_cuda.RATES if self._whole_steps else 1,), bits)
+            self._rates = device.zeros((tile_cuda.RATES if self._tiled else 1,), bits)
 
     @property
     def _wraps(self) -> tuple[bool, bool]:
@@ -131,11 +131,11 @@ class Engine:
         return west, south
 
     @property
-    def _whole_steps(self) -> bool:
-        """Whether a launch makes a whole step: small grids on a GPU, RK2, walls or periodic sides."""
+    def _tiled(self) -> bool:
+        """Whether two launches make a step: small grids on a GPU, RK2, walls or periodic sides."""
         setup = self.setup
         closed = all(segment.condition.closed for segment in setup.segments)
-        small = setup.grid.cells <= LARGEST_OF_WHOLE_STEPS and min(setup.grid.shape) >= step_cuda.HALO
+        small = setup.grid.cells <= LARGEST_TILED and min(setup.grid.shape) >= tile_cuda.SMALLEST
         steady = all(series.is_constant for series in setup.series)
         return self.device.kind == "cuda" and setup.scheme == "rk2" and closed and small and steady
 
@@ -150,7 +150,7 @@ class Engine:
 
     def _compile(self) -> None:
         """Bind the launches of a step, or of two steps that go back and forth between two buffers."""
-        self.step = self._launches_of_whole_steps() if self._whole_steps else self._launches_of_stages()
+        self.step = self._launches_of_tiles() if self._tiled else self._launches_of_stages()
         self._fill = [self._ghosts(q, TAIL=ck.start_leg, FILL=1) for q in self.q]
         self._begin = self._ghosts(self.q[0], TAIL=ck.start_leg, FILL=0)
         self._round: Callable[[], None] | None = None
@@ -181,17 +181,18 @@ class Engine:
         self._steps_a_round = len(self.q)
         return launches
 
-    def _launches_of_whole_steps(self) -> list[Launch]:
+    def _launches_of_tiles(self) -> list[Launch]:
         grid, program = self.setup.grid, self.device.program
         wrap_x, wrap_y = self._wraps
-        switches = {**self.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "REGISTERS": REGISTERS_OF_WHOLE_STEPS}
-        step = program(step_cuda.step_cuda, self.precision, switches)
-        blocks, threads = step_cuda.shape_of(grid.ny, grid.nx)
-        shared = step_cuda.WORDS * np.dtype(self.real).itemsize
-        arguments = (self._pair, self.bed, self._manning, self._sources, self._rates, self.parameters, self._clocks)
-        launches = [Launch(step, (*arguments, turn), blocks, threads, shared) for turn in range(step_cuda.TURNS)]
-        settle = program(step_cuda.settle_cuda, self.precision)
-        self._steps_a_round = step_cuda.TURNS
+        switches = {**self.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "REGISTERS": REGISTERS_OF_TILES}
+        stages = [program(tile_cuda.tile_stage_cuda, self.precision, {**switches, "SECOND": s}) for s in (False, True)]
+        blocks, threads = tile_cuda.shape_of(grid.ny, grid.nx)
+        arguments = (self._pair, self.middle, self.bed, self._manning, self._sources)
+        arguments = (*arguments, self._rates, self.parameters, self._clocks)
+        turns = range(tile_cuda.TURNS)
+        launches = [Launch(stage, (*arguments, turn), blocks, threads) for turn in turns for stage in stages]
+        settle = program(tile_cuda.settle_cuda, self.precision)
+        self._steps_a_round = tile_cuda.TURNS
         return [*launches, Launch(settle, (self._rates[4:], self.clock))]
 
     def _stage(self, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
