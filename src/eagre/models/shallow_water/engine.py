@@ -34,7 +34,7 @@ TREATMENTS = {
 }
 PREDICTED_TOLERANCE = 0.02
 LARGEST_TILED = 400 * 400  # cells; on larger grids a GPU marches
-REGISTERS_OF_TILES = 88
+REGISTERS_OF_TILES = 128
 REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 

@@ -2,9 +2,9 @@
 
 There a step takes microseconds, and latency is what it spends them on. A thread has a cell, and a block
 updates a tile of 32 x TALL cells in four passes: the state of the tile and of two cells around it; face
-values; fluxes; the new state. Three more warps help: with what lies around the tile, with the faces of its
-outer rows, with those of its outer columns, and with the clock. Ghost cells are cells of the domain,
-mirrored or wrapped on the way in.
+values; fluxes; the new state. Rows and columns just outside of the tile, whose face values its own fluxes
+need, are the extra work of the first two warps. Ghost cells are cells of the domain, mirrored or wrapped on
+the way in.
 
 Nobody waits for the verdict on a time step: the first launch of a step looks at what the two launches before
 it have found. If that step was allowed, it counts and the buffers change their roles; if it was too long, it is
@@ -20,7 +20,7 @@ from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.roots import larger, select, smaller
+from eagre.kernels.roots import larger, smaller
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -42,7 +42,6 @@ from eagre.stepping.clock import ATTEMPTED, DT, PARITY, RUNNING, SIZE, parity_af
 
 WIDE = 32
 TALL = 8
-HELPERS = 3  # warps
 # Shapes of shared arrays must be constants: with a halo of two, with one face more.
 WIDE_4, TALL_4, WIDE_1, TALL_1 = WIDE + 4, TALL + 4, WIDE + 1, TALL + 1
 RATES, TURNS = 6, 6
@@ -100,15 +99,6 @@ def inner_cell(k, n, wrap):
 
 
 @cell
-def one_of(pair, parity, j, i):
-    """w, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
-    even, odd = pair[0], pair[1]
-    w, hu, hv = early_load(even, 0, j, i), early_load(even, 1, j, i), early_load(even, 2, j, i)
-    other_w, other_hu, other_hv = early_load(odd, 0, j, i), early_load(odd, 1, j, i), early_load(odd, 2, j, i)
-    return select(parity, other_w, w), select(parity, other_hu, hu), select(parity, other_hv, hv)
-
-
-@cell
 def load_cell(pair, middle, bed, s, parity, j, i, row, column, p):
     """Cell (j, i) of the padded arrays, perhaps a ghost; its w, u, v go to (row, column) of the tile.
 
@@ -121,7 +111,13 @@ def load_cell(pair, middle, bed, s, parity, j, i, row, column, p):
     if SECOND:
         w, hu, hv = middle[0, inner_j, inner_i], middle[1, inner_j, inner_i], middle[2, inner_j, inner_i]
     else:
-        w, hu, hv = one_of(pair, parity, inner_j, inner_i)
+        w = pair[0, 0, inner_j, inner_i]
+        hu = pair[0, 1, inner_j, inner_i]
+        hv = pair[0, 2, inner_j, inner_i]
+        other_w, other_hu, other_hv = pair[1, 0, inner_j, inner_i], pair[1, 1, inner_j, inner_i], pair[1, 2, inner_j, inner_i]
+        w = other_w if parity else w
+        hu = other_hu if parity else hu
+        hv = other_hv if parity else hv
     if not WRAP_X and (i < 2 or i >= nx + 2):
         hu = -hu
     if not WRAP_Y and (j < 2 or j >= ny + 2):
@@ -137,18 +133,18 @@ def load_cell(pair, middle, bed, s, parity, j, i, row, column, p):
 
 
 @cell
-def load_halo(pair, middle, bed, s, parity, j0, i0, first, p):
-    """The two rows and columns around the tile, by the threads of the last warps; no corners."""
-    for item in range(first, 4 * (WIDE + TALL), WIDE * HELPERS):
-        row = item // WIDE
-        column = item % WIDE + 2
-        if row >= 2:
-            row += TALL
-        if item >= 4 * WIDE:
-            row = (item - 4 * WIDE) % TALL + 2
-            column = (item - 4 * WIDE) // TALL
-            if column >= 2:
-                column += WIDE
+def load_halo(pair, middle, bed, s, parity, j0, i0, thread, p):
+    """The two rows and columns around the tile, by the first threads of the block; no corners."""
+    row = thread // WIDE
+    column = thread % WIDE + 2
+    if row >= 2:
+        row += TALL
+    if thread >= 4 * WIDE:
+        row = (thread - 4 * WIDE) % TALL + 2
+        column = (thread - 4 * WIDE) // TALL
+        if column >= 2:
+            column += WIDE
+    if thread < 4 * (WIDE + TALL):
         j = min(np.int32(j0 + row), np.int32(pair.shape[2] - 1))
         i = min(np.int32(i0 + column), np.int32(pair.shape[3] - 1))
         load_cell(pair, middle, bed, s, parity, j, i, row, column, p)
@@ -266,7 +262,7 @@ def book(clocks, rates, turn, news, first):
 def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks, turn):
     """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
 
-    Block (32, TALL + HELPERS), grid over tiles. pair : (2, 3, ny + 4, nx + 4). rates : (6,), three pairs of bit
+    Block (32, TALL), grid over tiles. pair : (2, 3, ny + 4, nx + 4). rates : (6,), three pairs of bit
     patterns: one that the step before has left, one for this step, one that it clears for the next.
     clocks : (2, SIZE), one that the first stage reads and one that it leaves. `turn` counts steps modulo 6.
     """
@@ -292,74 +288,79 @@ def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks, turn)
     if SECOND:
         parity = clocks[(turn + 1) % 2, PARITY] > 0.0
         attempted = clocks[(turn + 1) % 2, ATTEMPTED] > 0.0
-        before_w, before_hu, before_hv = one_of(pair, parity, j, i)
+        before_w, before_hu, before_hv = pair[0, 0, j, i], pair[0, 1, j, i], pair[0, 2, j, i]
+        other_w, other_hu, other_hv = pair[1, 0, j, i], pair[1, 1, j, i], pair[1, 2, j, i]
+        before_w = other_w if parity else before_w
+        before_hu = other_hu if parity else before_hu
+        before_hv = other_hv if parity else before_hv
     else:
         parity = parity_after(clocks[turn % 2], rates[2 * ((turn + 2) % 3) :]) > 0.0
         attempted = True
-    zero = real(0.0)
-    own = Own(zero, zero, zero, zero, zero, zero, zero)
-    here_x = Faces(zero, zero, zero, zero, zero, zero, zero, zero)
-    here_y = here_x
-    of_cell, of_rows, of_columns = y < TALL, y == TALL, y == TALL + 1 and x < TALL
-    if of_cell:
-        own = load_cell(pair, middle, bed, s, parity, j, i, y + 2, x + 2, p)
-    else:
-        load_halo(pair, middle, bed, s, parity, j0, i0, np.int32(thread - WIDE * TALL), p)
+    own = load_cell(pair, middle, bed, s, parity, j, i, y + 2, x + 2, p)
+    load_halo(pair, middle, bed, s, parity, j0, i0, thread, p)
     cuda.syncthreads()
-
-    south, north = np.int32(j0 + 1), min(np.int32(j0 + TALL + 2), np.int32(ny + 3))
-    west, east = np.int32(i0 + 1), min(np.int32(i0 + WIDE + 2), np.int32(nx + 3))
-    side = min(np.int32(j0 + x + 2), np.int32(ny + 3))
-    wet_x, wet_y = True, True
-    if of_cell:
-        here_x, wet_x = covered_x(s, bed, j, i, y + 2, x + 2, p)
-        here_y, wet_y = covered_y(s, bed, j, i, y + 2, x + 2, p)
-        tell(s.east, y, x + 1, here_x)
-        tell(s.north, y + 1, x, here_y)
-    elif of_rows:
-        first, wet_x = covered_y(s, bed, south, i, 1, x + 2, p)
-        tell(s.north, 0, x, first)
-        here_y, wet_y = covered_y(s, bed, north, i, TALL + 2, x + 2, p)
-    elif of_columns:
-        first, wet_y = covered_x(s, bed, side, west, x + 2, 1, p)
-        tell(s.east, x, 0, first)
-        here_x, wet_x = covered_x(s, bed, side, east, x + 2, WIDE + 2, p)
-    elif y == TALL + 2 and x == 0:
+    if thread == WIDE * TALL - 1:
         if SECOND:
             news[0] = clocks[(turn + 1) % 2, DT]
         else:
             book(clocks, rates, turn, news, j0 == 0 and i0 == 0)
-    shore = cuda.syncthreads_or(0 if wet_x and wet_y else 1) != 0
+
+    # The extra cells: of warp 0 the rows to the south and north of the tile, of warp 1 the columns beside it.
+    of_rows = y == 0
+    of_columns = y == 1 and x < TALL
+    south, north = np.int32(j0 + 1), min(np.int32(j0 + TALL + 2), np.int32(ny + 3))
+    west, east = np.int32(i0 + 1), min(np.int32(i0 + WIDE + 2), np.int32(nx + 3))
+    side = min(np.int32(j0 + x + 2), np.int32(ny + 3))
+    here_x, wet_x = covered_x(s, bed, j, i, y + 2, x + 2, p)
+    here_y, wet_y = covered_y(s, bed, j, i, y + 2, x + 2, p)
+    tell(s.east, y, x + 1, here_x)
+    tell(s.north, y + 1, x, here_y)
+    last = here_y
+    wet = wet_x and wet_y
+    if of_rows:
+        first, wet_first = covered_y(s, bed, south, i, 1, x + 2, p)
+        tell(s.north, 0, x, first)
+        last, wet_last = covered_y(s, bed, north, i, TALL + 2, x + 2, p)
+        wet = wet and wet_first and wet_last
+    elif of_columns:
+        first, wet_first = covered_x(s, bed, side, west, x + 2, 1, p)
+        tell(s.east, x, 0, first)
+        last, wet_last = covered_x(s, bed, side, east, x + 2, WIDE + 2, p)
+        wet = wet and wet_first and wet_last
+    shore = cuda.syncthreads_or(0 if wet else 1) != 0
     if shore:
-        if of_cell:
-            here_x = any_x(s, bed, j, i, y + 2, x + 2, p)
-            here_y = any_y(s, bed, j, i, y + 2, x + 2, p)
-            tell(s.east, y, x + 1, here_x)
-            tell(s.north, y + 1, x, here_y)
-        elif of_rows:
+        here_x = any_x(s, bed, j, i, y + 2, x + 2, p)
+        here_y = any_y(s, bed, j, i, y + 2, x + 2, p)
+        tell(s.east, y, x + 1, here_x)
+        tell(s.north, y + 1, x, here_y)
+        if of_rows:
             tell(s.north, 0, x, any_y(s, bed, south, i, 1, x + 2, p))
-            here_y = any_y(s, bed, north, i, TALL + 2, x + 2, p)
+            last = any_y(s, bed, north, i, TALL + 2, x + 2, p)
         elif of_columns:
             tell(s.east, x, 0, any_x(s, bed, side, west, x + 2, 1, p))
-            here_x = any_x(s, bed, side, east, x + 2, WIDE + 2, p)
+            last = any_x(s, bed, side, east, x + 2, WIDE + 2, p)
         cuda.syncthreads()
 
-    # A face counts for the time step where a cell of the domain is on either side.
+    mass_x, high_x, along_x, speed_x = flux(s.east, y, x, here_x, shore, s.flux_x, y, x, p)
+    mass_y, high_y, along_y, speed_y = flux(s.north, y, x, here_y, shore, s.flux_y, y, x, p)
+    # A face counts where a cell of the domain is on either side.
     row, column = np.int32(j0 + y), np.int32(i0 + x)
-    rate = zero
-    mass_x, high_x, along_x, mass_y, high_y, along_y = zero, zero, zero, zero, zero, zero
-    if of_cell or of_columns:
-        at, face = (y, x) if of_cell else (x, np.int32(WIDE))
-        mass_x, high_x, along_x, speed = flux(s.east, at, face, here_x, shore, s.flux_x, at, face, p)
-        if j0 + at < ny and i0 + face <= nx:
-            rate = speed * p.over_dx
-    if of_cell or of_rows:
-        mass_y, high_y, along_y, speed = flux(s.north, y, x, here_y, shore, s.flux_y, y, x, p)
-        if row <= ny and column < nx:
+    rate = real(0.0)
+    if row < ny and column <= nx:
+        rate = speed_x * p.over_dx
+    if row <= ny and column < nx:
+        rate = larger(rate, speed_y * p.over_dy)
+    if of_rows:
+        _, _, _, speed = flux(s.north, TALL, x, last, shore, s.flux_y, TALL, x, p)
+        if j0 + TALL <= ny and column < nx:
             rate = larger(rate, speed * p.over_dy)
+    elif of_columns:
+        _, _, _, speed = flux(s.east, x, WIDE, last, shore, s.flux_x, x, WIDE, p)
+        if i0 + WIDE <= nx and j0 + x < ny:
+            rate = larger(rate, speed * p.over_dx)
     cuda.syncthreads()
 
-    if of_cell and row < ny and column < nx and attempted:
+    if row < ny and column < nx and attempted:
         dt = real(news[0])
         gh = p.g * own.h
         r_w = p.over_dx * (mass_x - s.flux_x[0, y, x + 1]) + p.over_dy * (mass_y - s.flux_y[0, y + 1, x])
@@ -400,4 +401,4 @@ def settle_cuda(rates, clock):
 
 def shape_of(ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Grid and block of `tile_stage_cuda`."""
-    return (-(-nx // WIDE), -(-ny // TALL)), (WIDE, TALL + HELPERS)
+    return (-(-nx // WIDE), -(-ny // TALL)), (WIDE, TALL)
