@@ -41,7 +41,7 @@ class MemoryNeededError(EagreError, MemoryError):
         self.needed, self.free, self.device = needed, free, device
         super().__init__(
             f"the model needs {needed / 2**30:.2f} GiB and {device} has {free / 2**30:.2f} GiB free\n"
-            "write:   a coarser grid, precision = \"single\", or a device with more memory"
+            'write:   a coarser grid, precision = "single", or a device with more memory'
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import eagre
 from eagre.cases.bench import resident_words
+from eagre.models.shallow_water import engine
 
 pytestmark = pytest.mark.gpu
 
@@ -96,8 +97,12 @@ def test_gpu_equals_cpu(make, time_step, precision):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("nx", "ny"), SIZES)
-def test_odd_sizes(nx, ny, precision):
+@pytest.mark.parametrize(
+    ("nx", "ny", "tiled"), [(*size, True) for size in SIZES] + [(*size, False) for size in SIZES[3:]]
+)
+def test_odd_sizes(nx, ny, tiled, precision, monkeypatch):
+    if not tiled:  # small closed basins march as well
+        monkeypatch.setattr(engine, "LARGEST_TILED", 0)
     ours, theirs = pair(basin, precision, 3.0, nx=nx, ny=ny)
     assert_agree(ours, theirs)
     assert abs(ours.diagnostics()["volume_error"]) < {"single": 1e-5, "double": 1e-12}[precision]

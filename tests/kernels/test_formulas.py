@@ -20,9 +20,7 @@ G = 9.81
 
 def parameters(theta=1.3, kappa=1e-2):
     """The numbers that cells read."""
-    return SimpleNamespace(
-        theta=0.5 * theta, central=0.5 / theta, kappa=kappa, kappa4=kappa**4, dry=1e-3 * kappa, g=G
-    )
+    return SimpleNamespace(theta=0.5 * theta, central=0.5 / theta, kappa=kappa, kappa4=kappa**4, dry=1e-3 * kappa, g=G)
 
 
 def minmod(*numbers):

@@ -54,9 +54,7 @@ def flux_of(w_2, w_1, u_2, u_1, q, slope):
         u_l, u_h = (P.theta * (velocity[k + m] - velocity[k + m - 1]) for m in (0, 1))
         h = surface[k] - beds[k]
         low, high = beds[k] + 0.5 * slope, beds[k] - 0.5 * slope
-        faces.append(
-            hydrostatic_faces(surface[k], w_l, w_h, velocity[k], u_l, u_h, 0.0, 0.0, 0.0, h, low, high, P)
-        )
+        faces.append(hydrostatic_faces(surface[k], w_l, w_h, velocity[k], u_l, u_h, 0.0, 0.0, 0.0, h, low, high, P))
     w, z, u, v = faces[0][4:]
     return central_upwind(w, z, u, v, *faces[1][:4], P.g)[0]
 

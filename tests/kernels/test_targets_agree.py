@@ -7,6 +7,7 @@ import pytest
 
 from eagre import ShallowWater
 from eagre.backend.device import PlainDevice
+from eagre.models.shallow_water import engine
 from kernels.conftest import BOUNDARIES, options_of
 
 TOLERANCE = {"single": 3e-6, "double": 3e-14}
@@ -31,16 +32,26 @@ def test_plain_python_equals_compiled(scheme, wet_dry, precision):
 
 
 # A simulated lane is a Python thread: grids are tiny, and one step shows what there is to show.
+# On a GPU small closed basins are made of tiles, unless `LARGEST_TILED` says otherwise; all else marches.
 SIMULATED = [
-    ("rk2", "hydrostatic", "double", "open"),
-    ("rk2", "kurganov-petrova", "single", "periodic"),
-    ("euler", "hydrostatic", "single", "walls"),
+    ("rk2", "hydrostatic", "double", "open", "march"),
+    ("rk2", "kurganov-petrova", "single", "periodic", "march"),
+    ("rk2", "hydrostatic", "single", "periodic", "tiles"),
+    ("rk2", "kurganov-petrova", "double", "walls", "tiles"),
+    ("euler", "hydrostatic", "single", "walls", "march"),
 ]
 
 
+@pytest.fixture
+def kernel(request, monkeypatch):
+    """Make the simulated GPU use a kernel whatever the size of the grid."""
+    monkeypatch.setattr(engine, "LARGEST_TILED", 10**9 if request.param == "tiles" else 0)
+    return request.param
+
+
 @pytest.mark.simulator
-@pytest.mark.parametrize(("scheme", "wet_dry", "precision", "sides"), SIMULATED)
-def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides):
+@pytest.mark.parametrize(("scheme", "wet_dry", "precision", "sides", "kernel"), SIMULATED, indirect=["kernel"])
+def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides, kernel):
     from eagre.backend.simulated import SimulatedDevice
 
     options = {"steps": 1, "nx": 9, "ny": 5, "scheme": scheme, "wet_dry": wet_dry, "boundaries": BOUNDARIES[sides]}
@@ -50,17 +61,18 @@ def test_simulated_kernels_equal_the_cpu(scheme, wet_dry, precision, sides):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(("nx", "ny"), [(1, 1), (29, 2)])
-def test_simulated_odd_sizes(nx, ny):
+@pytest.mark.parametrize(("nx", "ny", "scheme"), [(1, 1, "euler"), (29, 2, "euler"), (33, 9, "rk2")])
+def test_simulated_odd_sizes(nx, ny, scheme):
     from eagre.backend.simulated import SimulatedDevice
 
-    simulated = states(SimulatedDevice(), "double", steps=1, nx=nx, ny=ny, scheme="euler")
-    compiled = states("cpu", "double", steps=1, nx=nx, ny=ny, scheme="euler")
+    simulated = states(SimulatedDevice(), "double", steps=1, nx=nx, ny=ny, scheme=scheme)
+    compiled = states("cpu", "double", steps=1, nx=nx, ny=ny, scheme=scheme)
     assert abs(simulated - compiled).max() < TOLERANCE["double"]
 
 
 @pytest.mark.simulator
-def test_simulated_time_step_control_equals_the_cpu():
+@pytest.mark.parametrize("kernel", ["march", "tiles"], indirect=True)
+def test_simulated_time_step_control_equals_the_cpu(kernel):
     from eagre.backend.simulated import SimulatedDevice
 
     results = []

@@ -141,9 +141,7 @@ def test_blow_up_names_time_and_cell_and_leaves_the_last_good_state():
     """Velocities near the largest numbers of single precision."""
     speed = np.where(np.arange(4) == 2, 1e20, 0.0) * np.ones((3, 1))
     with np.errstate(all="ignore"):
-        model = eagre.ShallowWater(
-            GRID, 0.0, depth=1.0, velocity_x=speed, device=PlainDevice(), fixed_time_step=0.1
-        )
+        model = eagre.ShallowWater(GRID, 0.0, depth=1.0, velocity_x=speed, device=PlainDevice(), fixed_time_step=0.1)
         with pytest.raises(BlowUpError) as error:
             model.advance(10.0)
     assert error.value.time < 1.0 and len(error.value.cell) == 2

@@ -57,6 +57,7 @@ def early_load(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
     A march asks for a value at the top of a row and needs it at the bottom: moved down, every row
     waits for device memory. All indices are non-negative.
     """
+
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type = signature.args[0]
         structure = context_.make_array(array_type)(context_, builder, value=arguments[0])

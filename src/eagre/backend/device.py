@@ -153,9 +153,7 @@ class PlainDevice(CpuDevice):
 def check_precision(precision: str) -> type[np.floating]:
     """The NumPy type of ``"single"`` or ``"double"``."""
     if precision not in PRECISIONS:
-        raise InputError(
-            f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"'
-        )
+        raise InputError(f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"')
     return getattr(np, PRECISIONS[precision])
 
 
@@ -202,7 +200,7 @@ def select(device: str | Device = "auto") -> Device:
     if match:
         reason = cuda_problem()
         if reason:
-            raise DeviceError(f"got device = {device!r}, but {reason}\nwrite:   device = \"cpu\"")
+            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
         return _cuda(int(match.group(1) or 0))
     if device == "auto":
         return _cuda(0) if cuda_problem() is None else _cpu()

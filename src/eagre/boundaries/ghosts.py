@@ -177,9 +177,7 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
 
 
-def padded_bed(
-    bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()
-) -> np.ndarray:
+def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()) -> np.ndarray:
     """Corner bed with two rows and columns of ghosts: mirrored at walls, wrapped if periodic.
 
     Beside open segments it goes on with the slope of the last cell, so that the surface of a

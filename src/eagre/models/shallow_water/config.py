@@ -101,6 +101,7 @@ class NumericsSection(Section):
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
     )
+    early_exit: bool | None = Field(default=None, description="whether dry rows are passed over", examples=[True])
     theta: float | None = Field(
         default=None, description="the limiter: 1 (smooth) to 2 (steep)", ge=1, le=2, examples=[1.3]
     )

@@ -33,7 +33,7 @@ TREATMENTS = {
     },
 }
 PREDICTED_TOLERANCE = 0.02
-LARGEST_TILED = 400 * 400  # cells; on larger grids a GPU marches
+LARGEST_TILED = 300 * 300  # cells; on larger grids a GPU marches
 REGISTERS_OF_TILES = 128
 REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
@@ -50,6 +50,7 @@ class Setup:
     sources: SourceMaps | None
     scheme: str
     wet_dry: str
+    early_exit: bool
     theta: float
     kappa: float
     gravity: float
@@ -77,6 +78,7 @@ class Engine:
         self.switches: dict[str, Any] = {
             **TREATMENTS[setup.wet_dry],
             **ghosts,
+            "SKIP_DRY": setup.early_exit,
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
             "SOURCES": setup.sources is not None,
@@ -157,9 +159,7 @@ class Engine:
         grid, cuda = self.setup.grid, self.device.kind == "cuda"
         self._row_sums = self.device.zeros((grid.ny, diagnostics.SUMS), np.float64)
         self._bad_columns = self.device.zeros((grid.ny,), np.int64)
-        self._sum = self.device.program(
-            diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision
-        )
+        self._sum = self.device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
         self._find = self.device.program(
             diagnostics.first_bad_cuda if cuda else diagnostics.first_bad_cpu, self.precision
         )
@@ -355,9 +355,7 @@ class Engine:
         at = self.current
         spare = self.middle if self.middle is not None else self.q[1 - at]
         grid = self.setup.grid
-        self.device.run(
-            [self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))]
-        )
+        self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
         state, extra = self.device.host(self.q[at]), self.device.host(spare)
         inner = (slice(None), slice(2, -2), slice(2, -2))
         (w, hu, hv), (h, u, v) = state[inner], extra[inner]

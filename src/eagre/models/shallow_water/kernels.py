@@ -175,7 +175,7 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
 FACES = switch("FACES", hydrostatic_faces)
 COVERED_FACES = switch("COVERED_FACES", hydrostatic_covered)
-SKIP_DRY = switch("SKIP_DRY", True)  # hydrostatic: leave out the fluxes between dry rows (early exit)
+SKIP_DRY = switch("SKIP_DRY", False)  # early exit: leave out the fluxes between dry rows, hydrostatic only
 RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2

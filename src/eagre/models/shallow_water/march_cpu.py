@@ -91,8 +91,10 @@ def look_at_row(q, bed, s, j, i0, n, p):
 
 @cell
 def covered_flux_y(q, bed, s, j, c, i, p):
-    """Flux through the south face of cell (j + 1, c), column i of the tile, then w, z, v, u at its north
-    face and its rise; the cell and that to its south are covered."""
+    """Flux through the south face of cell (j + 1, c), column i of the tile, where both sides are covered.
+
+    Then w, z, v, u at the north face of the cell and the rise of its surface.
+    """
     w = q[0, j + 1, c]
     z = bed_south(bed, j + 1, c)
     z_h = bed_south(bed, j + 2, c)
@@ -337,8 +339,18 @@ def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock):
     count = tiles.shape[0] if open_gate(clock) else 0
     for t in prange(count):
         rates[t] = tile(
-            q, out, bed, manning, sources, scratch[t], tiles[t, 0], tiles[t, 1],
-            np.int64(tiles[t, 2]), np.int64(tiles[t, 3]), p, dt,
+            q,
+            out,
+            bed,
+            manning,
+            sources,
+            scratch[t],
+            tiles[t, 0],
+            tiles[t, 1],
+            np.int64(tiles[t, 2]),
+            np.int64(tiles[t, 3]),
+            p,
+            dt,
         )
 
 
@@ -347,7 +359,5 @@ def tiles_of(ny: int, nx: int) -> np.ndarray:
     columns = TILE_COLUMNS
     across = -(-nx // columns)
     rows = max(8, min(64, ny * across // 12))
-    tiles = [
-        (j, i, min(rows, ny - j), min(columns, nx - i)) for j in range(0, ny, rows) for i in range(0, nx, columns)
-    ]
+    tiles = [(j, i, min(rows, ny - j), min(columns, nx - i)) for j in range(0, ny, rows) for i in range(0, nx, columns)]
     return np.array(tiles, np.uint32)

@@ -5,8 +5,6 @@ shuffle, and every flux is computed once a strip. Nothing but the state, the bed
 touches device memory: 7 words a cell, 10 in the second stage.
 """
 
-
-
 from typing import NamedTuple
 
 import numpy as np
@@ -221,9 +219,7 @@ def store_row(out, manning, sources, j, i, row, before, x, rise_x, south_flux, y
     r_u = p.over_dx * (x.high - from_lane_above(x.low) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential
     )
-    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (
-        south_flux.high - y.low - gh * rise
-    )
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (south_flux.high - y.low - gh * rise)
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx
@@ -243,8 +239,31 @@ def store_row(out, manning, sources, j, i, row, before, x, rise_x, south_flux, y
 
 @cell
 def update_row(
-    q, old, out, bed, manning, sources, j, ahead_j, i, row, above, top_state, south, north, next_north, top_corners,
-    flux, face, rise, shore, shore_above, store, faced, p, dt,
+    q,
+    old,
+    out,
+    bed,
+    manning,
+    sources,
+    j,
+    ahead_j,
+    i,
+    row,
+    above,
+    top_state,
+    south,
+    north,
+    next_north,
+    top_corners,
+    flux,
+    face,
+    rise,
+    shore,
+    shore_above,
+    store,
+    faced,
+    p,
+    dt,
 ):
     """Update interior row j and move one row north.
 

@@ -1,0 +1,54 @@
+"""Early exit: dry rows are passed over, and nothing else changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.models.shallow_water import march_cpu
+
+FIELDS = ("surface_elevation", "discharge_x", "discharge_y")
+
+
+def big_dry_dam(early_exit, precision, **options):
+    """A column of water of radius 6.5 m and 10 m high in the middle of 100 m x 100 m of dry ground."""
+    grid = eagre.Grid(96, 96, 100.0 / 96, 100.0 / 96)
+    x, y = grid.mesh()
+    depth = np.where((x - 50.0) ** 2 + (y - 50.0) ** 2 <= 6.5**2, 10.0, 0.0)
+    bed = np.zeros((97, 97))
+    options = {"depth": depth, "device": "cpu", "precision": precision, "early_exit": early_exit} | options
+    return eagre.ShallowWater(grid, bed, **options)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_early_exit_changes_no_bit(precision):
+    ours, full = (big_dry_dam(early_exit, precision) for early_exit in (True, False))
+    for time in (0.25, 1.0):
+        ours.advance(time)
+        full.advance(time)
+        assert ours.statistics() == full.statistics()
+        for name in FIELDS:
+            np.testing.assert_array_equal(ours.field(name), full.field(name), err_msg=name)
+    assert 0.1 < ours.diagnostics()["wet_fraction"] < 0.9
+
+
+def test_early_exit_passes_over_dry_rows():
+    bed = np.zeros((9, 9))
+    over_h = np.zeros(march_cpu.SCRATCH)
+    q = np.zeros((3, 8, 8))
+    p = big_dry_dam(True, "double")._engine.parameters
+    assert march_cpu.look_at_row(q, bed, over_h, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
+    look = march_cpu.look_at_row.function
+    skipping = type(look)(look.__code__, {**look.__globals__, "SKIP_DRY": True})
+    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.DRY
+    over_h[march_cpu.OVER1 + 3] = 2.0
+    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.SHORES
+    q[0] = 1.0
+    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.COVERED
+
+
+def test_the_documents_treatment_has_no_early_exit():
+    assert big_dry_dam(None, "double", wet_dry="kurganov-petrova").settings()["early_exit"] == "false"
+    with pytest.raises(eagre.InputError, match="early_exit = True"):
+        big_dry_dam(True, "double", wet_dry="kurganov-petrova")
