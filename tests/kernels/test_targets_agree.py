@@ -84,3 +84,19 @@ def test_simulated_time_step_control_equals_the_cpu(kernel):
     assert results[0][0] == results[1][0] > 1
     assert results[0][1] == pytest.approx(results[1][1], rel=1e-12)
     assert results[0][2] == pytest.approx(results[1][2], rel=1e-13)
+
+
+@pytest.mark.simulator
+def test_simulated_tiles_restart_with_the_same_bits():
+    from eagre.backend.simulated import SimulatedDevice
+
+    options = {**options_of(6, 4, seed=2), "fixed_time_step": None, "precision": "double"}
+    unbroken, restarted = (ShallowWater(device=SimulatedDevice(), **options) for _ in range(2))
+    unbroken.advance(0.1)
+    kept = unbroken.state()
+    unbroken.advance(0.3)
+    restarted.restore(kept)
+    restarted.advance(0.3)
+    assert unbroken.statistics()["redone_steps"] > 0
+    for name, values in unbroken.state().items():
+        np.testing.assert_array_equal(values, restarted.state()[name], err_msg=name)
