@@ -9,7 +9,7 @@ import pytest
 
 from eagre import boundaries
 from eagre.config.problems import ConfigError
-from eagre.models.shallow_water import sources
+from eagre import sources
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.series import Series
 

@@ -183,8 +183,8 @@ class ShallowWaterCase(Case):
             return signal.resolve(0.0, self.run.end_time, self.run.start_date)
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
-        """The objects of `eagre.models.shallow_water.sources` that [sources] describes."""
-        from eagre.models.shallow_water import sources
+        """The objects of `eagre.sources` that [sources] describes."""
+        from eagre import sources
 
         made: list[Any] = []
         for name, section in self.sources:

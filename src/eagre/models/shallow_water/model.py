@@ -16,8 +16,8 @@ from eagre.errors import BlowUpError, InputError, MemoryNeededError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.models.shallow_water.inputs import checked_field, checked_number, initial_surface, one_of
-from eagre.models.shallow_water.sources import Rain, Source, source_maps
+from eagre.checks import checked_field, checked_number, initial_surface, one_of
+from eagre.sources import Rain, Source, source_maps
 from eagre.series import Series
 from eagre.stepping import clock as ck
 
