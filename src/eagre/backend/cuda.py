@@ -13,7 +13,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
-__all__ = ["SIMULATED", "cuda", "double_driver", "formula", "ptx", "single_driver"]
+__all__ = ["SIMULATED", "cuda", "double_driver", "formula", "limited", "ptx", "single_driver"]
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
@@ -29,6 +29,11 @@ else:
     double_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=168)
     # A tail of one thread, or a small grid, is meant to be small.
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+
+def limited(registers: int) -> Any:
+    """A driver with another limit of registers a thread: the switch ``REGISTERS`` of a program."""
+    return cuda.jit if SIMULATED else partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:

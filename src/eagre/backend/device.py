@@ -16,12 +16,13 @@ from eagre.errors import DeviceError, InputError
 
 
 class Launch(NamedTuple):
-    """A program bound to its arguments. `grid` and `block` matter on CUDA only."""
+    """A program bound to its arguments. The rest matters on CUDA only; `shared` is dynamic memory, bytes."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
+    shared: int = 0
 
 
 class Device:

@@ -32,12 +32,17 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
+        "from eagre.backend.cuda import limited\n"
+        "from eagre.backend.cuda_memory import flat_load, flat_store, fresh_load\n"
+        "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
         "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.simulator import early_load\n"
+        "from eagre.backend.cuda import limited\n"
+        "from eagre.backend.simulator import early_load, flat_load, flat_store, fresh_load\n"
+        "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
     ),
 }
 
@@ -62,6 +67,8 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
+    if "REGISTERS" in switches and target in ("cuda", "simulator"):
+        pieces[entry.name] = pieces[entry.name].replace("@driver\n", f"@limited({switches['REGISTERS']})\n", 1)
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
     lines = [f"{name} = {value}" for name, value in constants.items()]

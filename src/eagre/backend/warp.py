@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda
+from eagre.backend.cells import cell, cuda, real
 
 FULL = 0xFFFFFFFF
 SIMULATED_WARPS = 32
@@ -89,3 +89,41 @@ def _raise(array, bits):
 @raise_maximum.variant("simulator")
 def _simulated_raise(array, bits):
     cuda.atomic.max(array, 0, bits)
+
+
+@cell
+def from_lane(x, source):
+    """x of lane `source`, 0 .. 31."""
+    raise NotImplementedError("a warp operation")
+
+
+@from_lane.variant("cuda")
+def _any(x, source):
+    return cuda.shfl_sync(FULL, x, source)
+
+
+@from_lane.variant("simulator")
+def _simulated_any(x, source):
+    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[warp, source])
+    cuda.syncthreads()
+    return found
+
+
+@cell
+def dynamic_shared():
+    """The block's dynamic shared memory, as words of the build's precision."""
+    raise NotImplementedError("a block's memory")
+
+
+@dynamic_shared.variant("cuda")
+def _dynamic():
+    return cuda.shared.array(0, real)
+
+
+@dynamic_shared.variant("simulator")
+def _simulated_dynamic():
+    return cuda.shared.array(0, np.dtype(real))

@@ -12,8 +12,9 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi import kernels as cells
-from eagre.models.shallow_water_adi import diagnostics, sweep_cpu
+from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, unpadded
+from eagre.models.shallow_water_adi.plan import plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.series import Series
 from eagre.sources import SourceMaps
@@ -65,7 +66,7 @@ class Engine:
     def _allocate(self) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        shape = (grid.ny + 2, pitch(grid.nx))
+        shape = (grid.ny + 3, pitch(grid.nx))
         self.z = [device.zeros(shape, real) for _ in range(2)]
         self.p = [device.zeros(shape, real) for _ in range(2)]
         self.q = [device.zeros(shape, real) for _ in range(2)]
@@ -120,9 +121,19 @@ class Engine:
         self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying})
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
         self.method = "elimination along whole lines"
-        if not cuda:
-            return self._compile_cpu()
-        raise NotImplementedError
+        return self._compile_cuda() if cuda else self._compile_cpu()
+
+    def _compile_cuda(self) -> list[Any]:
+        grid, device, real = self.setup.grid, self.device, self.real
+        self.plan = plan = plan_of(self.setup, self.precision, self._is_open("west east"), self._is_open("south north"))
+        bits = np.int32 if self.precision == "single" else np.int64
+        self.guard = device.zeros((1,), bits)
+        (strips, segments), _ = plan.shape_y(grid)
+        self._told = device.zeros((strips * segments * sweep_cuda_y.WORDS * 32,), real)
+        self._seams = device.zeros((strips * segments * 2 * 32,), real)
+        self._flags = device.zeros((strips * segments + 1,), np.int64)
+        x = device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})
+        return [x, device.program(sweep_cuda_y.sweep_y_cuda, self.precision, {**self.switches, **plan.switches_y})]
 
     def _compile_cpu(self) -> list[Any]:
         grid = self.setup.grid
@@ -179,8 +190,20 @@ class Engine:
     def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
         grid = self.setup.grid
         common = (*arrays, self._friction, self._forcing[which], self._ends[which], self.values, row)
+        if self.device.kind == "cuda":
+            return self._sweep_cuda(which, common)
         workspace = (self._scratch, self._lines, grid.ny, grid.nx, self.numbers[which])
         return [Launch(self._programs[which], (*common, *workspace))]
+
+    def _sweep_cuda(self, which: int, common: tuple[Any, ...]) -> list[Launch]:
+        grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]
+        size = (grid.ny, grid.nx, numbers)
+        if which == 0:
+            return [Launch(self._programs[0], (*common, self.guard, *size), *plan.shape_x(grid))]
+        told = (self._told, self._seams, self._flags, self.guard)
+        launch = Launch(self._programs[1], (*common, *told, *size), *plan.shape_y(grid), plan.shared_y)
+        again = self.device.target == "simulator" and plan.mode_y == sweep_cuda_y.EXCHANGE
+        return [launch] * (2 if again else 1)
 
     def run(self, steps: int, start: float, made: int) -> None:
         """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""

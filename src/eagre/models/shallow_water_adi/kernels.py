@@ -194,6 +194,62 @@ def momentum_row(z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l,
     )
 
 
+class LineCell(NamedTuple):
+    """A cell as the two faces beside it on its line see it."""
+
+    z: np.floating
+    d: np.floating
+    h: np.floating
+    over: np.floating  # 1/h
+    r: np.floating  # `known_surface`
+    from_low: np.floating  # `carried`, the factor of P at the low face
+    from_high: np.floating
+    below: np.floating  # `beside`, with the cell of the line below
+    above: np.floating
+    least_below: np.floating  # smaller depth of those two
+    least_above: np.floating
+    q_sum: np.floating  # the four fluxes across
+    q_below: np.floating  # the new one at the low edge
+    q_above: np.floating
+
+
+@cell
+def line_cell(z, d, h_below, h_above, p_low, p_high, qo_low, qo_high, qn_low, qn_high, rain, p):
+    """The cell from the fields around it; `rain` in m of half a step, _low and _high of its edges."""
+    h = depth(z, d)
+    over = over_depth(h, p)
+    r = known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p) + rain
+    from_low, from_high = carried(p_low, p_high, over, p)
+    return LineCell(
+        z, d, h, over, r, from_low, from_high, beside(h, h_below), beside(h, h_above),
+        smaller(h, h_below), smaller(h, h_above), (qo_low + qo_high) + (qn_low + qn_high), qn_low, qn_high,
+    )  # fmt: skip
+
+
+@cell
+def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
+    """A, B, C, D of the face between two cells of a line; flux_below, flux_above : `corner_flux` of its corners."""
+    return momentum_row(
+        low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
+        (low.from_low, low.from_high), (high.from_low, high.from_high),
+        p_here, low.q_sum + high.q_sum, forced + (flux_below - flux_above), factor, p,
+    )  # fmt: skip
+
+
+@cell
+def flux_below(low, high, p_below, p_here, p):
+    """`corner_flux` of the corner below the face between two cells."""
+    wet = smaller(low.least_below, high.least_below) > real(0.0)
+    return corner_flux(p_below, p_here, low.q_below + high.q_below, low.below + high.below, wet, p)
+
+
+@cell
+def flux_above(low, high, p_here, p_above, p):
+    """`corner_flux` of the corner above the face between two cells."""
+    wet = smaller(low.least_above, high.least_above) > real(0.0)
+    return corner_flux(p_here, p_above, low.q_above + high.q_above, low.above + high.above, wet, p)
+
+
 @cell
 def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     """Row of a face from the fields around it, and r of its high cell.
@@ -203,34 +259,17 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     and new fluxes across, (low, high) cell at the low edge of the line, then at the high edge;
     forced : explicit forces times dt; rain_l, rain_r : rain of half a step, m.
     """
-    zl_b, zr_b, z_l, z_r, zl_a, zr_a = z
-    dl_b, dr_b, d_l, d_r, dl_a, dr_a = d
     p_low, p_here, p_high, p_below, p_above = flux
-    qo_lb, qo_rb, qo_la, qo_ra = qo
-    qn_lb, qn_rb, qn_la, qn_ra = qn
-    h_l, h_r = depth(z_l, d_l), depth(z_r, d_r)
-    over_l, over_r = over_depth(h_l, p), over_depth(h_r, p)
-    hl_b, hr_b = depth(zl_b, dl_b), depth(zr_b, dr_b)
-    hl_a, hr_a = depth(zl_a, dl_a), depth(zr_a, dr_a)
-    here = smaller(h_l, h_r)
-    zero = real(0.0)
-    below = corner_flux(
-        p_below, p_here, qn_lb + qn_rb, beside(h_l, hl_b) + beside(h_r, hr_b),
-        smaller(here, smaller(hl_b, hr_b)) > zero, p,
+    low = line_cell(
+        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), p_low, p_here, qo[0], qo[2], qn[0], qn[2], rain_l, p
     )  # fmt: skip
-    above = corner_flux(
-        p_here, p_above, qn_la + qn_ra, beside(h_l, hl_a) + beside(h_r, hr_a),
-        smaller(here, smaller(hl_a, hr_a)) > zero, p,
+    high = line_cell(
+        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), p_here, p_high, qo[1], qo[3], qn[1], qn[3], rain_r, p
     )  # fmt: skip
-    r_l = known_surface(z_l, p_low, p_here, qo_lb, qo_la, qn_lb, qn_la, p) + rain_l
-    r_r = known_surface(z_r, p_here, p_high, qo_rb, qo_ra, qn_rb, qn_ra, p) + rain_r
-    q_sum = ((qo_lb + qo_rb) + (qo_la + qo_ra)) + ((qn_lb + qn_rb) + (qn_la + qn_ra))
-    a, b, c, e = momentum_row(
-        z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r,
-        carried(p_low, p_here, over_l, p), carried(p_here, p_high, over_r, p),
-        p_here, q_sum, forced + (below - above), factor, p,
-    )  # fmt: skip
-    return a, b, c, e, r_r
+    below = flux_below(low, high, p_below, p_here, p)
+    above = flux_above(low, high, p_here, p_above, p)
+    a, b, c, e = row_between(low, high, p_here, below, above, factor, forced, p)
+    return a, b, c, e, high.r
 
 
 # -- the two ends of a line -------------------------------------------------------------------------

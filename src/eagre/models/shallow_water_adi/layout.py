@@ -1,6 +1,6 @@
 """How fields lie in memory: padded rows, so that a vector load is aligned and every neighbour exists.
 
-A field has ny + 2 rows of `pitch` columns. Cell (j, i), its west face and its south face are at
+A field has ny + 3 rows of `pitch` columns. Cell (j, i), its west face and its south face are at
 [j + 1, PADDING + i]: p of face i = 0 .. nx, q of face j = 0 .. ny. What lies outside is 0; the bed
 there is so high that it is never wet.
 """
@@ -23,7 +23,7 @@ def pitch(nx: int) -> int:
 
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:
     """`values` at centres or faces in a padded array."""
-    array = np.full((grid.ny + 2, pitch(grid.nx)), outside, real)
+    array = np.full((grid.ny + 3, pitch(grid.nx)), outside, real)
     ny, nx = values.shape
     array[1 : 1 + ny, PADDING : PADDING + nx] = values
     return array

@@ -331,7 +331,7 @@ class ShallowWaterADI(Fields):
 
 
 def _check_memory(grid: Grid, device: Device, precision: str) -> None:
-    needed = 8 * (grid.ny + 2) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
+    needed = 8 * (grid.ny + 3) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 
