@@ -139,5 +139,8 @@ load_four: Any = cuda
 store_two: Any = cuda
 store_four: Any = cuda
 
+word: Any = cuda
+"""The type of the build's numbers, for shared memory of a size that the launch gives."""
+
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

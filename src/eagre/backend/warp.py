@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, real
+from eagre.backend.cells import cell, cuda
 
 FULL = 0xFFFFFFFF
 SIMULATED_WARPS = 32
@@ -111,19 +111,3 @@ def _simulated_any(x, source):
     found = type(x)(shared[warp, source])
     cuda.syncthreads()
     return found
-
-
-@cell
-def dynamic_shared():
-    """The block's dynamic shared memory, as words of the build's precision."""
-    raise NotImplementedError("a block's memory")
-
-
-@dynamic_shared.variant("cuda")
-def _dynamic():
-    return cuda.shared.array(0, real)
-
-
-@dynamic_shared.variant("simulator")
-def _simulated_dynamic():
-    return cuda.shared.array(0, np.dtype(real))

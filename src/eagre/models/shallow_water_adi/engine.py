@@ -123,9 +123,15 @@ class Engine:
         self.method = "elimination along whole lines"
         return self._compile_cuda() if cuda else self._compile_cpu()
 
-    def _compile_cuda(self) -> list[Any]:
+    def replan(self, **chosen: Any) -> None:
+        """Lay the sweeps out anew on a GPU, with some numbers of the plan given."""
+        self._programs = self._compile_cuda(**chosen)
+        self._rounds = {}
+
+    def _compile_cuda(self, **chosen: Any) -> list[Any]:
         grid, device, real = self.setup.grid, self.device, self.real
-        self.plan = plan = plan_of(self.setup, self.precision, self._is_open("west east"), self._is_open("south north"))
+        is_open = (self._is_open("west east"), self._is_open("south north"))
+        self.plan = plan = plan_of(self.setup, self.precision, *is_open, **chosen)
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
         (strips, segments), _ = plan.shape_y(grid)

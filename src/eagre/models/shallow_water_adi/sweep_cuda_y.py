@@ -11,8 +11,8 @@ exactly (MODE).
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, fresh_load, real, switch
-from eagre.backend.warp import dynamic_shared, raise_maximum
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, fresh_load, real, switch, word
+from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
@@ -240,7 +240,7 @@ def sweep_y_cuda(
     z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, told, seams, flags, guard, ny, nx, p
 ):
     """New z and flux along y; block (32, THREADS), grid (strips of 32 columns, segments)."""
-    shared = dynamic_shared()
+    shared = cuda.shared.array(0, word)
     order = cuda.shared.array(2, np.int64)
     lane, t = cuda.threadIdx.x, cuda.threadIdx.y
     segments, total = cuda.gridDim.y, cuda.gridDim.x * cuda.gridDim.y
