@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ShallowWater": "eagre.models.shallow_water.model",
+    "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "Rain": "eagre.sources",
     "Coriolis": "eagre.sources",
     "WindStress": "eagre.sources",

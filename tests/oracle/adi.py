@@ -173,7 +173,7 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     rhs[row] -= (corner_momentum(p, qn, h, wet, j + 1, i, o) - corner_momentum(p, qn, h, wet, j, i, o)) / o.dy
     mean = lambda m: 0.5 * (at(m, j, a) + at(m, j, b))  # noqa: E731
     rhs[row] += mean(o.coriolis) * (qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 4
-    rhs[row] += mean(o.stress[0]) + 0.5 * (depth_a + depth_b) * mean(o.accel[0])
+    rhs[row] += mean(o.stress[0]) + 0.5 * (h[j, a] + h[j, b]) * mean(o.accel[0])
 
 
 def friction(speed, depth_a, depth_b, j, a, b, o):
