@@ -17,6 +17,7 @@ from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pit
 from eagre.models.shallow_water_adi.plan import plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.series import Series
+from eagre.solvers.tridiagonal import columns
 from eagre.sources import SourceMaps
 
 BATCH = {"cpu": 2, "cuda": 64}  # steps whose forcing is looked up, and which a CUDA graph holds, at once
@@ -135,7 +136,7 @@ class Engine:
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
         (strips, segments), _ = plan.shape_y(grid)
-        self._told = device.zeros((strips * segments * sweep_cuda_y.WORDS * 32,), real)
+        self._told = device.zeros((strips * segments * columns.WORDS * 32,), real)
         self._seams = device.zeros((strips * segments * 2 * 32,), real)
         self._flags = device.zeros((strips * segments + 1,), np.int64)
         x = device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})
@@ -208,7 +209,7 @@ class Engine:
             return [Launch(self._programs[0], (*common, self.guard, *size), *plan.shape_x(grid))]
         told = (self._told, self._seams, self._flags, self.guard)
         launch = Launch(self._programs[1], (*common, *told, *size), *plan.shape_y(grid), plan.shared_y)
-        again = self.device.target == "simulator" and plan.mode_y == sweep_cuda_y.EXCHANGE
+        again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return [launch] * (2 if again else 1)
 
     def run(self, steps: int, start: float, made: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi import sweep_cuda_x, sweep_cuda_y
+from eagre.solvers.tridiagonal import columns
 
 EPSILON = {"single": 1e-8, "double": 1e-17}
 SAFETY = 1.5  # on the largest Courant number at the start
@@ -67,7 +68,7 @@ class Plan:
     @property
     def shared_y(self) -> int:
         """Shared memory of a block of the sweep along y, bytes."""
-        return sweep_cuda_y.shared_bytes(self.rows, self.threads, self.itemsize)
+        return columns.shared_bytes(self.rows, self.threads, self.itemsize)
 
 
 def plan_of(setup: Any, precision: str, open_x: bool, open_y: bool, **chosen: Any) -> Plan:
@@ -77,7 +78,7 @@ def plan_of(setup: Any, precision: str, open_x: bool, open_y: bool, **chosen: An
     picked = {"warps": 8, "run": 16, "rows": 8, "threads": 16, "overlap": 40} | chosen
     faces = grid.ny + int(open_y)
     alone = faces <= picked["rows"] * picked["threads"]
-    mode = sweep_cuda_y.ALONE if alone else sweep_cuda_y.EXCHANGE
+    mode = columns.ALONE if alone else columns.EXCHANGE
     picked.setdefault("mode_y", mode)
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 

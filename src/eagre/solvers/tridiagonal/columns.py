@@ -1,0 +1,209 @@
+"""Columns in pieces on a GPU: blocks of 32 neighbouring columns, joined within and between blocks.
+
+A thread eliminates ROWS rows of a column and leaves them in dynamic shared memory; the threads of a
+column are joined by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block tells what
+its first and its last unknown depend on and waits for the blocks below and above to do so; what then
+is left out is the coupling across a whole block, whose largest value goes to a guard. Blocks take
+numbers in the order in which they start, along the columns, so that one of those that wait can always
+go on. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for any coupling.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, fresh_load, real, switch
+from eagre.backend.warp import raise_maximum
+from eagre.kernels.bits import to_bits
+from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
+
+ROWS = switch("ROWS", 8)  # rows of a thread
+THREADS = switch("THREADS", 8)  # threads of a column in a block
+ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
+MODE = switch("MODE", ALONE)
+WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
+
+
+@cell
+def slot(kind, row, t, lane):
+    """Where a word of a row lies in shared memory: no bank is asked twice by a warp."""
+    return ((kind * ROWS + row) * THREADS + t) * 32 + lane
+
+
+@cell
+def column_threads(chunk, shared, t, lane):
+    """a, c, d of every thread's last unknown in terms of what lies outside the block: X + a L + c N = d."""
+    base = 4 * ROWS * THREADS * 32
+    size = THREADS * 32
+    me = t * 32 + lane
+    shared[base + me] = chunk.e
+    shared[base + size + me] = chunk.f
+    shared[base + 2 * size + me] = chunk.g
+    cuda.syncthreads()
+    a, c, d = chunk.a, chunk.c, chunk.d
+    if t + 1 < THREADS:
+        up = base + me + 32
+        a, c, d = between_chunks(chunk, shared[up], shared[up + size], shared[up + 2 * size])
+    step = 1
+    while step < THREADS:
+        cuda.syncthreads()
+        shared[base + me] = a
+        shared[base + size + me] = c
+        shared[base + 2 * size + me] = d
+        cuda.syncthreads()
+        low = base + max(t - step, 0) * 32 + lane
+        high = base + min(t + step, THREADS - 1) * 32 + lane
+        a, c, d = reduced(
+            a, c, d, t >= step, t + step < THREADS,
+            shared[low], shared[low + size], shared[low + 2 * size],
+            shared[high], shared[high + size], shared[high + 2 * size],
+        )  # fmt: skip
+        step *= 2
+    return a, c, d
+
+
+@cell
+def tell(told, block, lane, word, value):
+    """Store a word of what a block tells about one of its columns."""
+    flat_store(told, (block * WORDS + word) * 32 + lane, 0, value)
+
+
+@cell
+def wait_for(flags, block, turn):
+    """Wait until a block has told its seams in this turn."""
+    while cuda.atomic.add(flags, block, 0) < turn:
+        pass
+
+
+@wait_for.variant("simulator")
+def _never_wait(flags, block, turn):
+    """Simulated blocks run one after the other: the launch is made twice instead."""
+
+
+@cell
+def tell_seams(told, block, t, lane, chunk, a, c, d):
+    """What the last and the first unknown of a column of this block depend on."""
+    if t == THREADS - 1:
+        tell(told, block, lane, 0, d)
+        tell(told, block, lane, 1, c)
+        tell(told, block, lane, 2, a)
+    if t == 0:
+        tell(told, block, lane, 3, chunk.e - chunk.g * d)
+        tell(told, block, lane, 4, chunk.f - chunk.g * a)
+        tell(told, block, lane, 5, -chunk.g * c)
+
+
+@cell
+def heard(told, block, lane):
+    """Last unknown of a column in block - 1 and first one in `block`."""
+    before = (block - 1) * WORDS * 32 + lane
+    here = (block * WORDS + 3) * 32 + lane
+    return at_seam(
+        fresh_load(told, before, 0), fresh_load(told, before, 32), fresh_load(told, here, 0), fresh_load(told, here, 32)
+    )
+
+
+@cell
+def block_number(flags, order):
+    """Number of this block along the columns of all strips; in `order`, with the turn (from 1) of this launch."""
+    if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+        segments, total = cuda.gridDim.y, cuda.gridDim.x * cuda.gridDim.y
+        if MODE == EXCHANGE:
+            number = cuda.atomic.add(flags, total, 1)
+            order[0], order[1] = number % total, number // total + 1
+        else:
+            order[0], order[1] = np.int64(cuda.blockIdx.x * segments + cuda.blockIdx.y), 1
+    cuda.syncthreads()
+
+
+@cell
+def outside(told, seams, flags, guard, block, turn, segment, chunk, a, c, d):
+    """The unknowns of this thread's column before and behind the block; 0 at the ends of the column."""
+    lane, t = cuda.threadIdx.x, cuda.threadIdx.y
+    segments = cuda.gridDim.y
+    before, behind = real(0.0), real(0.0)
+    if MODE == FINISH:
+        before = flat_load(seams, 2 * block * 32 + lane, 0)
+        behind = flat_load(seams, 2 * block * 32 + lane, 32)
+    if MODE == EXCHANGE:
+        lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
+        if t == 0 and segment < segments - 1:
+            lost = max(lost, abs(chunk.g * c))
+        if t == 0 or t == THREADS - 1:
+            raise_maximum(guard, to_bits(lost))
+        cuda.threadfence()
+        cuda.syncthreads()
+        if lane == 0 and t == 0:
+            cuda.atomic.max(flags, block, turn)
+            if segment > 0:
+                wait_for(flags, block - 1, turn)
+            if segment < segments - 1:
+                wait_for(flags, block + 1, turn)
+        cuda.syncthreads()
+        if segment > 0:
+            before, _ = heard(told, block, lane)
+        if segment < segments - 1:
+            _, behind = heard(told, block + 1, lane)
+    return before, behind
+
+
+@cell
+def last_before(shared, x, before):
+    """Last unknown of the thread below, from x of all threads of the column and `before` of the block."""
+    lane, t = cuda.threadIdx.x, cuda.threadIdx.y
+    base = 4 * ROWS * THREADS * 32
+    cuda.syncthreads()
+    shared[base + t * 32 + lane] = x
+    cuda.syncthreads()
+    if t > 0:
+        before = shared[base + (t - 1) * 32 + lane]
+    return before
+
+
+@cell
+def unknown_below(shared, row, t, lane, before, here):
+    """The unknown of row - 1 of a chunk from that of the row and the one before the chunk."""
+    if row == 0:
+        return before
+    below = slot(0, row - 1, t, lane)
+    size = ROWS * THREADS * 32
+    return shared[below + 2 * size] - shared[below] * before - shared[below + size] * here
+
+
+@entry
+def seams_cuda(told, seams, segments, columns):
+    """Between the two passes: the unknowns beside the seams of a column's blocks, one thread a column.
+
+    With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the
+    first unknown of block b, upwards X_{b-1} = u - v F_b, then downwards.
+    """
+    i = cuda.grid(1)
+    if i >= columns:
+        return
+    strip, lane = i // 32, i % 32
+    u, v = real(0.0), real(0.0)
+    for segment in range(segments):
+        block = np.int64(strip * segments + segment)
+        at = block * WORDS * 32 + lane
+        d, c, a = flat_load(told, at, 0), flat_load(told, at, 32), flat_load(told, at, 64)
+        d_1, a_1, c_1 = flat_load(told, at, 96), flat_load(told, at, 128), flat_load(told, at, 160)
+        over = real(1.0) / (real(1.0) - a_1 * v)
+        s, w = (d_1 - a_1 * u) * over, c_1 * over  # F_b = s - w F_{b+1}
+        flat_store(seams, 2 * block * 32 + lane, 0, s)
+        flat_store(seams, 2 * block * 32 + lane, 32, w)
+        flat_store(told, at, 0, u)
+        flat_store(told, at, 32, v)
+        u, v = d - a * (u - v * s), c + a * v * w
+    behind = real(0.0)
+    for back in range(segments):
+        block = np.int64(strip * segments + segments - 1 - back)
+        at = block * WORDS * 32 + lane
+        seam = 2 * block * 32 + lane
+        first = flat_load(seams, seam, 0) - flat_load(seams, seam, 32) * behind
+        before = flat_load(told, at, 0) - flat_load(told, at, 32) * first
+        flat_store(seams, seam, 0, before)
+        flat_store(seams, seam, 32, behind)
+        behind = first
+
+
+def shared_bytes(rows: int, threads: int, itemsize: int) -> int:
+    """Shared memory of a block: four words a row, three a thread."""
+    return (4 * rows + 3) * threads * 32 * itemsize
