@@ -18,14 +18,16 @@ from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
 SEED = {"dissipation": "none", "drying": "off"}
 Y = {
-    "single": [(8, 16, 64), (8, 16, 96), (8, 8, 80), (8, 8, 64), (16, 8, 96), (4, 32, 64), (4, 16, 64)],
-    "double": [(8, 16, 128), (8, 12, 128), (8, 12, 80), (6, 16, 64), (4, 24, 80), (8, 8, 128), (4, 16, 128)],
+    "single": [(8, 8, 64), (8, 16, 64), (8, 8, 80), (16, 8, 64), (16, 4, 80), (8, 12, 64), (12, 8, 72)],
+    "double": [(8, 12, 80), (8, 8, 80), (8, 8, 104), (8, 12, 104), (12, 8, 104), (16, 6, 104), (6, 16, 64)],
 }
 X = {
-    "single": [(8, 16, 96), (8, 32, 96), (8, 16, 80), (8, 16, 64), (4, 16, 96), (16, 16, 64)],
-    "double": [(8, 16, 168), (8, 16, 128), (16, 16, 128), (8, 32, 128), (4, 16, 168), (16, 32, 128)],
+    "single": [(6, 16, 96), (6, 16, 80), (6, 32, 96), (6, 8, 80), (7, 16, 80), (4, 32, 80)],
+    "double": [(12, 16, 128), (12, 16, 80), (6, 16, 128), (7, 16, 112), (12, 16, 168), (8, 16, 112)],
 }
-OVERLAP = {"single": 40, "double": 88}
+SMALL_Y = [(4, 16, 64), (8, 8, 64), (2, 32, 64), (4, 8, 64), (8, 32, 64)]
+SMALL_X = [(2, 1, 96), (2, 2, 96), (2, 4, 96), (2, 8, 96), (1, 4, 96)]
+OVERLAP = {"single": 40, "double": 84}
 
 
 def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterADI:
@@ -37,6 +39,17 @@ def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterAD
         grid, -50.0, 20.0, surface_elevation=hump * hump[:, None], manning=1 / 32, device=device,
         precision=precision, **options,
     )  # fmt: skip
+
+
+def small(precision: str) -> list[dict[str, Any]]:
+    """Layouts for a small grid."""
+    found: list[dict[str, Any]] = []
+    for rows, threads, registers in SMALL_Y:
+        mode = 0 if rows * threads >= 256 else 1
+        found.append({"which": 1, "rows": rows, "threads": threads, "registers": (96, registers), "mode_y": mode})
+    for warps, run, registers in SMALL_X:
+        found.append({"which": 0, "warps": warps, "run": run, "registers": (registers, 96), "overlap": 40})
+    return found
 
 
 def variants(precision: str) -> list[dict[str, Any]]:
@@ -58,7 +71,7 @@ def prepare(job: tuple[str, dict[str, Any], dict[str, Any]]) -> str:
         engine = model._engine
         variant = dict(variant)
         which = variant.pop("which")
-        engine.replan(mode_y=1, **variant)
+        engine.replan(**{"mode_y": 1, **variant})
         device.run([engine.launches(0, 0)[which]])
         device.synchronize()
         return ""
@@ -79,7 +92,7 @@ def main() -> None:
     n = int(sys.argv[1])
     options = SEED if "seed" in sys.argv else {}
     precisions = sys.argv[2].split(",")
-    jobs = [(p, v, options) for p in precisions for v in variants(p)]
+    jobs = [(p, v, options) for p in precisions for v in variants(p) + small(p)]
     with ProcessPoolExecutor(14) as pool:
         for told in pool.map(prepare, jobs):
             if told:
@@ -88,17 +101,48 @@ def main() -> None:
     copy = copy_bandwidth(device)
     print(f"copy {copy / 1e9:.0f} GB/s; {n} x {n}; {options}")
     for precision in precisions:
-        engine = basin(n, precision, device, **options)._engine
-        floor = 7 * n * n * np.dtype(engine.real).itemsize / copy
-        for variant in variants(precision):
-            name = " ".join(f"{k}={v}" for k, v in variant.items())
-            which = variant.pop("which")
-            try:
-                engine.replan(mode_y=1, **variant)
-                seconds = time_of(engine, which)
-                print(f"{precision} {'xy'[which]} {1e6 * seconds:9.1f} us {floor / seconds:5.0%} of copy  {name}", flush=True)
-            except Exception as error:
-                print(f"{precision} NOT {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
+        best = timed(basin(n, precision, device, **options)._engine, variants(precision), copy)
+        for size in (n, n // 2, 512):
+            engine = basin(size, precision, device, **options)._engine
+            engine.replan(**{"mode_y": 1, **best})
+            step_of(engine, copy)
+        engine = basin(256, precision, device, **options)._engine
+        best = timed(engine, small(precision), copy)
+        engine.replan(**{"mode_y": 1, **best})
+        step_of(engine, copy)
+
+
+def timed(engine: Any, layouts: list[dict[str, Any]], copy: float) -> dict[str, Any]:
+    """Print the time of each layout; the best of both sweeps, joined."""
+    grid = engine.setup.grid
+    floor = 7 * grid.cells * np.dtype(engine.real).itemsize / copy
+    best: dict[int, tuple[float, dict[str, Any]]] = {}
+    for layout in layouts:
+        name = " ".join(f"{k}={v}" for k, v in layout.items())
+        which = layout.pop("which")
+        try:
+            engine.replan(**{"mode_y": 1, **layout})
+            seconds = time_of(engine, which)
+        except Exception as error:
+            print(f"{engine.precision} NOT {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
+            continue
+        if which not in best or seconds < best[which][0]:
+            best[which] = (seconds, layout)
+        told = f"{engine.precision} {grid.nx:5} {'xy'[which]} {1e6 * seconds:9.2f} us {floor / seconds:5.0%} of copy"
+        print(told, name, flush=True)
+    joined = {**best[0][1], **best[1][1]}
+    joined["registers"] = (best[0][1]["registers"][0], best[1][1]["registers"][1])
+    return joined
+
+
+def step_of(engine: Any, copy: float) -> None:
+    """Print the time of a step in a graph of many."""
+    grid, device = engine.setup.grid, engine.device
+    engine.run(64, 0.0, 0)
+    seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=4, warm_up=1)) / 64
+    share = 14 * grid.cells * np.dtype(engine.real).itemsize / copy / seconds
+    told = f"{engine.precision} {grid.nx} step {1e6 * seconds:.2f} us, {grid.cells / seconds / 1e9:.1f} Gcell-steps/s"
+    print(told, f"{share:.0%} of copy; guard {engine.lost():.1e}; {engine.plan}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ def early_load(array: Any, plane: int, j: int, i: int) -> Any:
 
 def flat_load(array: Any, k: int, offset: int) -> Any:
     """Element ``k + offset`` of the array's memory."""
-    at = int(k + offset)
+    at = int(k) + int(offset)
     if len(array.shape) == 1:
         return array[at]
     return array[at // array.shape[1], at % array.shape[1]]
@@ -20,7 +20,7 @@ def flat_load(array: Any, k: int, offset: int) -> Any:
 
 def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     """Set element ``k + offset`` of the array's memory."""
-    at = int(k + offset)
+    at = int(k) + int(offset)
     if len(array.shape) == 1:
         array[at] = value
     else:

@@ -10,10 +10,11 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
+from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
-from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, unpadded
+from eagre.models.shallow_water_adi import kernels as cells
+from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
 from eagre.models.shallow_water_adi.plan import plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.series import Series
@@ -67,7 +68,9 @@ class Engine:
     def _allocate(self) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        shape = (grid.ny + 3, pitch(grid.nx))
+        shape = (rows_of(grid.ny), pitch(grid.nx))
+        if shape[0] * shape[1] >= 2**32:
+            raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
         self.z = [device.zeros(shape, real) for _ in range(2)]
         self.p = [device.zeros(shape, real) for _ in range(2)]
         self.q = [device.zeros(shape, real) for _ in range(2)]
@@ -138,7 +141,7 @@ class Engine:
         (strips, segments), _ = plan.shape_y(grid)
         self._told = device.zeros((strips * segments * columns.WORDS * 32,), real)
         self._seams = device.zeros((strips * segments * 2 * 32,), real)
-        self._flags = device.zeros((strips * segments + 1,), np.int64)
+        self._flags = device.zeros((strips * segments + 2,), np.int32)
         x = device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})
         return [x, device.program(sweep_cuda_y.sweep_y_cuda, self.precision, {**self.switches, **plan.switches_y})]
 
@@ -201,6 +204,12 @@ class Engine:
             return self._sweep_cuda(which, common)
         workspace = (self._scratch, self._lines, grid.ny, grid.nx, self.numbers[which])
         return [Launch(self._programs[which], (*common, *workspace))]
+
+    def lost(self) -> float:
+        """Largest coupling between pieces of a line that was left out so far, relative; 0 on a CPU."""
+        if self.device.kind == "cpu":
+            return 0.0
+        return float(self.device.host(self.guard).view(self.real)[0])
 
     def _sweep_cuda(self, which: int, common: tuple[Any, ...]) -> list[Launch]:
         grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]

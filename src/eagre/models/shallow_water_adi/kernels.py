@@ -117,9 +117,7 @@ def carried(p_low, p_high, over_h, p):
 def beside(h, h_beyond):
     """Sum of the depths of two cells beside each other across the lines; a dry one counts as the other."""
     total = h + h_beyond
-    both = smaller(h, h_beyond)
-    top = larger(h, h_beyond)
-    return select(both > real(0.0), total, top + top)
+    return select(h * h_beyond > real(0.0), total, total + total)
 
 
 @cell
@@ -150,7 +148,9 @@ def resistance(speed, s, factor):
 
 
 @cell
-def momentum_row(z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p):
+def momentum_row(
+    z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
+):
     """A, B, C, D of a face between two cells (equations 2, 3).
 
     from_l, from_r : factors of P of the two cells, as `carried` gives them; q_sum : sum of the eight

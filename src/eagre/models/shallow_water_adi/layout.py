@@ -1,6 +1,6 @@
 """How fields lie in memory: padded rows, so that a vector load is aligned and every neighbour exists.
 
-A field has ny + 3 rows of `pitch` columns. Cell (j, i), its west face and its south face are at
+A field has `rows_of` rows of `pitch` columns. Cell (j, i), its west face and its south face are at
 [j + 1, PADDING + i]: p of face i = 0 .. nx, q of face j = 0 .. ny. What lies outside is 0; the bed
 there is so high that it is never wet.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from eagre.grid import Grid
 
 PADDING = 32
+EXTRA_ROWS = 128  # rows of a block on a GPU, at most
 
 
 def pitch(nx: int) -> int:
@@ -21,9 +22,14 @@ def pitch(nx: int) -> int:
     return PADDING + 32 * (-(-(nx + 1) // 32) + 1)
 
 
+def rows_of(ny: int) -> int:
+    """Padded rows: one before the first, and room for the last block of rows of a GPU behind the last."""
+    return ny + 3 + EXTRA_ROWS
+
+
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:
     """`values` at centres or faces in a padded array."""
-    array = np.full((grid.ny + 3, pitch(grid.nx)), outside, real)
+    array = np.full((rows_of(grid.ny), pitch(grid.nx)), outside, real)
     ny, nx = values.shape
     array[1 : 1 + ny, PADDING : PADDING + nx] = values
     return array

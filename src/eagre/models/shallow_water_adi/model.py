@@ -17,7 +17,7 @@ from eagre.errors import BlowUpError, InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.engine import Engine, Setup
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.output import VARIABLES, Fields
+from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.sources import Source, source_maps
 
@@ -150,8 +150,9 @@ class ShallowWaterADI(Fields):
             )
         self._start = one_of("start", start, ("half-step", "zero"))
         self._time = checked_number("start_time", start_time, -1e12, 1e12)
-        velocity = [checked_field(f"velocity_{a}", v, grid, "centre") for a, v in (("x", velocity_x), ("y", velocity_y))]
-        self._begin(surface, [thickness * v for v in velocity])
+        u = checked_field("velocity_x", velocity_x, grid, "centre")
+        v = checked_field("velocity_y", velocity_y, grid, "centre")
+        self._begin(surface, [thickness * u, thickness * v])
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray]) -> None:
         """Build the engine and set its first state."""
@@ -331,7 +332,7 @@ class ShallowWaterADI(Fields):
 
 
 def _check_memory(grid: Grid, device: Device, precision: str) -> None:
-    needed = 8 * (grid.ny + 3) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
+    needed = 8 * (grid.ny + 131) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 

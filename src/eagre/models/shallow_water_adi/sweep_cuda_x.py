@@ -89,16 +89,17 @@ def five(array, k):
 @cell
 def cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p):
     """The cells k - 1 .. k + 3 of a row, as `line_cell`; what lies south of them is left out."""
+    north = np.uint32(k + pitch)
     z0, z1, z2, z3, z4 = five(z, k)
     d0, d1, d2, d3, d4 = five(d, k)
-    y0, y1, y2, y3, y4 = five(z, k + pitch)
-    e0, e1, e2, e3, e4 = five(d, k + pitch)
+    y0, y1, y2, y3, y4 = five(z, north)
+    e0, e1, e2, e3, e4 = five(d, north)
     f0, f1, f2, f3, f4 = five(flux, k)
     f5 = flat_load(flux, k, 4)
     a0, a1, a2, a3, a4 = five(qo, k)
-    b0, b1, b2, b3, b4 = five(qo, k + pitch)
+    b0, b1, b2, b3, b4 = five(qo, north)
     g0, g1, g2, g3, g4 = five(qn, k)
-    h0, h1, h2, h3, h4 = five(qn, k + pitch)
+    h0, h1, h2, h3, h4 = five(qn, north)
     w0 = w1 = w2 = w3 = w4 = real(0.0)
     if FORCED:
         r0, r1, r2, r3, r4 = five(forcing.rain, k)
@@ -212,8 +213,8 @@ def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, v
     mine = (is_first or first >= start + OVERLAP) and (is_last or first < start + window - OVERLAP) and first <= nx
     cut_low = not is_first and first == start
     cut_high = not is_last and first == start + window - CELLS
-    pitch = z.shape[1]
-    k = np.int64(j * pitch + PADDING + i)
+    pitch = np.uint32(z.shape[1])
+    k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
     wind, rain, push = zero, zero, zero
     if FORCED:
@@ -221,12 +222,12 @@ def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, v
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
     cells, here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
-    below = north_fluxes(cells, here, four(flux, k + pitch), p)
+    below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
     lost = zero
     while j < end:
-        k += pitch
+        k = np.uint32(k + pitch)
         (c0, c1, c2, c3, c4), here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
-        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, k + pitch), p)
+        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
         row0 = row_at(c0, c1, here[0], below[0], above[0], friction, forcing, k, 0, wind, push, p)
         row1 = row_at(c1, c2, here[1], below[1], above[1], friction, forcing, k, 1, wind, push, p)
         row2 = row_at(c2, c3, here[2], below[2], above[2], friction, forcing, k, 2, wind, push, p)
@@ -265,7 +266,9 @@ def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, v
     raise_maximum(guard, to_bits(lost))
 
 
-def shape_of(ny: int, nx: int, warps: int, run: int, overlap: int, is_open: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+def shape_of(
+    ny: int, nx: int, warps: int, run: int, overlap: int, is_open: bool
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """Grid and block of the sweep."""
     window = CELLS * 32 * warps
     faces = nx + (1 if is_open else 0)

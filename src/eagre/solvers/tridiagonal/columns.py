@@ -23,40 +23,62 @@ WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c o
 
 
 @cell
-def slot(kind, row, t, lane):
-    """Where a word of a row lies in shared memory: no bank is asked twice by a warp."""
-    return ((kind * ROWS + row) * THREADS + t) * 32 + lane
+def place(t, lane):
+    """Where a thread's words begin in shared memory; those of one kind and row are 32 THREADS apart."""
+    return np.uint32(t * 32 + lane)
 
 
 @cell
-def column_threads(chunk, shared, t, lane):
+def keep(shared, me, kind, row, value):
+    """Keep word `kind` (a, c, d and one more) of a row: no bank is asked twice by a warp."""
+    flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0, value)
+
+
+@cell
+def kept(shared, me, kind, row):
+    """Word `kind` of a row."""
+    return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0)
+
+
+@cell
+def share(shared, me, x, y, z):
+    """Show three words of this thread to the others of its column, behind all rows."""
+    flat_store(shared, me, 4 * ROWS * THREADS * 32, x)
+    flat_store(shared, me, (4 * ROWS + 1) * THREADS * 32, y)
+    flat_store(shared, me, (4 * ROWS + 2) * THREADS * 32, z)
+
+
+@cell
+def shared_by(shared, other):
+    """The three words that another thread of the column shows."""
+    return (
+        flat_load(shared, other, 4 * ROWS * THREADS * 32),
+        flat_load(shared, other, (4 * ROWS + 1) * THREADS * 32),
+        flat_load(shared, other, (4 * ROWS + 2) * THREADS * 32),
+    )
+
+
+@cell
+def column_threads(chunk, shared, me):
     """a, c, d of every thread's last unknown in terms of what lies outside the block: X + a L + c N = d."""
-    base = 4 * ROWS * THREADS * 32
-    size = THREADS * 32
-    me = t * 32 + lane
-    shared[base + me] = chunk.e
-    shared[base + size + me] = chunk.f
-    shared[base + 2 * size + me] = chunk.g
+    t = np.int32(cuda.threadIdx.y)
+    share(shared, me, chunk.e, chunk.f, chunk.g)
     cuda.syncthreads()
     a, c, d = chunk.a, chunk.c, chunk.d
     if t + 1 < THREADS:
-        up = base + me + 32
-        a, c, d = between_chunks(chunk, shared[up], shared[up + size], shared[up + 2 * size])
+        e, f, g = shared_by(shared, np.uint32(me + 32))
+        a, c, d = between_chunks(chunk, e, f, g)
     step = 1
     while step < THREADS:
         cuda.syncthreads()
-        shared[base + me] = a
-        shared[base + size + me] = c
-        shared[base + 2 * size + me] = d
+        share(shared, me, a, c, d)
         cuda.syncthreads()
-        low = base + max(t - step, 0) * 32 + lane
-        high = base + min(t + step, THREADS - 1) * 32 + lane
-        a, c, d = reduced(
-            a, c, d, t >= step, t + step < THREADS,
-            shared[low], shared[low + size], shared[low + 2 * size],
-            shared[high], shared[high + size], shared[high + 2 * size],
-        )  # fmt: skip
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32 * step if t >= step else me))
+        a_1, c_1, d_1 = shared_by(shared, np.uint32(me + 32 * step if t + step < THREADS else me))
+        a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, a_0, c_0, d_0, a_1, c_1, d_1)
         step *= 2
+    cuda.syncthreads()
+    share(shared, me, a, c, d)
     return a, c, d
 
 
@@ -103,26 +125,36 @@ def heard(told, block, lane):
 
 @cell
 def block_number(flags, order):
-    """Number of this block along the columns of all strips; in `order`, with the turn (from 1) of this launch."""
+    """Number of this block along the columns of all strips; in `order`, with the turn (from 1) of this launch.
+
+    Behind the blocks' flags stand how many blocks have started and the turn of the launch before. The
+    last one to start, when all others have read both, sets them for the next launch.
+    """
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
-        segments, total = cuda.gridDim.y, cuda.gridDim.x * cuda.gridDim.y
+        total = np.int32(cuda.gridDim.x) * np.int32(cuda.gridDim.y)
+        number = np.int32(cuda.blockIdx.x) * np.int32(cuda.gridDim.y) + np.int32(cuda.blockIdx.y)
+        turn = np.int32(1)
         if MODE == EXCHANGE:
-            number = cuda.atomic.add(flags, total, 1)
-            order[0], order[1] = number % total, number // total + 1
-        else:
-            order[0], order[1] = np.int64(cuda.blockIdx.x * segments + cuda.blockIdx.y), 1
+            turn = np.int32(cuda.atomic.add(flags, total + 1, 0) + 1)
+            cuda.threadfence()
+            number = np.int32(cuda.atomic.add(flags, total, 1))
+            if number == total - 1:
+                cuda.atomic.add(flags, total, -total)
+                cuda.atomic.add(flags, total + 1, 1)
+        order[0] = number
+        order[1] = turn
     cuda.syncthreads()
 
 
 @cell
-def outside(told, seams, flags, guard, block, turn, segment, chunk, a, c, d):
-    """The unknowns of this thread's column before and behind the block; 0 at the ends of the column."""
-    lane, t = cuda.threadIdx.x, cuda.threadIdx.y
-    segments = cuda.gridDim.y
+def outside(told, seams, flags, guard, shared, block, turn, segment, chunk, a, c, d):
+    """The unknowns of this thread's column before and behind the block; 0 at the ends of the column.
+
+    Ends with a barrier: what the threads share is there for all.
+    """
+    lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    segments = np.int32(cuda.gridDim.y)
     before, behind = real(0.0), real(0.0)
-    if MODE == FINISH:
-        before = flat_load(seams, 2 * block * 32 + lane, 0)
-        behind = flat_load(seams, 2 * block * 32 + lane, 32)
     if MODE == EXCHANGE:
         lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
         if t == 0 and segment < segments - 1:
@@ -138,34 +170,41 @@ def outside(told, seams, flags, guard, block, turn, segment, chunk, a, c, d):
             if segment < segments - 1:
                 wait_for(flags, block + 1, turn)
         cuda.syncthreads()
-        if segment > 0:
-            before, _ = heard(told, block, lane)
-        if segment < segments - 1:
-            _, behind = heard(told, block + 1, lane)
+        edge = np.uint32((4 * ROWS + 3) * THREADS * 32 + lane)
+        if t == 0:
+            if segment > 0:
+                before, _ = heard(told, block, lane)
+            flat_store(shared, edge, 0, before)
+        if t == THREADS - 1:
+            if segment < segments - 1:
+                _, behind = heard(told, block + 1, lane)
+            flat_store(shared, edge, 32, behind)
+        cuda.syncthreads()
+        before, behind = flat_load(shared, edge, 0), flat_load(shared, edge, 32)
+    else:
+        cuda.syncthreads()
+        if MODE == FINISH:
+            before = flat_load(seams, 2 * block * 32 + lane, 0)
+            behind = flat_load(seams, 2 * block * 32 + lane, 32)
     return before, behind
 
 
 @cell
-def last_before(shared, x, before):
-    """Last unknown of the thread below, from x of all threads of the column and `before` of the block."""
-    lane, t = cuda.threadIdx.x, cuda.threadIdx.y
-    base = 4 * ROWS * THREADS * 32
-    cuda.syncthreads()
-    shared[base + t * 32 + lane] = x
-    cuda.syncthreads()
-    if t > 0:
-        before = shared[base + (t - 1) * 32 + lane]
-    return before
+def last_unknowns(shared, me, a, c, d, before, behind):
+    """Last unknown of the thread below (or before the block), and of this thread."""
+    lower = before
+    if np.int32(cuda.threadIdx.y) > 0:
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32))
+        lower = d_0 - a_0 * before - c_0 * behind
+    return lower, d - a * before - c * behind
 
 
 @cell
-def unknown_below(shared, row, t, lane, before, here):
+def unknown_below(shared, me, row, before, here):
     """The unknown of row - 1 of a chunk from that of the row and the one before the chunk."""
     if row == 0:
         return before
-    below = slot(0, row - 1, t, lane)
-    size = ROWS * THREADS * 32
-    return shared[below + 2 * size] - shared[below] * before - shared[below + size] * here
+    return kept(shared, me, 2, row - 1) - kept(shared, me, 0, row - 1) * before - kept(shared, me, 1, row - 1) * here
 
 
 @entry
@@ -205,5 +244,5 @@ def seams_cuda(told, seams, segments, columns):
 
 
 def shared_bytes(rows: int, threads: int, itemsize: int) -> int:
-    """Shared memory of a block: four words a row, three a thread."""
-    return (4 * rows + 3) * threads * 32 * itemsize
+    """Shared memory of a block: four words a row, three a thread, two a column."""
+    return ((4 * rows + 3) * threads + 2) * 32 * itemsize
