@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -106,6 +107,13 @@ class CudaDevice(Device):
         return go
 
     def synchronize(self) -> None:
+        self.stream.synchronize()
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        cupy.cuda.get_current_stream().synchronize()
+        with self.stream:
+            yield
         self.stream.synchronize()
 
     def free_memory(self) -> int:

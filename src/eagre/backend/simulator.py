@@ -10,21 +10,24 @@ def early_load(array: Any, plane: int, j: int, i: int) -> Any:
     return array[plane, j, i]
 
 
+def _place(array: Any, k: Any, offset: Any) -> Any:
+    """Indices of element ``k + offset`` of the array's memory."""
+    at = int(k) + int(offset)
+    found = []
+    for axis in range(len(array.shape) - 1, 0, -1):
+        found.append(at % array.shape[axis])
+        at //= array.shape[axis]
+    return (at, *reversed(found)) if found else at
+
+
 def flat_load(array: Any, k: int, offset: int) -> Any:
     """Element ``k + offset`` of the array's memory."""
-    at = int(k) + int(offset)
-    if len(array.shape) == 1:
-        return array[at]
-    return array[at // array.shape[1], at % array.shape[1]]
+    return array[_place(array, k, offset)]
 
 
 def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     """Set element ``k + offset`` of the array's memory."""
-    at = int(k) + int(offset)
-    if len(array.shape) == 1:
-        array[at] = value
-    else:
-        array[at // array.shape[1], at % array.shape[1]] = value
+    array[_place(array, k, offset)] = value
 
 
 fresh_load = flat_load

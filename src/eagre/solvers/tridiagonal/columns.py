@@ -19,6 +19,8 @@ ROWS = switch("ROWS", 8)  # rows of a thread
 THREADS = switch("THREADS", 8)  # threads of a column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
+LANES = switch("LANES", 32)  # lines side by side in a piece, for `seams_cuda`
+GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing where the guard is not above this
 WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
 
 
@@ -208,38 +210,37 @@ def unknown_below(shared, me, row, before, here):
 
 
 @entry
-def seams_cuda(told, seams, segments, columns):
-    """Between the two passes: the unknowns beside the seams of a column's blocks, one thread a column.
+def seams_cuda(told, seams, guard, segments, count):
+    """Between the two passes: the unknowns beside the seams of a line's pieces, one thread a line.
 
     With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the
-    first unknown of block b, upwards X_{b-1} = u - v F_b, then downwards.
+    first unknown of piece b, upwards X_{b-1} = u - v F_b, then downwards. LANES lines lie side by side.
     """
     i = cuda.grid(1)
-    if i >= columns:
+    if i >= count or guard[0] <= to_bits(real(GATE)):
         return
-    strip, lane = i // 32, i % 32
+    group, lane = i // LANES, i % LANES
     u, v = real(0.0), real(0.0)
     for segment in range(segments):
-        block = np.int64(strip * segments + segment)
-        at = block * WORDS * 32 + lane
-        d, c, a = flat_load(told, at, 0), flat_load(told, at, 32), flat_load(told, at, 64)
-        d_1, a_1, c_1 = flat_load(told, at, 96), flat_load(told, at, 128), flat_load(told, at, 160)
+        piece = np.int64(group) * segments + segment
+        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
+        d, c, a = flat_load(told, at, 0), flat_load(told, at, LANES), flat_load(told, at, 2 * LANES)
+        d_1, a_1, c_1 = flat_load(told, at, 3 * LANES), flat_load(told, at, 4 * LANES), flat_load(told, at, 5 * LANES)
         over = real(1.0) / (real(1.0) - a_1 * v)
         s, w = (d_1 - a_1 * u) * over, c_1 * over  # F_b = s - w F_{b+1}
-        flat_store(seams, 2 * block * 32 + lane, 0, s)
-        flat_store(seams, 2 * block * 32 + lane, 32, w)
+        flat_store(seams, seam, 0, s)
+        flat_store(seams, seam, LANES, w)
         flat_store(told, at, 0, u)
-        flat_store(told, at, 32, v)
+        flat_store(told, at, LANES, v)
         u, v = d - a * (u - v * s), c + a * v * w
     behind = real(0.0)
     for back in range(segments):
-        block = np.int64(strip * segments + segments - 1 - back)
-        at = block * WORDS * 32 + lane
-        seam = 2 * block * 32 + lane
-        first = flat_load(seams, seam, 0) - flat_load(seams, seam, 32) * behind
-        before = flat_load(told, at, 0) - flat_load(told, at, 32) * first
+        piece = np.int64(group) * segments + (segments - 1 - back)
+        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
+        first = flat_load(seams, seam, 0) - flat_load(seams, seam, LANES) * behind
+        before = flat_load(told, at, 0) - flat_load(told, at, LANES) * first
         flat_store(seams, seam, 0, before)
-        flat_store(seams, seam, 32, behind)
+        flat_store(seams, seam, LANES, behind)
         behind = first
 
 
