@@ -16,7 +16,6 @@ from eagre.backend.cuda import cuda
 from eagre.backend.device import Device, Launch
 from eagre.errors import DeviceError
 
-
 STATIC_SHARED = 48 * 1024  # bytes that every kernel may have
 
 

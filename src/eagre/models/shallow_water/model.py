@@ -11,14 +11,14 @@ import numpy as np
 
 from eagre.backend.device import Device, check_precision, select
 from eagre.boundaries import Boundaries
+from eagre.checks import checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError, MemoryNeededError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.checks import checked_field, checked_number, initial_surface, one_of
-from eagre.sources import Rain, Source, source_maps
 from eagre.series import Series
+from eagre.sources import Rain, Source, source_maps
 from eagre.stepping import clock as ck
 
 VARIABLES = (
