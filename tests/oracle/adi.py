@@ -81,6 +81,8 @@ def corner_momentum(p, qn, h, wet, j, i, o):
     if total > 0 and o.convection:
         v = 2 * (qn[j, i - 1] + qn[j, i]) / total
         a = blend(v * v / (o.g * total / 4)) if o.dissipation else 0.0
+        if o.drying is not None:  # what is carried is at most a cell a step
+            v = float(np.clip(v, -o.dy / o.dt, o.dy / o.dt))
         flux = 0.5 * (below + above) * v - 0.5 * a * abs(v) * (above - below)
     if o.viscosity and 0 < j < ny and all(wet[r, c] for r in (j - 1, j) for c in (i - 1, i)):
         flux -= o.viscosity * (above - below) / o.dy
@@ -96,7 +98,7 @@ def face_is_open(zl, zr, dl, dr, o):
 
 def x_sweep(z, p, qo, qn, d, o):
     """One sweep along x: new z (half a step on) and new p (a whole step on)."""
-    ny, nx = z.shape
+    ny = z.shape[0]
     land = np.zeros(z.shape, bool) if o.land is None else o.land
     h = z - d if o.linear_depth is None else np.full_like(z, o.linear_depth)
     h = np.where(land, 0.0, np.maximum(h, 0.0))
@@ -158,11 +160,16 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     q8 = (qo[j, a] + qo[j, b] + qo[j + 1, a] + qo[j + 1, b] + qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 8
     speed = np.hypot(p[j, i], q8)
     put(row, row, friction(speed, depth_a, depth_b, j, a, b, o))
+    if steps:  # a drag once more than half of the cell behind would leave in a step
+        behind = max(h[j, a] if p[j, i] > 0 else h[j, b], o.drying)
+        put(row, row, 4 * max(0.0, abs(p[j, i]) * o.dt / (o.dx * behind) - 0.5) / o.dt)
     if o.convection:
         for c, sign in ((a, -1.0), (b, 1.0)):
             least = o.drying if steps else 0.0
             u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c], least))
             k = blend(u * u / (o.g * max(h[j, c], least))) if o.dissipation else 0.0
+            if steps:
+                u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
             put(row, 2 * c, sign * (u + k * abs(u)) / (2 * o.dx))
             put(row, 2 * c + 2, sign * (u - k * abs(u)) / (2 * o.dx))
     if o.viscosity:

@@ -22,6 +22,8 @@ from eagre.kernels.roots import larger, power_seven_sixths, reciprocal, root, se
 
 LAND = 1e29  # beds from here on are never wet
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
+MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
+BRAKE = 4.0
 TINY = 1e-6  # depth below which no quotient is formed, m
 
 CONVECTION = switch("CONVECTION", True)
@@ -107,6 +109,8 @@ def carried(p_low, p_high, over_h, p):
     k = p.w * flow
     if not CONVECTION:
         return real(0.0), real(0.0)
+    if DRYING:
+        k = smaller(larger(k, -real(MOST)), real(MOST))
     if DISSIPATION:
         up = upwinding(real(0.25) * flow * flow * over_h * p.over_g) * abs(k)
         return k + up, k - up
@@ -128,6 +132,8 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
         over = reciprocal(larger(depths, real(TINY)))
         v = q_sum * over
         rate = real(4.0) * p.w_across * v
+        if DRYING:
+            rate = smaller(larger(rate, -real(MOST)), real(MOST))
         out = rate * (p_below + p_above)
         if DISSIPATION:
             up = upwinding(real(16.0) * v * v * over * p.over_g)
@@ -148,6 +154,37 @@ def resistance(speed, s, factor):
 
 
 @cell
+def over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
+    """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
+
+    Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed
+    stands for the surface. There and where water is thin, its depth over the higher bed counts.
+    """
+    zero = real(0.0)
+    over_ridge = larger(z_l, z_r) - ridge
+    falls_l, falls_r = z_l < ridge, z_r < ridge
+    shallow = (smaller(h_l, h_r) < p.dry + p.dry) | falls_l | falls_r
+    over = reciprocal(larger(over_ridge, p.dry))
+    return (
+        select(shallow, over * over, s),
+        select(shallow, over_ridge + over_ridge, depths),
+        select(falls_l, zero, p.w),
+        select(falls_r, zero, p.w),
+        select(falls_l, ridge, r_l),
+        select(falls_r, ridge, r_r),
+        over_ridge <= p.dry,
+    )
+
+
+@cell
+def brake(p_here, h_l, h_r, p):
+    """What keeps a face from emptying the cell behind it: a drag once half of its water leaves in a step."""
+    behind = larger(select(p_here > real(0.0), h_l, h_r), p.dry)
+    part = real(4.0) * p.w * abs(p_here) * reciprocal(behind)
+    return real(BRAKE) * larger(part - real(0.5), real(0.0))
+
+
+@cell
 def momentum_row(
     z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
 ):
@@ -163,35 +200,21 @@ def momentum_row(
     depths = h_l + h_r
     closed = ridge > real(LAND)
     if DRYING:
-        over_ridge = larger(z_l, z_r) - ridge
-        closed = over_ridge <= p.dry
-        falls_l, falls_r = z_l < ridge, z_r < ridge
-        shallow = (smaller(h_l, h_r) < p.dry + p.dry) | falls_l | falls_r
-        over = reciprocal(larger(over_ridge, p.dry))
-        s = select(shallow, over * over, s)
-        depths = select(shallow, over_ridge + over_ridge, depths)
-        w_l = select(falls_l, zero, w_l)
-        w_r = select(falls_r, zero, w_r)
-        r_l = select(falls_l, ridge, r_l)
-        r_r = select(falls_r, ridge, r_r)
+        s, depths, w_l, w_r, r_l, r_r, closed = over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
     gravity = p.push * depths
-    speed = root(p_here * p_here + (real(0.125) * q_sum) * (real(0.125) * q_sum))
+    across = real(0.125) * q_sum
+    drag = resistance(root(p_here * p_here + across * across), s, factor)
     low_l, high_l = from_l
     low_r, high_r = from_r
     a = -low_l - gravity * w_l
-    b = one + resistance(speed, s, factor) + (low_r - high_l) + gravity * (w_l + w_r)
+    b = one + drag + (low_r - high_l) + gravity * (w_l + w_r)
     c = high_r - gravity * w_r
     d = p_here + push - gravity * (r_r - r_l)
+    if DRYING:
+        b = b + brake(p_here, h_l, h_r, p)
     if VISCOUS:
-        a = a - p.viscosity
-        b = b + (p.viscosity + p.viscosity)
-        c = c - p.viscosity
-    return (
-        select(closed, zero, a),
-        select(closed, one, b),
-        select(closed, zero, c),
-        select(closed, zero, d),
-    )
+        a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
+    return select(closed, zero, a), select(closed, one, b), select(closed, zero, c), select(closed, zero, d)
 
 
 class LineCell(NamedTuple):
