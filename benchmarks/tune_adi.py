@@ -58,7 +58,8 @@ def variants(precision: str) -> list[dict[str, Any]]:
     for rows, threads, registers in Y[precision]:
         found.append({"which": 1, "rows": rows, "threads": threads, "registers": (96, registers)})
     for warps, run, registers in X[precision]:
-        found.append({"which": 0, "warps": warps, "run": run, "registers": (registers, 96), "overlap": OVERLAP[precision]})
+        shape = {"warps": warps, "run": run, "overlap": OVERLAP[precision]}
+        found.append({"which": 0, "registers": (registers, 96), **shape})
     return found
 
 

@@ -136,7 +136,7 @@ def block_number(flags, order):
         total = np.int32(cuda.gridDim.x) * np.int32(cuda.gridDim.y)
         number = np.int32(cuda.blockIdx.x) * np.int32(cuda.gridDim.y) + np.int32(cuda.blockIdx.y)
         turn = np.int32(1)
-        if MODE == EXCHANGE:
+        if MODE == EXCHANGE and cuda.gridDim.y > 1:
             turn = np.int32(cuda.atomic.add(flags, total + 1, 0) + 1)
             cuda.threadfence()
             number = np.int32(cuda.atomic.add(flags, total, 1))

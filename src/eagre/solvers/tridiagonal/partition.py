@@ -57,20 +57,13 @@ def needless(guard):
     return guard[0] <= to_bits(real(EPSILON))
 
 
-@entry
-def columns_cuda(a, b, c, d, x, told, seams, flags, guard):
-    """Systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments)."""
-    if MODE == REDUCE or MODE == FINISH:
-        if needless(guard):
-            return
-    shared = cuda.shared.array(0, word)
-    order = cuda.shared.array(2, np.int32)
-    rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
+@cell
+def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, turn, segments):
+    """Solve, reduce or finish one block of a strip of columns."""
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    block_number(flags, order)
-    block, turn = order[0], order[1]
-    strip = np.int32(np.uint32(block) // np.uint32(cuda.gridDim.y))
-    segment = np.int32(block - strip * np.int32(cuda.gridDim.y))
+    rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
+    strip = np.int32(np.uint32(block) // np.uint32(segments))
+    segment = np.int32(block - strip * segments)
     strips = (inner + 31) // 32
     o = strip // strips
     i = (strip - o * strips) * 32 + lane
@@ -112,6 +105,25 @@ def columns_cuda(a, b, c, d, x, told, seams, flags, guard):
             flat_store(x, at, 0, here)
         here = unknown_below(shared, me, row, lower, here)
         at -= inner
+
+
+@entry
+def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
+    """Systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments).
+
+    The exact passes deal their `total` blocks among fewer, so that doing nothing costs next to nothing.
+    """
+    shared = cuda.shared.array(0, word)
+    order = cuda.shared.array(2, np.int32)
+    if MODE == REDUCE or MODE == FINISH:
+        if needless(guard):
+            return
+        for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
+            cuda.syncthreads()
+            column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), 1, np.int32(segments))
+    else:
+        block_number(flags, order)
+        column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], order[1], np.int32(segments))
 
 
 # -- lines that are contiguous: a lane holds four neighbours ----------------------------------------
@@ -234,17 +246,11 @@ def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, 
     return before, behind
 
 
-@entry
-def rows_cuda(a, b, c, d, x, told, seams, flags, guard):
-    """Systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments)."""
-    if MODE == REDUCE or MODE == FINISH:
-        if needless(guard):
-            return
-    order = cuda.shared.array(2, np.int32)
+@cell
+def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
+    """Solve, reduce or finish one block of a line, whose number is order[0]."""
     rows = np.int32(b.shape[1])
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    block_number(flags, order)
-    segments = np.int32(cuda.gridDim.y)
     line = np.int32(np.uint32(order[0]) // np.uint32(segments))
     within = (order[0] - line * segments) * WARPS + warp
     pieces = segments * WARPS
@@ -280,3 +286,20 @@ def rows_cuda(a, b, c, d, x, told, seams, flags, guard):
     x0 = s0.d - s0.a * lower - s0.c * x1
     if left > 0:
         put_four(x, k, left, (x0, x1, x2, x3))
+
+
+@entry
+def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
+    """Systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments); see `columns_cuda`."""
+    order = cuda.shared.array(2, np.int32)
+    if MODE == REDUCE or MODE == FINISH:
+        if needless(guard):
+            return
+        for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
+            cuda.syncthreads()
+            order[0] = block
+            cuda.syncthreads()
+            row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))
+    else:
+        block_number(flags, order)
+        row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))

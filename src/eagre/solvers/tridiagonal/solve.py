@@ -14,7 +14,8 @@ from eagre.solvers.tridiagonal.reduction import cyclic_reduction, parallel_cycli
 
 METHODS = ("auto", "thomas", "partition", "pcr", "cr", "cr-pcr")
 EPSILON = {"single": 1e-8, "double": 1e-17}
-TILE_ROWS, TILE_THREADS, TILE_WARPS = 8, 8, 4
+TILE_ROWS, TILE_THREADS, TILE_WARPS = 8, 8, 8
+EXACT_BLOCKS = 528  # of the exact passes, which mostly return at once
 CR_PCR_ROWS = 64  # rows from which on the hybrid goes over to parallel cyclic reduction
 
 
@@ -162,17 +163,19 @@ def launches(device: Device, precision: str, flat: list[Any], x: Any) -> list[La
         shape: tuple[Any, Any] = ((strips, segments), (32, TILE_THREADS))
         shared = columns.shared_bytes(TILE_ROWS, TILE_THREADS, itemsize)
         entry, lanes, lines, pieces = partition.columns_cuda, 32, 32 * strips, segments
-        switches: dict[str, Any] = {"ROWS": TILE_ROWS, "THREADS": TILE_THREADS, "REGISTERS": 64 if itemsize == 4 else 80}
-        arrays = flat + [x]
+        switches: dict[str, Any] = {"ROWS": TILE_ROWS, "THREADS": TILE_THREADS}
+        switches["REGISTERS"] = 64 if itemsize == 4 else 80
+        arrays = [*flat, x]
     else:
-        segments = -(-rows // (128 * TILE_WARPS))
-        shape, shared = ((outer, segments), (32, TILE_WARPS)), 0
-        entry, lanes, lines, pieces = partition.rows_cuda, 1, outer, segments * TILE_WARPS
-        switches = {"WARPS": TILE_WARPS, "VECTORS": rows % 4 == 0, "REGISTERS": 64 if itemsize == 4 else 96}
+        warps = min(TILE_WARPS, -(-rows // 128))
+        segments = -(-rows // (128 * warps))
+        shape, shared = ((outer, segments), (32, warps)), 0
+        entry, lanes, lines, pieces = partition.rows_cuda, 1, outer, segments * warps
+        switches = {"WARPS": warps, "VECTORS": rows % 4 == 0, "REGISTERS": 64 if itemsize == 4 else 96}
         arrays = [array.reshape(outer, rows) for array in (*flat, x)]
     told, seams, flags, guard = _workspace(device, precision, lines * pieces, shape[0][0] * shape[0][1])
     device.copy(guard, guard * 0)
-    epsilon = EPSILON[precision]
+    epsilon, total = EPSILON[precision], shape[0][0] * shape[0][1]
     alone = pieces == 1
     modes = (columns.ALONE,) if alone else (columns.EXCHANGE, columns.REDUCE, None, columns.FINISH)
     made = []
@@ -182,7 +185,9 @@ def launches(device: Device, precision: str, flat: list[Any], x: Any) -> list[La
             made.append(Launch(program, (told, seams, guard, pieces, lines), (-(-lines // 64),), (64,)))
             continue
         program = device.program(entry, precision, {**switches, "MODE": mode, "EPSILON": epsilon})
-        launch = Launch(program, (*arrays, told, seams, flags, guard), *shape, shared)
+        blocks = shape[0] if mode in (columns.ALONE, columns.EXCHANGE) else (min(total, EXACT_BLOCKS),)
+        arguments = (*arrays, told, seams, flags, guard, total, segments)
+        launch = Launch(program, arguments, blocks, shape[1], shared)
         again = mode == columns.EXCHANGE and device.target == "simulator"
         made += [launch] * (2 if again else 1)
     return made
