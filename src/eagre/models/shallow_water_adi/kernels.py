@@ -13,7 +13,7 @@ and put into the momentum row (equation 2) leaves one unknown a cell:
 All rows are multiplied by dt, so that A, B, C have no units. A bed of LAND or higher is land, or outside.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -220,20 +220,20 @@ def momentum_row(
 class LineCell(NamedTuple):
     """A cell as the two faces beside it on its line see it."""
 
-    z: np.floating
-    d: np.floating
-    h: np.floating
-    over: np.floating  # 1/h
-    r: np.floating  # `known_surface`
-    from_low: np.floating  # `carried`, the factor of P at the low face
-    from_high: np.floating
-    below: np.floating  # `beside`, with the cell of the line below
-    above: np.floating
-    least_below: np.floating  # smaller depth of those two
-    least_above: np.floating
-    q_sum: np.floating  # the four fluxes across
-    q_below: np.floating  # the new one at the low edge
-    q_above: np.floating
+    z: Any
+    d: Any
+    h: Any
+    over: Any  # 1/h
+    r: Any  # `known_surface`
+    from_low: Any  # `carried`, the factor of P at the low face
+    from_high: Any
+    below: Any  # `beside`, with the cell of the line below
+    above: Any
+    least_below: Any  # smaller depth of those two
+    least_above: Any
+    q_sum: Any  # the four fluxes across
+    q_below: Any  # the new one at the low edge
+    q_above: Any
 
 
 @cell

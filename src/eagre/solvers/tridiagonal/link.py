@@ -12,9 +12,7 @@ it (L) and behind it (N):  X + a L + c N = d.  Two neighbouring segments then ne
 their common end, as long as the coupling across a whole segment is below rounding.
 """
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real
 from eagre.kernels.roots import reciprocal
@@ -23,12 +21,12 @@ from eagre.kernels.roots import reciprocal
 class Chunk(NamedTuple):
     """What the elimination carries from row to row."""
 
-    a: np.floating
-    c: np.floating
-    d: np.floating
-    e: np.floating  # first unknown = e - f L - g P_{i+1}
-    f: np.floating
-    g: np.floating
+    a: Any
+    c: Any
+    d: Any
+    e: Any  # first unknown = e - f L - g P_{i+1}
+    f: Any
+    g: Any
 
 
 @cell
