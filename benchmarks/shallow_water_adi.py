@@ -22,9 +22,13 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="cells a side")
     parser.add_argument("--commit", help="what the records say where there is no git")
     parser.add_argument("--output", type=Path, help="JSON file, or a folder for <device>.json; else benchmarks/results")
+    parser.add_argument("--no-compare", action="store_true", help="no comparison with the CPU")
     asked = parser.parse_args()
     variants = (asked.variant,) if asked.variant else tuple(VARIANTS)
-    records = bench_adi(asked.device, asked.precision, asked.sizes, variants=variants, commit=asked.commit)
+    records = bench_adi(
+        asked.device, asked.precision, asked.sizes, variants=variants, commit=asked.commit,
+        compare=not asked.no_compare,
+    )  # fmt: skip
     print(f"{records[0]['device']}, commit {records[0]['commit']}\n{COLUMNS}")
     for record in records:
         print(line(record))

@@ -134,6 +134,7 @@ flat_load: Any = cuda
 """Loads and stores by one flat index, and several words at once; see `eagre.backend.cuda_memory`."""
 flat_store: Any = cuda
 fresh_load: Any = cuda
+ask_for: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda

@@ -63,6 +63,21 @@ def fresh_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
     return array.dtype(array, k, offset), generate
 
 
+@intrinsic
+def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        function = ir.InlineAsm(
+            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
+        )
+        builder.call(function, [pointer])
+        return context_.get_dummy_value()
+
+    return types.void(array, k, offset), generate
+
+
 def _vector_load(count: int) -> Any:
     @intrinsic
     def load(context: Any, array: Any, k: Any, offset: Any) -> Any:

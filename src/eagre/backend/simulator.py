@@ -33,6 +33,10 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
 fresh_load = flat_load
 
 
+def ask_for(array: Any, k: int, offset: int) -> None:
+    """Nothing: there are no caches."""
+
+
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))

@@ -173,7 +173,7 @@ def wind_set_up(setting: Setting) -> list[Result]:
     results = []
     for precision in setting.precisions:
         model = adi_model(
-            grid, -depth, 30.0, setting, precision, surface_elevation=0.0, manning=0.1, sources=(WindStress(stress),)
+            grid, -depth, 30.0, setting, precision, surface_elevation=0.0, manning=0.5, sources=(WindStress(stress),)
         )
         model.advance(3.0 * 86400.0)
         z = model.field("surface_elevation")[2].astype(float)

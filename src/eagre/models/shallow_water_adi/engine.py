@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
-from eagre.models.shallow_water_adi.plan import plan_of
+from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
@@ -41,6 +42,7 @@ class Setup:
     drying: bool
     dry_depth: float
     time_step: float
+    deepest: float  # m, at the start and outside
 
     @property
     def series(self) -> list[Series]:
@@ -133,17 +135,32 @@ class Engine:
         self._rounds = {}
 
     def _compile_cuda(self, **chosen: Any) -> list[Any]:
-        grid, device, real = self.setup.grid, self.device, self.real
+        setup, device, real = self.setup, self.device, self.real
+        grid = setup.grid
+        courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
-        self.plan = plan = plan_of(self.setup, self.precision, *is_open, **chosen)
+        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, **chosen)
+        self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
         (strips, segments), _ = plan.shape_y(grid)
         self._told = device.zeros((strips * segments * columns.WORDS * 32,), real)
         self._seams = device.zeros((strips * segments * 2 * 32,), real)
-        self._flags = device.zeros((strips * segments + 2,), np.int32)
-        x = device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})
-        return [x, device.program(sweep_cuda_y.sweep_y_cuda, self.precision, {**self.switches, **plan.switches_y})]
+        self._flags = device.zeros((strips * segments + 1,), np.uint32)
+        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})]
+        modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
+        for mode in modes:
+            ordered = strips * segments > getattr(device, "multiprocessors", 0)
+            switches = {**self.switches, **plan.switches_y, "MODE": mode, "ORDERED": ordered}
+            programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
+        if len(modes) > 1:
+            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": 32}))
+        return programs
+
+    def watch(self) -> None:
+        """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""
+        if self.device.kind == "cuda" and self.lost() > 16.0 * EPSILON[self.precision]:
+            self.replan(exact=True)
 
     def _compile_cpu(self) -> list[Any]:
         grid = self.setup.grid
@@ -216,10 +233,15 @@ class Engine:
         size = (grid.ny, grid.nx, numbers)
         if which == 0:
             return [Launch(self._programs[0], (*common, self.guard, *size), *plan.shape_x(grid))]
-        told = (self._told, self._seams, self._flags, self.guard)
-        launch = Launch(self._programs[1], (*common, *told, *size), *plan.shape_y(grid), plan.shared_y)
+        (strips, segments), block = plan.shape_y(grid)
+        arguments = (*common, self._told, self._seams, self._flags, self.guard, *size)
+        shape = ((strips, segments), block, plan.shared_y)
+        passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
+        if plan.mode_y == columns.REDUCE:
+            seams = (self._told, self._seams, self.guard, segments, 32 * strips)
+            passes.insert(1, Launch(self._programs[3], seams, (-(-32 * strips // 64),), (64,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
-        return [launch] * (2 if again else 1)
+        return passes * (2 if again else 1)
 
     def run(self, steps: int, start: float, made: int) -> None:
         """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""

@@ -140,6 +140,7 @@ class ShallowWaterADI(Fields):
             drying=one_of("drying", drying, ("on", "off")) == "on",
             dry_depth=_dry_depth(dry_depth, np.where(dry_land, 0.0, thickness)),
             time_step=checked_number("time_step", time_step, 1e-9, 1e9),
+            deepest=float(np.where(dry_land, 0.0, thickness).max()),
         )
         if not self.setup.drying and (thickness[~dry_land] <= 0.0).any():
             j, i = np.argwhere(~dry_land & (thickness <= 0.0))[0]
@@ -208,6 +209,7 @@ class ShallowWaterADI(Fields):
             self._go(count, until)
             if self._engine.bad_cell():
                 self._diagnose(until)
+            self._engine.watch()
             left -= count
         self._forget()
 

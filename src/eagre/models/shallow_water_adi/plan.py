@@ -6,14 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi import sweep_cuda_x, sweep_cuda_y
 from eagre.solvers.tridiagonal import columns
 
-EPSILON = {"single": 1e-8, "double": 1e-17}
-SAFETY = 1.5  # on the largest Courant number at the start
+EPSILON = {"single": 1e-8, "double": 1e-16}  # coupling that rounding hides
+SAFETY = 1.1  # on the largest Courant number at the start; a guard watches the run
+MOST_WARPS = 32
+ROW_CELLS = 128  # of a warp along x
+MOST_CELLS = ROW_CELLS * MOST_WARPS
+BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
+REGISTERS = {4: (96, 64), 8: (128, 80)}
+LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
+SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
 
 def decay(courant: float) -> float:
@@ -21,13 +27,13 @@ def decay(courant: float) -> float:
 
     lambda = 1 + 1/(2 mu) - sqrt((1 + 1/(2 mu))^2 - 1), mu = courant^2 / 4.
     """
-    b = 1.0 + 2.0 / courant**2
+    b = 1.0 + 2.0 / max(courant, 1e-3) ** 2
     return b - math.sqrt(b * b - 1.0)
 
 
 def width(courant: float, epsilon: float) -> int:
     """Cells over which the coupling falls to `epsilon`."""
-    return math.ceil(math.log(epsilon) / math.log(decay(max(courant, 1e-3))))
+    return math.ceil(math.log(epsilon) / math.log(decay(courant)))
 
 
 @dataclass(frozen=True)
@@ -37,25 +43,33 @@ class Plan:
     warps: int
     run: int
     overlap: int
+    exact_x: bool
     rows: int
     threads: int
     mode_y: int
     open_x: bool
     open_y: bool
     itemsize: int
-    registers: tuple[int, int] | None = None
+    registers: tuple[int, int]
+
+    @property
+    def method(self) -> str:
+        """How the pieces of a line are joined, in words."""
+        along_x = f"windows of {ROW_CELLS * self.warps}, warps joined {'exactly' if self.exact_x else 'by neighbours'}"
+        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "blocks joined by neighbours"}
+        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'blocks joined exactly, two passes')}"
 
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "RUN": self.run, "OVERLAP": self.overlap, "OPEN": self.open_x}
-        return found | ({"REGISTERS": self.registers[0]} if self.registers else {})
+        found = {"WARPS": self.warps, "RUN": self.run, "OVERLAP": self.overlap, "EXACT": self.exact_x}
+        return {**found, "OPEN": self.open_x, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
-        """Switches of the sweep along y."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "MODE": self.mode_y, "OPEN": self.open_y}
-        return found | ({"REGISTERS": self.registers[1]} if self.registers else {})
+        """Switches of the sweep along y, but for the mode."""
+        found = {"ROWS": self.rows, "THREADS": self.threads}
+        return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
         """Grid and block of the sweep along x."""
@@ -71,19 +85,74 @@ class Plan:
         return columns.shared_bytes(self.rows, self.threads, self.itemsize)
 
 
-def plan_of(setup: Any, precision: str, open_x: bool, open_y: bool, **chosen: Any) -> Plan:
-    """The layout for a run; `chosen` replaces what would be picked."""
-    grid = setup.grid
+def plan_of(
+    grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False, **chosen: Any
+) -> Plan:
+    """The layout for a run.
+
+    Parameters
+    ----------
+    courant : float
+        Largest sqrt(g h) dt over the cell size.
+    open_x, open_y : bool
+        Whether an end of a line is anything but a wall.
+    exact : bool
+        Join pieces exactly whatever the Courant number.
+    chosen
+        Replaces what would be picked.
+
+    Raises
+    ------
+    InputError
+        If lines are too long for the window that so large a Courant number needs.
+    """
     itemsize = 4 if precision == "single" else 8
-    picked = {"warps": 8, "run": 16, "rows": 8, "threads": 16, "overlap": 40} | chosen
-    faces = grid.ny + int(open_y)
-    alone = faces <= picked["rows"] * picked["threads"]
-    mode = columns.ALONE if alone else columns.EXCHANGE
-    picked.setdefault("mode_y", mode)
+    reach = width(SAFETY * courant, EPSILON[precision])
+    picked = {**_along_x(grid, reach, open_x, exact), **_along_y(grid, reach, open_y, itemsize, exact), **chosen}
+    picked.setdefault("registers", REGISTERS[itemsize])
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
-def courant_number(setup: Any, surface: np.ndarray, dt: float) -> float:
-    """Largest sqrt(g h) dt / min(dx, dy) of a state."""
-    deepest = float(np.maximum(surface - setup.bed, 0.0).max())
-    return math.sqrt(setup.gravity * deepest) * dt / min(setup.grid.dx, setup.grid.dy)
+def _along_x(grid: Grid, reach: int, is_open: bool, exact: bool) -> dict[str, Any]:
+    """Warps of the window that computes the fewest cells twice, rows of a run, overlap."""
+    faces, overlap = grid.nx + is_open, -(-reach // 4) * 4
+    exact = exact or reach > ROW_CELLS
+    best: tuple[int, int] | None = None
+    for warps in range(1, MOST_WARPS + 1):
+        window = ROW_CELLS * warps
+        if faces <= window:
+            windows = 1
+        else:
+            windows = -(-(faces - 2 * overlap) // max(1, window - 2 * overlap))
+        if (windows > 1 and window <= 2 * overlap) or (warps > 12 and best is not None):
+            continue
+        cost = windows * window * (100 + warps)  # fewer warps wait less for one another
+        if best is None or cost < best[0]:
+            best = (cost, warps)
+    if best is None:
+        raise InputError(
+            f"a Courant number whose coupling reaches over {reach} cells, on lines of {grid.nx}",
+            allowed=f"on a GPU a reach below {MOST_CELLS // 2} cells, or lines of at most {MOST_CELLS}",
+            fix="a shorter time_step",
+        )
+    warps = best[1]
+    windows = best[0] // (ROW_CELLS * warps * (100 + warps))
+    run = 16
+    while run > 1 and grid.ny * windows < LEAST_BLOCKS * run:
+        run //= 2
+    return {"warps": warps, "run": run, "overlap": overlap, "exact_x": exact and warps > 1}
+
+
+def _along_y(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
+    """Rows of a thread, threads of a column and the way blocks are joined."""
+    faces = grid.ny + is_open
+    if grid.cells <= SMALL_CELLS and reach <= 96 and not exact:  # many threads with few rows each: less to wait for
+        threads = 8 * -(-reach // 32)
+        mode = columns.ALONE if faces <= 4 * threads else columns.EXCHANGE
+        return {"rows": 4, "threads": threads, "mode_y": mode}
+    for rows, threads in BLOCKS_Y[itemsize]:
+        if faces <= rows * threads:
+            return {"rows": rows, "threads": threads, "mode_y": columns.ALONE}
+        if reach <= rows * threads and not exact:
+            return {"rows": rows, "threads": threads, "mode_y": columns.EXCHANGE}
+    return {"rows": 8, "threads": 8, "mode_y": columns.REDUCE}

@@ -9,6 +9,7 @@ above. Windows of one row overlap by as many cells as the coupling needs to fall
 import numpy as np
 
 from eagre.backend.cells import (
+    ask_for,
     cell,
     cuda,
     entry,
@@ -22,6 +23,7 @@ from eagre.backend.cells import (
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
+from eagre.kernels.roots import reciprocal
 from eagre.models.shallow_water_adi.kernels import (
     FORCED,
     FRICTION,
@@ -40,6 +42,7 @@ CELLS = 4  # of a lane
 WARPS = switch("WARPS", 8)
 RUN = switch("RUN", 16)  # rows of a block
 OVERLAP = switch("OVERLAP", 0)  # cells at an inner end of a window whose answer is another window's
+EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
 PADDING = 32
 
@@ -160,10 +163,37 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
 
 
 @cell
-def warps_joined(told, turn, chunk, a, c, d, lane, warp):
-    """The unknowns before and behind this warp's, from what the neighbours tell; 0 at the window's ends.
+def from_below(told, turn, count):
+    """X = u - v F at the seam above the first `count` warps of the window: their unknowns eliminated upwards."""
+    u, v = real(0.0), real(0.0)
+    for w in range(count):
+        over = reciprocal(real(1.0) - told[turn, w, 4] * v)
+        s = (told[turn, w, 3] - told[turn, w, 4] * u) * over
+        a = told[turn, w, 2]
+        u = told[turn, w, 0] - a * (u - v * s)
+        v = told[turn, w, 1] + a * v * told[turn, w, 5] * over
+    return u, v
 
-    One turn a row; turns alternate between two tables, so that one barrier a row is enough.
+
+@cell
+def from_above(told, turn, first):
+    """F = s - w X at the seam below warp `first` of the window: it and all above it eliminated downwards."""
+    s, w = real(0.0), real(0.0)
+    for back in range(WARPS - first):
+        n = WARPS - 1 - back
+        c = told[turn, n, 1]
+        share = told[turn, n, 5] * w * reciprocal(real(1.0) - c * w)
+        s = told[turn, n, 3] - told[turn, n, 5] * s + share * (told[turn, n, 0] - c * s)
+        w = told[turn, n, 4] + share * told[turn, n, 2]
+    return s, w
+
+
+@cell
+def warps_joined(told, turn, chunk, a, c, d, lane, warp):
+    """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
+
+    Neighbours are enough where the coupling across a warp is below rounding; else (EXACT) the whole
+    window counts. One turn a row; turns alternate between two tables, so that one barrier a row is enough.
     """
     zero = real(0.0)
     if WARPS == 1:
@@ -171,18 +201,28 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
     if lane == 31:
         told[turn, warp, 0] = d
         told[turn, warp, 1] = c
+        told[turn, warp, 2] = a
     if lane == 0:
-        told[turn, warp, 2] = chunk.e - chunk.g * d
-        told[turn, warp, 3] = chunk.f - chunk.g * a
+        told[turn, warp, 3] = chunk.e - chunk.g * d
+        told[turn, warp, 4] = chunk.f - chunk.g * a
+        told[turn, warp, 5] = -chunk.g * c
     cuda.syncthreads()
     before, behind = zero, zero
+    if EXACT:
+        u, v = from_below(told, turn, warp)
+        s, w = from_above(told, turn, warp)
+        before, _ = at_seam(u, v, s, w)
+        u, v = from_below(told, turn, warp + 1)
+        s, w = from_above(told, turn, warp + 1)
+        _, behind = at_seam(u, v, s, w)
+        return before, behind
     if warp > 0:
         before, _ = at_seam(
-            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 2], told[turn, warp, 3]
+            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 3], told[turn, warp, 4]
         )  # fmt: skip
     if warp < WARPS - 1:
         _, behind = at_seam(
-            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 2], told[turn, warp + 1, 3]
+            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 3], told[turn, warp + 1, 4]
         )  # fmt: skip
     return before, behind
 
@@ -191,9 +231,9 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
 def lost_coupling(chunk, a, c, lane, warp):
     """Largest coupling across a whole warp, which `warps_joined` leaves out."""
     lost = real(0.0)
-    if lane == 31 and warp > 0:
+    if not EXACT and lane == 31 and warp > 0:
         lost = abs(a)
-    if lane == 0 and warp < WARPS - 1:
+    if not EXACT and lane == 0 and warp < WARPS - 1:
         lost = abs(chunk.g * c)
     return lost
 
@@ -201,7 +241,7 @@ def lost_coupling(chunk, a, c, lane, warp):
 @entry
 def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, guard, ny, nx, p):
     """New z and flux along x; block (32, WARPS), grid (windows, runs of rows)."""
-    told = cuda.shared.array((2, WARPS, 4), real)
+    told = cuda.shared.array((2, WARPS, 6), real)
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     window = CELLS * 32 * WARPS
     start = np.int32(cuda.blockIdx.x * (window - 2 * OVERLAP))
@@ -226,6 +266,12 @@ def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, v
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
+        ahead = np.uint32(k + pitch + pitch)
+        ask_for(z, ahead, 0)
+        ask_for(d, ahead, 0)
+        ask_for(flux, ahead, 0)
+        ask_for(qo, ahead, 0)
+        ask_for(qn, ahead, 0)
         (c0, c1, c2, c3, c4), here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
         above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
         row0 = row_at(c0, c1, here[0], below[0], above[0], friction, forcing, k, 0, wind, push, p)

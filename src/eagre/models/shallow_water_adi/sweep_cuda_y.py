@@ -6,7 +6,7 @@ eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.c
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, switch, word
+from eagre.backend.cells import ask_for, cell, cuda, entry, flat_load, flat_store, real, switch, word
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     FORCED,
@@ -104,6 +104,14 @@ def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
+    ahead = k
+    for _ in range(ROWS + 1):
+        ask_for(z, ahead, 0)
+        ask_for(d, ahead, 0)
+        ask_for(flux, ahead, 0)
+        ask_for(qo, ahead, 0)
+        ask_for(qn, ahead, 0)
+        ahead = np.uint32(ahead + pitch)
     here = flat_load(flux, np.uint32(k + pitch), 0)
     low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
@@ -156,10 +164,10 @@ def sweep_y_cuda(
 ):
     """New z and flux along y; block (32, THREADS), grid (strips of 32 columns, segments)."""
     shared = cuda.shared.array(0, word)
-    order = cuda.shared.array(2, np.int32)
+    order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     block_number(flags, order)
-    block, turn = order[0], order[1]
+    block = order[0]
     strip = np.int32(np.uint32(block) // np.uint32(cuda.gridDim.y))
     segment = np.int32(block - strip * np.int32(cuda.gridDim.y))
     i = np.int32(strip * 32 + lane)
@@ -171,7 +179,7 @@ def sweep_y_cuda(
         tell_seams(told, block, t, lane, chunk, a, c, x)
     if MODE == REDUCE:
         return
-    before, behind = outside(told, seams, flags, guard, shared, block, turn, segment, chunk, a, c, x)
+    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, x)
     lower, x = last_unknowns(shared, me, a, c, x, before, behind)
     march_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
 

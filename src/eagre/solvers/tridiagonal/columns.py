@@ -19,6 +19,7 @@ ROWS = switch("ROWS", 8)  # rows of a thread
 THREADS = switch("THREADS", 8)  # threads of a column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
+ORDERED = switch("ORDERED", True)  # whether blocks take numbers as they start; needless if all run at once
 LANES = switch("LANES", 32)  # lines side by side in a piece, for `seams_cuda`
 GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing where the guard is not above this
 WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
@@ -127,29 +128,32 @@ def heard(told, block, lane):
 
 @cell
 def block_number(flags, order):
-    """Number of this block along the columns of all strips; in `order`, with the turn (from 1) of this launch.
+    """Number of this block along the columns of all strips, in order[0].
 
-    Behind the blocks' flags stand how many blocks have started and the turn of the launch before. The
-    last one to start, when all others have read both, sets them for the next launch.
+    Behind the blocks' flags stands how many blocks of this launch have started. Where all blocks run
+    at once (ORDERED off) their order does not matter.
     """
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
-        total = np.int32(cuda.gridDim.x) * np.int32(cuda.gridDim.y)
-        number = np.int32(cuda.blockIdx.x) * np.int32(cuda.gridDim.y) + np.int32(cuda.blockIdx.y)
-        turn = np.int32(1)
-        if MODE == EXCHANGE and cuda.gridDim.y > 1:
-            turn = np.int32(cuda.atomic.add(flags, total + 1, 0) + 1)
-            cuda.threadfence()
-            number = np.int32(cuda.atomic.add(flags, total, 1))
-            if number == total - 1:
-                cuda.atomic.add(flags, total, -total)
-                cuda.atomic.add(flags, total + 1, 1)
+        total = np.uint32(cuda.gridDim.x) * np.uint32(cuda.gridDim.y)
+        number = np.uint32(cuda.blockIdx.x) * np.uint32(cuda.gridDim.y) + np.uint32(cuda.blockIdx.y)
+        if MODE == EXCHANGE and ORDERED and cuda.gridDim.y > 1:
+            number = cuda.atomic.inc(flags, total, np.uint32(total - 1))
         order[0] = number
-        order[1] = turn
     cuda.syncthreads()
 
 
 @cell
-def outside(told, seams, flags, guard, shared, block, turn, segment, chunk, a, c, d):
+def meet(flags, block, low, high):
+    """Tell that this block is ready in this launch, and wait for its neighbours that exist; one thread."""
+    turn = cuda.atomic.add(flags, block, 1) + 1
+    if low:
+        wait_for(flags, block - 1, turn)
+    if high:
+        wait_for(flags, block + 1, turn)
+
+
+@cell
+def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
     """The unknowns of this thread's column before and behind the block; 0 at the ends of the column.
 
     Ends with a barrier: what the threads share is there for all.
@@ -166,11 +170,7 @@ def outside(told, seams, flags, guard, shared, block, turn, segment, chunk, a, c
         cuda.threadfence()
         cuda.syncthreads()
         if lane == 0 and t == 0:
-            cuda.atomic.max(flags, block, turn)
-            if segment > 0:
-                wait_for(flags, block - 1, turn)
-            if segment < segments - 1:
-                wait_for(flags, block + 1, turn)
+            meet(flags, block, segment > 0, segment < segments - 1)
         cuda.syncthreads()
         edge = np.uint32((4 * ROWS + 3) * THREADS * 32 + lane)
         if t == 0:

@@ -36,11 +36,11 @@ from eagre.solvers.tridiagonal.columns import (
     column_threads,
     keep,
     last_unknowns,
+    meet,
     outside,
     place,
     tell_seams,
     unknown_below,
-    wait_for,
 )
 from eagre.solvers.tridiagonal.lanes import lanes_joined
 from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
@@ -58,7 +58,7 @@ def needless(guard):
 
 
 @cell
-def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, turn, segments):
+def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segments):
     """Solve, reduce or finish one block of a strip of columns."""
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
@@ -96,7 +96,7 @@ def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, turn, 
         tell_seams(told, block, t, lane, chunk, p, q, r)
     if MODE == REDUCE:
         return
-    before, behind = outside(told, seams, flags, guard, shared, block, turn, segment, chunk, p, q, r)
+    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, p, q, r)
     lower, here = last_unknowns(shared, me, p, q, r, before, behind)
     at = k + np.int64(ROWS - 1) * inner
     for back in range(ROWS):
@@ -114,16 +114,16 @@ def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
     The exact passes deal their `total` blocks among fewer, so that doing nothing costs next to nothing.
     """
     shared = cuda.shared.array(0, word)
-    order = cuda.shared.array(2, np.int32)
+    order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
         if needless(guard):
             return
         for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
             cuda.syncthreads()
-            column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), 1, np.int32(segments))
+            column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), np.int32(segments))
     else:
         block_number(flags, order)
-        column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], order[1], np.int32(segments))
+        column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], np.int32(segments))
 
 
 # -- lines that are contiguous: a lane holds four neighbours ----------------------------------------
@@ -233,11 +233,7 @@ def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, 
         if segments > 1:
             segment = np.int32(np.uint32(block) % np.uint32(segments))
             if lane == 0 and warp == 0:
-                cuda.atomic.max(flags, block, order[1])
-                if segment > 0:
-                    wait_for(flags, block - 1, order[1])
-                if segment < segments - 1:
-                    wait_for(flags, block + 1, order[1])
+                meet(flags, block, segment > 0, segment < segments - 1)
             cuda.syncthreads()
         if within > 0:
             before, _ = seam_before(told, piece)
@@ -291,7 +287,7 @@ def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
 @entry
 def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
     """Systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments); see `columns_cuda`."""
-    order = cuda.shared.array(2, np.int32)
+    order = cuda.shared.array(1, np.int32)
     if MODE == REDUCE or MODE == FINISH:
         if needless(guard):
             return

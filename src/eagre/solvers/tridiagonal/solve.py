@@ -200,6 +200,6 @@ def _workspace(device: Device, precision: str, pieces: int, blocks: int) -> tupl
     return (
         device.zeros((columns.WORDS * pieces,), real),
         device.zeros((2 * pieces,), real),
-        device.zeros((blocks + 2,), np.int32),
+        device.zeros((blocks + 1,), np.uint32),
         device.zeros((1,), bits),
     )
