@@ -17,7 +17,7 @@ MOST_WARPS = 32
 ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
 BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
-REGISTERS = {4: (96, 64), 8: (128, 80)}
+REGISTERS = {4: (80, 64), 8: (128, 80)}
 LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
@@ -109,7 +109,9 @@ def plan_of(
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
     picked = {**_along_x(grid, reach, open_x, exact), **_along_y(grid, reach, open_y, itemsize, exact), **chosen}
-    picked.setdefault("registers", REGISTERS[itemsize])
+    along_x, along_y = REGISTERS[itemsize]
+    fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
+    picked.setdefault("registers", (min(along_x, fitting), along_y))
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
@@ -120,12 +122,9 @@ def _along_x(grid: Grid, reach: int, is_open: bool, exact: bool) -> dict[str, An
     best: tuple[int, int] | None = None
     for warps in range(1, MOST_WARPS + 1):
         window = ROW_CELLS * warps
-        if faces <= window:
-            windows = 1
-        else:
-            windows = -(-(faces - 2 * overlap) // max(1, window - 2 * overlap))
-        if (windows > 1 and window <= 2 * overlap) or (warps > 12 and best is not None):
+        if faces > window and window <= 2 * overlap:
             continue
+        windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
         cost = windows * window * (100 + warps)  # fewer warps wait less for one another
         if best is None or cost < best[0]:
             best = (cost, warps)
