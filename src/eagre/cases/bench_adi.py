@@ -54,7 +54,8 @@ def bench_adi(
 ) -> list[dict[str, Any]]:
     """Verify and time the implicit model; arguments and records as of `eagre.cases.bench`.
 
-    `compare` off leaves out the comparison with the CPU, whose programs take long to compile. The variant "seed" is the document's scheme, "default" has dissipation and drying as well.
+    The variant "seed" is the document's scheme, "default" has dissipation and drying as well. `compare`
+    off leaves out the comparison with the CPU, whose programs take long to compile.
     """
     shared = _shared()
     chosen = select(device)

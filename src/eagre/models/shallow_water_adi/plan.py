@@ -17,7 +17,7 @@ MOST_WARPS = 32
 ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
 BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
-REGISTERS = {4: (80, 64), 8: (128, 80)}
+REGISTERS = {4: (80, 64), 8: (112, 80)}
 LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
@@ -108,24 +108,25 @@ def plan_of(
     """
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
-    picked = {**_along_x(grid, reach, open_x, exact), **_along_y(grid, reach, open_y, itemsize, exact), **chosen}
+    picked = {**_along_x(grid, reach, open_x, itemsize, exact), **_along_y(grid, reach, open_y, itemsize, exact), **chosen}
     along_x, along_y = REGISTERS[itemsize]
     fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
     picked.setdefault("registers", (min(along_x, fitting), along_y))
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
-def _along_x(grid: Grid, reach: int, is_open: bool, exact: bool) -> dict[str, Any]:
+def _along_x(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
     """Warps of the window that computes the fewest cells twice, rows of a run, overlap."""
     faces, overlap = grid.nx + is_open, -(-reach // 4) * 4
     exact = exact or reach > ROW_CELLS
-    best: tuple[int, int] | None = None
+    best: tuple[float, int] | None = None
     for warps in range(1, MOST_WARPS + 1):
         window = ROW_CELLS * warps
         if faces > window and window <= 2 * overlap:
             continue
         windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
-        cost = windows * window * (100 + warps)  # fewer warps wait less for one another
+        resident = max(1, 65536 // (32 * warps * REGISTERS[itemsize][0]))  # blocks of a multiprocessor
+        cost = windows * window * (1.0 + 0.5 / resident)  # one block alone waits at every barrier
         if best is None or cost < best[0]:
             best = (cost, warps)
     if best is None:
@@ -135,7 +136,7 @@ def _along_x(grid: Grid, reach: int, is_open: bool, exact: bool) -> dict[str, An
             fix="a shorter time_step",
         )
     warps = best[1]
-    windows = best[0] // (ROW_CELLS * warps * (100 + warps))
+    windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, warps, 16, overlap, is_open)[0][0]
     run = 16
     while run > 1 and grid.ny * windows < LEAST_BLOCKS * run:
         run //= 2
