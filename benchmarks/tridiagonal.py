@@ -48,7 +48,6 @@ def gtsv2(device: Any, flat: list[Any], precision: str) -> Any:
     from cupy_backends.cuda.libs import cusparse
 
     handle = cusparse.create()
-    cusparse.setStream(handle, device.stream.ptr)
     a, b, c, d = (x.reshape(-1) for x in flat)
     lines, n = flat[1].shape[0], flat[1].shape[1]
     a, c, x = a.copy(), c.copy(), d.copy()
@@ -61,7 +60,8 @@ def gtsv2(device: Any, flat: list[Any], precision: str) -> Any:
     call = getattr(cusparse, f"{letter}gtsv2StridedBatch")
 
     def go() -> None:
-        call(handle, n, *pointers, buffer.data.ptr)
+        with device.stream:  # CuPy's calls go to its current stream
+            call(handle, n, *pointers, buffer.data.ptr)
 
     return go, x, d, buffer
 
@@ -98,9 +98,9 @@ def measured(device: Any, precision: str, n: int, axis: int, tiles: bool) -> Any
     flat = [x.reshape(n, n, 1) if axis == 1 else x.reshape(1, n, n) for x in given]
     layouts: list[tuple[str, dict[str, int]]] = [("partition", {})]
     if tiles and axis == 1:
-        layouts += [(f"partition warps={w}", {"TILE_WARPS": w}) for w in (4, 8, 16)]
+        layouts += [(f"partition warps={w}", {"TILE_WARPS": w}) for w in (4, 6)]
     if tiles and axis == 0:
-        pairs = ((8, 16), (4, 16), (16, 8), (8, 12))
+        pairs = ((8, 4), (12, 4), (8, 6))
         layouts += [(f"partition rows={r} threads={t}", {"TILE_ROWS": r, "TILE_THREADS": t}) for r, t in pairs]
     for name, numbers in layouts:
         before = {key: getattr(driver, key) for key in numbers}

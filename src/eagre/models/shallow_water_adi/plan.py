@@ -108,7 +108,7 @@ def plan_of(
     """
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
-    picked = {**_along_x(grid, reach, open_x, itemsize, exact), **_along_y(grid, reach, open_y, itemsize, exact), **chosen}
+    picked = _along_x(grid, reach, open_x, itemsize, exact) | _along_y(grid, reach, open_y, itemsize, exact) | chosen
     along_x, along_y = REGISTERS[itemsize]
     fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
     picked.setdefault("registers", (min(along_x, fitting), along_y))
@@ -125,8 +125,10 @@ def _along_x(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) 
         if faces > window and window <= 2 * overlap:
             continue
         windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
-        resident = max(1, 65536 // (32 * warps * REGISTERS[itemsize][0]))  # blocks of a multiprocessor
-        cost = windows * window * (1.0 + 0.5 / resident)  # one block alone waits at every barrier
+        resident = 65536 // (32 * warps * REGISTERS[itemsize][0])  # blocks of a multiprocessor
+        if resident == 0 and best is not None:
+            continue
+        cost = windows * window * (1.0 + 0.5 / max(1, resident))  # one block alone waits at every barrier
         if best is None or cost < best[0]:
             best = (cost, warps)
     if best is None:

@@ -8,6 +8,7 @@ passes, which else return at once, solve the seams of all pieces exactly.
 import numpy as np
 
 from eagre.backend.cells import (
+    ask_for,
     cell,
     cuda,
     entry,
@@ -73,6 +74,14 @@ def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segmen
     me = place(t, lane)
     zero, one = real(0.0), real(1.0)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
+    at = k
+    for row in range(ROWS):
+        if first + row < rows:
+            ask_for(a, at, 0)
+            ask_for(b, at, 0)
+            ask_for(c, at, 0)
+            ask_for(d, at, 0)
+        at += inner
     at = k
     for row in range(ROWS):
         low, middle, high, right = zero, one, zero, zero
