@@ -66,7 +66,8 @@ def everything(precision="double", device="cpu", **more):
 def oracle_options(model, time, sweep):
     """What the oracle needs for one sweep of the step from `time`."""
     setup, grid = model.setup, model.grid
-    sides = {name: [None] * (grid.ny if name in ("west", "east") else grid.nx) for name in ("west", "east", "south", "north")}
+    lengths = {"west": grid.ny, "east": grid.ny, "south": grid.nx, "north": grid.nx}
+    sides = {name: [None] * length for name, length in lengths.items()}
     names = {1: "level", 2: "flux", 3: "waves"}
     for side in model._engine.sides:
         if side.kind:
