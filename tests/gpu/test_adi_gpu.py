@@ -33,7 +33,7 @@ def test_gpu_agrees_with_the_cpu(precision):
 def test_pieces_and_exact_passes_agree():
     quick, exact = (everything("double", "cuda") for _ in range(2))
     quick._engine.replan(rows=4, threads=4, mode_y=1, warps=1, overlap=28)
-    exact._engine.replan(exact=True, rows=4, threads=4)
+    exact._engine.replan(exact=True, rows=4, threads=4, mode_y=2)
     for model in (quick, exact):
         model.advance(100.0)
     assert "two passes" in exact.settings()["lines"]

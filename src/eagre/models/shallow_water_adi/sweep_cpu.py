@@ -282,6 +282,10 @@ def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
             used = min(LINES, ny + 1 - j0)
             for b in range(used):
                 rows_along_x(z, d, flux, qo, qn, friction, forcing, ends, values[at], s, own, j0 + b, b, nx + 1, p)
+            for b in range(used, LINES):
+                for f in range(nx + 1):
+                    own[(f * 5 + 0) * LINES + b] = real(0.0)
+                    own[(f * 5 + 1) * LINES + b] = real(1.0)
             solve_block(own, s, nx + 1)
             for b in range(used):
                 for i in range(nx + 1):
