@@ -1,8 +1,7 @@
 """Cells that tests build."""
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import power_seven_sixths
-from eagre.kernels.roots import power_four_thirds
+from eagre.kernels.roots import power_four_thirds, power_seven_sixths
 
 SHIFT = switch("SHIFT", 1.0)
 UNKNOWN = object()

@@ -101,14 +101,14 @@ class Engine:
     def _forcing_of(self, along: str) -> cells.Forcing:
         maps, grid, device = self.setup.sources, self.setup.grid, self.device
         if maps is None:
-            return cells.Forcing(*(device.zeros((1, 1), self.real) for _ in range(4)), 0, 0, 0)
+            return cells.Forcing._make([*(device.zeros((1, 1), self.real) for _ in range(4)), 0, 0, 0])
         first = len(self.sides)
         rotation = np.broadcast_to(maps.coriolis[:, None], grid.shape) * (1.0 if along == "x" else -1.0)
         accel = maps.accel_x if along == "x" else maps.accel_y
         arrays = [padded(maps.rain * (self.setup.bed < cells.LAND), grid, self.real, 0.0)]
         arrays += [padded(faces_of(a, along), grid, self.real, 0.0) for a in (maps.stress, accel, rotation)]
         slots = (first + (1 if along == "x" else 2), first, first + 3)
-        return cells.Forcing(*map(device.array, arrays), *slots)
+        return cells.Forcing._make([*map(device.array, arrays), *slots])
 
     def _compile(self) -> list[Any]:
         setup = self.setup

@@ -18,6 +18,7 @@ ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
 BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
 REGISTERS = {4: (80, 64), 8: (112, 80)}
+SMALL_REGISTERS = (128, 64)
 LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
@@ -109,9 +110,9 @@ def plan_of(
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
     picked = _along_x(grid, reach, open_x, itemsize, exact) | _along_y(grid, reach, open_y, itemsize, exact) | chosen
-    along_x, along_y = REGISTERS[itemsize]
+    along_x, along_y = picked.get("registers", REGISTERS[itemsize])
     fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
-    picked.setdefault("registers", (min(along_x, fitting), along_y))
+    picked["registers"] = (min(along_x, fitting), along_y)
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
@@ -149,9 +150,10 @@ def _along_y(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) 
     """Rows of a thread, threads of a column and the way blocks are joined."""
     faces = grid.ny + is_open
     if grid.cells <= SMALL_CELLS and reach <= 96 and not exact:  # many threads with few rows each: less to wait for
-        threads = 8 * -(-reach // 32)
-        mode = columns.ALONE if faces <= 4 * threads else columns.EXCHANGE
-        return {"rows": 4, "threads": threads, "mode_y": mode}
+        rows = 3 if reach <= 48 else 4
+        threads = 8 * -(-reach // (8 * rows))
+        mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE
+        return {"rows": rows, "threads": threads, "mode_y": mode, "registers": SMALL_REGISTERS}
     for rows, threads in BLOCKS_Y[itemsize]:
         if faces <= rows * threads:
             return {"rows": rows, "threads": threads, "mode_y": columns.ALONE}
