@@ -53,7 +53,7 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    assert every_example() == ["dam_break", "demo", "rain_on_catchment", "thacker_bowl"]
+    assert every_example() == ["dam_break", "demo", "rain_on_catchment", "thacker_bowl", "tide"]
 
 
 @pytest.mark.parametrize("case", sorted(EXAMPLES.glob("*/case.toml")), ids=lambda path: path.parent.name)
@@ -119,6 +119,21 @@ def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
     assert flow[time == 5400.0] == pytest.approx(flow[time == 4800.0], rel=0.01)
     assert flow[time == 5400.0] == pytest.approx(4.86, rel=0.1)
     assert flow[-1] < 0.5 * 4.86
+
+
+def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
+    import xarray as xr
+
+    output, _ = run_case("tide", tmp_path, nx="60", ny="40", dx="200.0")
+    with xr.open_dataset(output / "tide.nc", decode_times=False) as ds:
+        depth = ds["depth"].values
+        island = np.hypot(ds["x"].values - 5000.0, ds["y"].values[:, None] - 5000.0) < 800.0
+        assert np.isfinite(depth).all()
+        assert (depth[:, island] == 0.0).all()
+        wet = (depth > 0.02).sum(axis=(1, 2))
+        assert wet.max() > wet[0]
+    gauges = read_gauges(output / "gauges.csv")
+    assert 0.3 < gauges["mouth surface_elevation"].max() < 1.5
 
 
 def test_thacker_bowl_returns_after_one_period():

@@ -9,10 +9,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ShallowWater": "eagre.models.shallow_water.model",
-    "Rain": "eagre.models.shallow_water.sources",
-    "Coriolis": "eagre.models.shallow_water.sources",
-    "WindStress": "eagre.models.shallow_water.sources",
-    "AtmosphericPressure": "eagre.models.shallow_water.sources",
+    "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
+    "Rain": "eagre.sources",
+    "Coriolis": "eagre.sources",
+    "WindStress": "eagre.sources",
+    "AtmosphericPressure": "eagre.sources",
     "Grid": "eagre.grid",
     "Series": "eagre.series",
     "Boundaries": "eagre.boundaries",

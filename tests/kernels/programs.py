@@ -1,7 +1,7 @@
 """Cells that tests build."""
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import power_four_thirds
+from eagre.kernels.roots import power_four_thirds, power_seven_sixths
 
 SHIFT = switch("SHIFT", 1.0)
 UNKNOWN = object()
@@ -23,3 +23,8 @@ def shifted(j, i, x, out):
 def forbidden(j, i, x, out):
     """Uses what no program can hold."""
     out[j, i] = UNKNOWN
+
+
+@cell
+def sevenths(j, i, x, out):
+    out[j, i] = power_seven_sixths(x[j, i])

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eagre import boundaries
+from eagre import boundaries, sources
 from eagre.config.problems import ConfigError
-from eagre.models.shallow_water import sources
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.series import Series
 

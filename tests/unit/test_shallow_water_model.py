@@ -7,9 +7,9 @@ import pytest
 
 import eagre
 from eagre.backend.device import PlainDevice
+from eagre.checks import checked_field
 from eagre.errors import BlowUpError, InputError
 from eagre.models.shallow_water import kernels
-from eagre.models.shallow_water.inputs import checked_field
 
 
 @pytest.fixture

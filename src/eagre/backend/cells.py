@@ -137,5 +137,15 @@ select_larger: Any = cuda
 early_load: Any = cuda
 """A load that the compiler leaves where it is; see `eagre.backend.cuda_seeds`."""
 
+flat_load: Any = cuda
+"""Loads and stores by one flat index, and several words at once; see `eagre.backend.cuda_memory`."""
+flat_store: Any = cuda
+fresh_load: Any = cuda
+ask_for: Any = cuda
+load_two: Any = cuda
+load_four: Any = cuda
+store_two: Any = cuda
+store_four: Any = cuda
+
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

@@ -15,7 +15,6 @@ from numba import cuda
 
 __all__ = [
     "SIMULATED",
-    "allow_shared_memory",
     "cuda",
     "double_driver",
     "formula",
@@ -41,17 +40,8 @@ else:
 
 
 def limited_driver(registers: int) -> Any:
-    """A driver whose threads get `registers` registers at most."""
-    return partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
-
-
-def allow_shared_memory(kernel: Any, configuration: Any) -> None:
-    """Let a kernel have as much dynamic shared memory as its launch asks for; above 48 KiB that takes leave."""
-    from numba.cuda.cudadrv.driver import binding, driver
-
-    function = kernel._codelibrary.get_cufunc()
-    attribute = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    driver.cuKernelSetAttribute(attribute, configuration.sharedmem, function.handle, function.device.id)
+    """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
+    return cuda.jit if SIMULATED else partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:

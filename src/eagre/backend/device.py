@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,13 +17,13 @@ from eagre.errors import DeviceError, InputError
 
 
 class Launch(NamedTuple):
-    """A program bound to its arguments. `grid`, `block` and `shared` matter on CUDA only."""
+    """A program bound to its arguments. The rest matters on CUDA only; `shared` is dynamic memory, bytes."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
-    shared: int = 0  # bytes of dynamic shared memory a block
+    shared: int = 0
 
 
 class Device:
@@ -67,6 +68,10 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait until everything has run."""
+
+    def joined(self) -> AbstractContextManager[Any]:
+        """Inside the block, array operations are in order with programs; outside they are done."""
+        return nullcontext()
 
     def free_memory(self) -> int:
         """Bytes free for arrays."""
@@ -176,6 +181,13 @@ def cuda_problem() -> str | None:
     except ImportError as error:
         return f"{error}; install with: pip install 'eagre[cuda]'"
     return problem()
+
+
+def device_of(array: Any) -> Device:
+    """The device on which an array lies: the CPU for NumPy's, the GPU for CuPy's."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return select(f"cuda:{array.device.id}")
+    return _cpu()
 
 
 def select(device: str | Device = "auto") -> Device:

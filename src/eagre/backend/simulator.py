@@ -8,3 +8,52 @@ from typing import Any
 def early_load(array: Any, plane: int, j: int, i: int) -> Any:
     """array[plane, j, i]."""
     return array[plane, j, i]
+
+
+def _place(array: Any, k: Any, offset: Any) -> Any:
+    """Indices of element ``k + offset`` of the array's memory."""
+    at = int(k) + int(offset)
+    found = []
+    for axis in range(len(array.shape) - 1, 0, -1):
+        found.append(at % array.shape[axis])
+        at //= array.shape[axis]
+    return (at, *reversed(found)) if found else at
+
+
+def flat_load(array: Any, k: int, offset: int) -> Any:
+    """Element ``k + offset`` of the array's memory."""
+    return array[_place(array, k, offset)]
+
+
+def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
+    """Set element ``k + offset`` of the array's memory."""
+    array[_place(array, k, offset)] = value
+
+
+fresh_load = flat_load
+
+
+def ask_for(array: Any, k: int, offset: int) -> None:
+    """Nothing: there are no caches."""
+
+
+def load_four(array: Any, k: int, offset: int) -> Any:
+    """Four elements from ``k + offset`` on."""
+    return tuple(flat_load(array, k, offset + n) for n in range(4))
+
+
+def store_four(array: Any, k: int, offset: int, values: Any) -> None:
+    """Set four elements from ``k + offset`` on."""
+    for n in range(4):
+        flat_store(array, k, offset + n, values[n])
+
+
+def load_two(array: Any, k: int, offset: int) -> Any:
+    """Two elements from ``k + offset`` on."""
+    return tuple(flat_load(array, k, offset + n) for n in range(2))
+
+
+def store_two(array: Any, k: int, offset: int, values: Any) -> None:
+    """Set two elements from ``k + offset`` on."""
+    for n in range(2):
+        flat_store(array, k, offset + n, values[n])

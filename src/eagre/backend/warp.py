@@ -131,3 +131,25 @@ def _simulated_far_down(x, distance):
     found = type(x)(shared[warp, lane + distance if lane + distance < 32 else lane])
     cuda.syncthreads()
     return found
+
+
+@cell
+def from_lane(x, source):
+    """x of lane `source`, 0 .. 31."""
+    raise NotImplementedError("a warp operation")
+
+
+@from_lane.variant("cuda")
+def _any(x, source):
+    return cuda.shfl_sync(FULL, x, source)
+
+
+@from_lane.variant("simulator")
+def _simulated_any(x, source):
+    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[warp, source])
+    cuda.syncthreads()
+    return found

@@ -61,7 +61,7 @@ def bench(
     Parameters
     ----------
     kind : str
-        ``"shallow-water"``.
+        ``"shallow-water"`` or ``"shallow-water-adi"``.
     device : str or Device
     precision : {"single", "double"}, optional
         Else both.
@@ -87,8 +87,12 @@ def bench(
     EagreError
         If water was lost, or CUDA and CPU disagree.
     """
+    if kind == "shallow-water-adi":
+        from eagre.cases.bench_adi import bench_adi
+
+        return bench_adi(device, precision, sizes, repeats=repeats, seconds=seconds, commit=commit)
     if kind != "shallow-water":
-        raise InputError(f"the model {kind!r}", allowed='"shallow-water"')
+        raise InputError(f"the model {kind!r}", allowed='"shallow-water", "shallow-water-adi"')
     chosen = select(device)
     common = {"commit": commit or _commit(), "date": _today(), "versions": _versions(chosen)}
     records = []

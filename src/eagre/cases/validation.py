@@ -49,7 +49,12 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.cases.validation_waves import WAVES
 
         return {**FLOWS, **WAVES}
-    raise InputError(f"validation of {kind!r}", allowed='"shallow-water"', fix="eagre validate shallow-water")
+    if kind == "shallow-water-adi":
+        from eagre.cases.validation_adi import IMPLICIT
+
+        return IMPLICIT
+    allowed = '"shallow-water", "shallow-water-adi"'
+    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 
 
 def validate(
@@ -65,7 +70,7 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``.
+        Kind of model: ``"shallow-water"`` or ``"shallow-water-adi"``.
     names : sequence of str, optional
         Some of `validations`; all if left out.
     output_dir : path, optional

@@ -129,6 +129,62 @@ def _simulated_power(x):
     return x ** real(4.0 / 3.0)
 
 
+# -- x^(7/6) ----------------------------------------------------------------------------------------
+
+
+@cell
+def power_seven_sixths(x):
+    """x^(7/6) for 1e-30 < x < 1e30 (the power of 1/h^2 in Manning's law)."""
+    return x ** real(7.0 / 6.0)
+
+
+@cell
+def sixth_guess(x):
+    """x^(-1/6) to 4 %, from the exponent bits of x in single precision; x > 0."""
+    sixth = np.float32(0.16666667) * np.float32(np.float32(x).view(np.int32))
+    return real(np.int32(np.int32(0x4A0E2965) - np.int32(sixth)).view(np.float32))  # type: ignore[arg-type]
+
+
+@cell
+def cubic_step(x, y):
+    """One step of third order towards y = x^(-1/6), from e = 1 - x y^6."""
+    cube = y * y * y
+    e = real(1.0) - x * (cube * cube)
+    return y + y * (e * (real(1.0 / 6.0) + real(7.0 / 72.0) * e))
+
+
+@power_seven_sixths.variant("cpu", "single")
+def _sevenths_single_on_cpu(x):
+    y = cubic_step(x, cubic_step(x, sixth_guess(x)))
+    square = y * y
+    return (x * x) * (square * square * y)
+
+
+@power_seven_sixths.variant("cpu", "double")
+def _sevenths_double_on_cpu(x):
+    y = cubic_step(x, cubic_step(x, cubic_step(x, sixth_guess(x))))
+    square = y * y
+    return (x * x) * (square * square * y)
+
+
+@cell
+def single_sixth(x):
+    """x^(-1/6) to single precision, with the hardware's logarithm and power."""
+    return real(np.float32(x) ** np.float32(-1.0 / 6.0))  # type: ignore[arg-type]
+
+
+@power_seven_sixths.variant("cuda", "double")
+def _sevenths_double_on_cuda(x):
+    y = cubic_step(x, single_sixth(x))
+    square = y * y
+    return (x * x) * (square * square * y)
+
+
+@power_seven_sixths.variant("simulator")
+def _simulated_sevenths(x):
+    return x ** real(7.0 / 6.0)
+
+
 # -- extremes and choice -----------------------------------------------------------------------------------------
 
 

@@ -51,6 +51,12 @@ KINDS: dict[str, Kind] = {
             "eagre.models.shallow_water.model:ShallowWater",
             "eagre.models.shallow_water.config:ShallowWaterCase",
         ),
+        Kind(
+            "shallow-water-adi",
+            "implicit shallow water for long waves at large Courant numbers: tides, surges, harbours",
+            "eagre.models.shallow_water_adi.model:ShallowWaterADI",
+            "eagre.models.shallow_water_adi.config:ShallowWaterADICase",
+        ),
     )
 }
 """Every kind that can be run."""

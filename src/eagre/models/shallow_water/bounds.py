@@ -9,8 +9,8 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.grid import Grid
-from eagre.models.shallow_water.sources import Rain, Source
 from eagre.series import Series
+from eagre.sources import Rain, Source
 
 UNBOUNDED = 1e12  # s
 

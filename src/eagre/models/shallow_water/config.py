@@ -4,94 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from eagre.config.case import Case
-from eagre.config.conditions import BoundariesSection
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
-from eagre.config.problems import Key
+from eagre.config.fieldvalues import NumberField
 from eagre.config.section import Section
-from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal
-from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
-from eagre.config.values import Acceleration, Beta, Frequency, PositiveMetres, PositiveSeconds, one_of
-from eagre.errors import InputError
-from eagre.series import Series
+from eagre.config.terrain import make_terrain
+from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
+from eagre.config.water import WaterCase
 
 if TYPE_CHECKING:
-    from eagre.grid import Grid
     from eagre.models.shallow_water.model import ShallowWater
-
-
-class InitialSection(Section):
-    """The water at the start."""
-
-    surface_elevation: LengthField | None = Field(default=None, description="surface elevation, metres", examples=[0.0])
-    depth: LengthField | None = Field(default=None, description="water depth, metres", examples=[1.0])
-    velocity_x: SpeedField = Field(default=FieldValue(0.0), description="velocity to the east, m/s", examples=[0.0])
-    velocity_y: SpeedField = Field(default=FieldValue(0.0), description="velocity to the north, m/s", examples=[0.0])
-
-    @model_validator(mode="after")
-    def _one_level(self) -> InitialSection:
-        if self.surface_elevation is not None and self.depth is not None:
-            raise InputError("both surface_elevation and depth", allowed="one of them", fix="surface_elevation = 0.0")
-        return self
 
 
 class FrictionSection(Section):
     """Bed friction."""
 
     manning: NumberField = Field(description="Manning's n, s m-1/3", examples=[0.03])
-
-
-class RainSection(Section):
-    """Rain on the whole domain."""
-
-    rate: RainSignal = Field(description="rain rate, m/s or a text with a unit", examples=["20 mm/h"])
-    pattern: NumberField | None = Field(
-        default=None, description="a factor per cell", examples=["where(x < 100, 1, 0)"]
-    )
-
-
-class CoriolisSection(Section):
-    """The rotation of the Earth."""
-
-    latitude: float | None = Field(default=None, description="latitude, degrees north", ge=-90, le=90, examples=[45.0])
-    f: Frequency | None = Field(default=None, description="Coriolis parameter, 1/s", examples=[1e-4])
-    beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> CoriolisSection:
-        if (self.latitude is None) == (self.f is None):
-            got = "neither latitude nor f" if self.f is None else "both latitude and f"
-            raise InputError(got, allowed="one of them", fix="latitude = 45.0")
-        return self
-
-
-class WindStressSection(Section):
-    """Stress of the wind on the water."""
-
-    x: StressSignal = Field(default=Signal(0.0, "stress"), description="eastward stress, N/m2", examples=["0.1 N/m2"])
-    y: StressSignal = Field(default=Signal(0.0, "stress"), description="northward stress, N/m2", examples=["0.1 N/m2"])
-    pattern: NumberField | None = Field(default=None, description="a factor per cell", examples=["sin(pi * y / 1e6)"])
-
-
-class AtmosphericPressureSection(Section):
-    """Pressure of the air on the water."""
-
-    pressure: PressureField = Field(description="pressure, Pa, or an expression", examples=["1013 hPa"])
-    factor: NumberSignal = Field(default=Signal(1.0, "number"), description="a factor in time", examples=[1.0])
-
-
-class SourcesSection(Section):
-    """What drives the water besides its boundaries."""
-
-    rain: RainSection | None = Field(default=None, description="the section [sources.rain]")
-    coriolis: CoriolisSection | None = Field(default=None, description="the section [sources.coriolis]")
-    wind_stress: WindStressSection | None = Field(default=None, description="the section [sources.wind_stress]")
-    atmospheric_pressure: AtmosphericPressureSection | None = Field(
-        default=None, description="the section [sources.atmospheric_pressure]"
-    )
 
 
 class NumericsSection(Section):
@@ -119,25 +47,15 @@ class NumericsSection(Section):
     gravity: Acceleration | None = Field(default=None, description="acceleration of gravity, m/s2", examples=[9.81])
 
 
-class ShallowWaterCase(Case):
+class ShallowWaterCase(WaterCase):
     """A case file of the shallow-water model: ``ShallowWaterCase.load("case.toml").build()``."""
 
     kind: ClassVar[str] = "shallow-water"
     default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
     gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
 
-    grid: GridSection | None = Field(default=None, description="the section [grid]")
-    bed: BedSection = Field(description="the section [bed]", examples=[{"value": 0.0}])
-    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
-    boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
     friction: FrictionSection | None = Field(default=None, description="the section [friction]")
-    sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
-
-    @model_validator(mode="after")
-    def _cells_are_given(self) -> ShallowWaterCase:
-        check_terrain(self.grid, self.bed)
-        return self
 
     def build(self, device: str | None = None, precision: str | None = None) -> ShallowWater:
         """Make the model: grid, bed, initial water, boundaries and sources.
@@ -152,7 +70,7 @@ class ShallowWaterCase(Case):
         ShallowWater
         """
         from eagre.boundaries import Boundaries
-        from eagre.models.shallow_water.inputs import check_input_memory
+        from eagre.checks import check_input_memory
         from eagre.models.shallow_water.model import ShallowWater
 
         with self.at("bed"):
@@ -173,42 +91,3 @@ class ShallowWaterCase(Case):
             precision=precision or self.run.precision,
             **options,
         )
-
-    def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:
-        """Value of a field key, with the key named in errors."""
-        with self.at(*place.split("."), name):
-            return getattr(section, name).at_centres(grid, bed)
-
-    def _signal(self, signal: Signal, key: Key) -> float | Series:
-        """A constant, or a series that covers the run, with the key named in errors."""
-        with self.at(*key):
-            return signal.resolve(0.0, self.run.end_time, self.run.start_date)
-
-    def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
-        """The objects of `eagre.models.shallow_water.sources` that [sources] describes."""
-        from eagre.models.shallow_water import sources
-
-        made: list[Any] = []
-        for name, section in self.sources:
-            if section is None:
-                continue
-            values: dict[str, Any] = {}
-            for key in type(section).model_fields:
-                value = getattr(section, key)
-                if isinstance(value, FieldValue):
-                    value = self._values(f"sources.{name}", section, key, grid, bed)
-                    if not isinstance(value, np.ndarray):
-                        value = np.full(grid.shape, value)
-                elif isinstance(value, Signal):
-                    value = self._signal(value, ("sources", name, key))
-                values[key] = value
-            made.append(getattr(sources, _SOURCES[name])(**values))
-        return made
-
-
-_SOURCES = {
-    "rain": "Rain",
-    "coriolis": "Coriolis",
-    "wind_stress": "WindStress",
-    "atmospheric_pressure": "AtmosphericPressure",
-}

@@ -14,8 +14,8 @@ from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padde
 from eagre.grid import Grid
 from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
 from eagre.models.shallow_water import kernels as cells
-from eagre.models.shallow_water.sources import SourceMaps
 from eagre.series import Series
+from eagre.sources import SourceMaps
 from eagre.stepping import clock as ck
 
 TREATMENTS = {

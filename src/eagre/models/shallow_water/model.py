@@ -11,14 +11,14 @@ import numpy as np
 
 from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
+from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.models.shallow_water.inputs import check_memory, checked_field, checked_number, initial_surface, one_of
-from eagre.models.shallow_water.sources import Source, source_maps
+from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
 VARIABLES = (

@@ -1,0 +1,119 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
+"""Loads and stores by one flat index, several words at once, and loads that see other blocks' stores.
+
+A flat index costs one address a field instead of one product a dimension, and constant offsets from
+it cost nothing. Every index is non-negative; a vector's place must be a multiple of its length.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
+
+
+def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Pointer to element ``k + offset`` of an array's memory."""
+    array_type = signature.args[0]
+    array = context.make_array(array_type)(context, builder, value=arguments[0])
+    indices = [
+        context.cast(builder, value, kind, types.int64)
+        for value, kind in zip(arguments[1:3], signature.args[1:3], strict=True)
+    ]
+    return builder.gep(array.data, [builder.add(*indices)])
+
+
+@intrinsic
+def flat_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Element ``k + offset`` of the array's memory."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context_, builder, signature, arguments))
+
+    return array.dtype(array, k, offset), generate
+
+
+@intrinsic
+def flat_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
+    """Set element ``k + offset`` of the array's memory."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value_ = context_.cast(builder, arguments[3], signature.args[3], signature.args[0].dtype)
+        builder.store(value_, _place(context_, builder, signature, arguments))
+        return context_.get_dummy_value()
+
+    return types.void(array, k, offset, value), generate
+
+
+@intrinsic
+def fresh_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """As `flat_load`, past the first-level cache: what another block stored before its flag is seen."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        kind = context_.get_value_type(signature.args[0].dtype)
+        letter = "f" if signature.args[0].dtype.bitwidth == 32 else "d"
+        text = f"ld.volatile.global.f{signature.args[0].dtype.bitwidth} $0, [$1];"
+        function = ir.InlineAsm(ir.FunctionType(kind, [pointer.type]), text, f"={letter},l", side_effect=True)
+        return builder.call(function, [pointer])
+
+    return array.dtype(array, k, offset), generate
+
+
+@intrinsic
+def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        function = ir.InlineAsm(
+            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
+        )
+        builder.call(function, [pointer])
+        return context_.get_dummy_value()
+
+    return types.void(array, k, offset), generate
+
+
+def _vector_load(count: int) -> Any:
+    @intrinsic
+    def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            element = context_.get_data_type(signature.args[0].dtype)
+            vector = ir.VectorType(element, count)
+            pointer = _place(context_, builder, signature, arguments)
+            loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+            loaded.align = count * signature.args[0].dtype.bitwidth // 8
+            parts = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), n)) for n in range(count)]
+            return context_.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(array.dtype, count)(array, k, offset), generate
+
+    return load
+
+
+def _vector_store(count: int) -> Any:
+    @intrinsic
+    def store(context: Any, array: Any, k: Any, offset: Any, values: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            element = context_.get_data_type(signature.args[0].dtype)
+            vector = ir.VectorType(element, count)
+            packed = ir.Constant(vector, ir.Undefined)
+            for n in range(count):
+                part = builder.extract_value(arguments[3], n)
+                packed = builder.insert_element(packed, part, ir.Constant(ir.IntType(32), n))
+            pointer = _place(context_, builder, signature, arguments)
+            stored = builder.store(packed, builder.bitcast(pointer, vector.as_pointer()))
+            stored.align = count * signature.args[0].dtype.bitwidth // 8
+            return context_.get_dummy_value()
+
+        return types.void(array, k, offset, values), generate
+
+    return store
+
+
+load_two, load_four = _vector_load(2), _vector_load(4)
+store_two, store_four = _vector_store(2), _vector_store(4)

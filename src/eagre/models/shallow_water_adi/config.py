@@ -1,0 +1,108 @@
+"""Case files of the implicit shallow-water model, and how a model is made from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from eagre.config.fieldvalues import NumberField
+from eagre.config.section import Section
+from eagre.config.terrain import make_terrain
+from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
+from eagre.config.water import WaterCase
+from eagre.errors import InputError
+
+if TYPE_CHECKING:
+    from eagre.models.shallow_water_adi.model import ShallowWaterADI
+
+
+class LandSection(Section):
+    """Cells that are never wet."""
+
+    where: NumberField = Field(description="not 0 on land", examples=["bed > 5"])
+
+
+class BedFrictionSection(Section):
+    """Bed friction: Manning's n or Chezy's C."""
+
+    manning: NumberField | None = Field(default=None, description="Manning's n, s m-1/3", examples=[0.03])
+    chezy: NumberField | None = Field(default=None, description="Chezy's C, m1/2 s-1", examples=[60.0])
+
+    @model_validator(mode="after")
+    def _one_law(self) -> BedFrictionSection:
+        if (self.manning is None) == (self.chezy is None):
+            got = "neither manning nor chezy" if self.manning is None else "both manning and chezy"
+            raise InputError(got, allowed="one of them", fix="manning = 0.03")
+        return self
+
+
+class ImplicitSection(Section):
+    """Choices of the scheme; what is left out keeps the model's default."""
+
+    time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
+    viscosity: float = Field(default=0.0, description="eddy viscosity, m2/s", ge=0, examples=[5.0])
+    dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
+        default=None, description="froude (upwinding where the flow is fast) or none"
+    )
+    convection: Annotated[str, one_of("on", "off")] | None = Field(default=None, description="on or off")
+    drying: Annotated[str, one_of("on", "off")] | None = Field(
+        default=None, description="on, or off where all cells but land stay wet"
+    )
+    dry_depth: PositiveMetres | None = Field(
+        default=None, description="water over a face below which it is closed, metres", examples=[0.01]
+    )
+    start: Annotated[str, one_of("half-step", "zero")] | None = Field(
+        default=None, description="half-step (second order) or zero (first order, as first programs did)"
+    )
+    gravity: Acceleration | None = Field(default=None, description="acceleration of gravity, m/s2", examples=[9.81])
+
+
+class ShallowWaterADICase(WaterCase):
+    """A case file of the implicit model: ``ShallowWaterADICase.load("case.toml").build()``."""
+
+    kind: ClassVar[str] = "shallow-water-adi"
+    default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
+    gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation", "depth", "velocity_x", "velocity_y")
+
+    land: LandSection | None = Field(default=None, description="the section [land]")
+    friction: BedFrictionSection | None = Field(default=None, description="the section [friction]")
+    numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
+
+    def build(self, device: str | None = None, precision: str | None = None) -> ShallowWaterADI:
+        """Make the model: grid, bed, land, initial water, boundaries and sources.
+
+        Parameters
+        ----------
+        device, precision : str, optional
+            In place of those in [run].
+
+        Returns
+        -------
+        ShallowWaterADI
+        """
+        from eagre.boundaries import Boundaries
+        from eagre.models.shallow_water_adi.model import ShallowWaterADI
+
+        with self.at("bed"):
+            grid, corners = make_terrain(self.grid, self.bed)
+        bed = 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
+        options: dict[str, Any] = self.numerics.model_dump(exclude_none=True)
+        for name in ("manning", "chezy"):
+            if self.friction is not None and getattr(self.friction, name) is not None:
+                options[name] = self._values("friction", self.friction, name, grid, bed)
+        for name in ("surface_elevation", "depth", "velocity_x", "velocity_y"):
+            if getattr(self.initial, name) is not None:
+                options[name] = self._values("initial", self.initial, name, grid, bed)
+        if self.land is not None:
+            options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
+        return ShallowWaterADI(
+            grid,
+            corners,
+            boundaries=Boundaries(**self.boundaries.make(self._signal)),
+            sources=self._sources(grid, bed),
+            device=device or self.run.device,
+            precision=precision or self.run.precision,
+            **options,
+        )

@@ -1,0 +1,368 @@
+"""The engine of the ADI model: its arrays, its programs and its steps on a device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.boundaries import Segment
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
+from eagre.models.shallow_water_adi import kernels as cells
+from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
+from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
+from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.series import Series
+from eagre.solvers.tridiagonal import columns
+from eagre.sources import SourceMaps
+
+BATCH = {"cpu": 2, "cuda": 64}  # steps whose forcing is looked up, and which a CUDA graph holds, at once
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+
+    grid: Grid
+    bed: np.ndarray  # (ny, nx) at centres, m; OUTSIDE on land
+    segments: Sequence[Segment]
+    friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
+    law: str  # "manning" or "chezy"
+    sources: SourceMaps | None
+    gravity: float
+    viscosity: float
+    dissipation: bool
+    convection: bool
+    drying: bool
+    dry_depth: float
+    time_step: float
+    deepest: float  # m, at the start and outside
+
+    @property
+    def series(self) -> list[Series]:
+        """Series that drive the run: one a segment, then the factors of the sources."""
+        own = [side.series for side in sides_of(self.segments)]
+        return own + (list(self.sources.factors) if self.sources else [])
+
+
+class Engine:
+    """Arrays and programs of one run on one device.
+
+    Fields lie in padded arrays (see `layout`). In turn two arrays hold p and two hold q; z has one
+    array for whole steps and one for half steps. The parity tells which of the two is the newer.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, device, precision
+        self.real = check_precision(precision)
+        self.sides: list[Side] = sides_of(setup.segments)
+        self.parity = 0
+        self._allocate()
+        self._programs = self._compile()
+        self.set_time_step(setup.time_step)
+
+    def _allocate(self) -> None:
+        setup, device, real = self.setup, self.device, self.real
+        grid = setup.grid
+        shape = (rows_of(grid.ny), pitch(grid.nx))
+        if shape[0] * shape[1] >= 2**32:
+            raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
+        self.z = [device.zeros(shape, real) for _ in range(2)]
+        self.p = [device.zeros(shape, real) for _ in range(2)]
+        self.q = [device.zeros(shape, real) for _ in range(2)]
+        self.bed = device.array(padded(setup.bed, grid, real, cells.OUTSIDE))
+        uniform = bool((setup.friction == setup.friction.flat[0]).all())
+        self.uniform_friction = float(setup.friction.flat[0]) if uniform else None
+        map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
+        self._friction = device.array(map_of.astype(real))
+        self.values = device.zeros((2 * BATCH[device.kind], max(1, len(setup.series))), np.float64)
+        self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
+        self._forcing = [self._forcing_of(along) for along in "xy"]
+
+    def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
+        grid = self.setup.grid
+        count = grid.ny if names[0] == "west" else grid.nx
+        arrays = []
+        for name in names:
+            kinds, slots = np.zeros(count, np.int32), np.zeros(count, np.int32)
+            for slot, side in enumerate(self.sides):
+                if side.segment.side == name:
+                    kinds[side.segment.first : side.segment.last] = side.kind
+                    slots[side.segment.first : side.segment.last] = slot
+            arrays += [self.device.array(kinds), self.device.array(slots)]
+        return cells.Ends(*arrays)
+
+    def _forcing_of(self, along: str) -> cells.Forcing:
+        maps, grid, device = self.setup.sources, self.setup.grid, self.device
+        if maps is None:
+            return cells.Forcing._make([*(device.zeros((1, 1), self.real) for _ in range(4)), 0, 0, 0])
+        first = len(self.sides)
+        rotation = np.broadcast_to(maps.coriolis[:, None], grid.shape) * (1.0 if along == "x" else -1.0)
+        accel = maps.accel_x if along == "x" else maps.accel_y
+        arrays = [padded(maps.rain * (self.setup.bed < cells.LAND), grid, self.real, 0.0)]
+        arrays += [padded(faces_of(a, along), grid, self.real, 0.0) for a in (maps.stress, accel, rotation)]
+        slots = (first + (1 if along == "x" else 2), first, first + 3)
+        return cells.Forcing._make([*map(device.array, arrays), *slots])
+
+    def _compile(self) -> list[Any]:
+        setup = self.setup
+        uniform = self.uniform_friction
+        law = {"manning": 1, "chezy": 3}[setup.law]
+        self.switches: dict[str, Any] = {
+            "CONVECTION": setup.convection,
+            "DISSIPATION": setup.dissipation,
+            "DRYING": setup.drying,
+            "FRICTION": 0 if uniform == 0.0 else law + (uniform is None),
+            "FORCED": setup.sources is not None,
+            "VISCOUS": setup.viscosity > 0.0,
+        }
+        cuda = self.device.kind == "cuda"
+        entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu
+        self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying})
+        self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
+        self.method = "elimination along whole lines"
+        return self._compile_cuda() if cuda else self._compile_cpu()
+
+    def replan(self, **chosen: Any) -> None:
+        """Lay the sweeps out anew on a GPU, with some numbers of the plan given."""
+        self._programs = self._compile_cuda(**chosen)
+        self._rounds = {}
+
+    def _compile_cuda(self, **chosen: Any) -> list[Any]:
+        setup, device, real = self.setup, self.device, self.real
+        grid = setup.grid
+        courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
+        is_open = (self._is_open("west east"), self._is_open("south north"))
+        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, **chosen)
+        self.method = plan.method
+        bits = np.int32 if self.precision == "single" else np.int64
+        self.guard = device.zeros((1,), bits)
+        (strips, segments), _ = plan.shape_y(grid)
+        self._told = device.zeros((strips * segments * columns.WORDS * 32,), real)
+        self._seams = device.zeros((strips * segments * 2 * 32,), real)
+        self._flags = device.zeros((strips * segments + 1,), np.uint32)
+        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})]
+        modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
+        for mode in modes:
+            ordered = strips * segments > getattr(device, "multiprocessors", 0)
+            switches = {**self.switches, **plan.switches_y, "MODE": mode, "ORDERED": ordered}
+            programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
+        if len(modes) > 1:
+            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": 32}))
+        return programs
+
+    def watch(self) -> None:
+        """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""
+        if self.device.kind == "cuda" and self.lost() > 16.0 * EPSILON[self.precision]:
+            self.replan(exact=True)
+
+    def _compile_cpu(self) -> list[Any]:
+        grid = self.setup.grid
+        workers = sweep_cpu.workers_of(grid.ny, grid.nx, getattr(self.device, "threads", 1))
+        shapes = sweep_cpu.workspace(grid.ny, grid.nx, workers)
+        self._scratch, self._lines = (np.zeros(shape, self.real) for shape in shapes)
+        programs = []
+        sweeps = (("x", sweep_cpu.sweep_x_cpu, "west east"), ("y", sweep_cpu.sweep_y_cpu, "south north"))
+        for along, entry, sides in sweeps:
+            switches = {**self.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
+            programs.append(self.device.program(entry, self.precision, switches))
+        return programs
+
+    def _is_open(self, names: str) -> bool:
+        return any(side.kind != cells.WALL for side in self.sides if side.segment.side in names.split())
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def parameters(self, along: str, dt: float) -> cells.Parameters:
+        """Numbers of the sweep along x or y for the time step `dt`, s."""
+        setup = self.setup
+        grid = setup.grid
+        here, across = (grid.dx, grid.dy) if along == "x" else (grid.dy, grid.dx)
+        numbers = (
+            dt / (4.0 * here),
+            dt / (4.0 * across),
+            dt * setup.gravity / (2.0 * here),
+            dt if self.uniform_friction is None else dt * self.uniform_friction,
+            setup.dry_depth,
+            setup.gravity,
+            1.0 / setup.gravity,
+            dt,
+            dt * setup.viscosity / here**2,
+            dt * setup.viscosity / across**2,
+        )
+        return cells.Parameters._make(map(self.real, numbers))
+
+    def set_time_step(self, dt: float) -> None:
+        """Use the time step `dt`, s, from now on; q keeps its place in time (see `restagger`)."""
+        self.dt = dt
+        self.numbers = [self.parameters(along, dt) for along in "xy"]
+        self._rounds: dict[tuple[int, int], Callable[[], None]] = {}
+        self._looked_up = False
+
+    def launches(self, parity: int, row: int) -> list[Launch]:
+        """The two sweeps of a step; `row` of the values belongs to its first sweep."""
+        new, old = parity, 1 - parity  # the older flux is overwritten by the newest
+        p_now, p_next = self.p[new], self.p[old]
+        q_before, q_now = self.q[old], self.q[new]
+        x = (self.z[0], self.bed, p_now, q_before, q_now, self.z[1], p_next)
+        y = (self.z[1], self.bed, q_now, p_now, p_next, self.z[0], q_before)
+        return self._sweep(0, x, row) + self._sweep(1, y, row + 1)
+
+    def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
+        grid = self.setup.grid
+        common = (*arrays, self._friction, self._forcing[which], self._ends[which], self.values, row)
+        if self.device.kind == "cuda":
+            return self._sweep_cuda(which, common)
+        workspace = (self._scratch, self._lines, grid.ny, grid.nx, self.numbers[which])
+        return [Launch(self._programs[which], (*common, *workspace))]
+
+    def lost(self) -> float:
+        """Largest coupling between pieces of a line that was left out so far, relative; 0 on a CPU."""
+        if self.device.kind == "cpu":
+            return 0.0
+        return float(self.device.host(self.guard).view(self.real)[0])
+
+    def _sweep_cuda(self, which: int, common: tuple[Any, ...]) -> list[Launch]:
+        grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]
+        size = (grid.ny, grid.nx, numbers)
+        if which == 0:
+            return [Launch(self._programs[0], (*common, self.guard, *size), *plan.shape_x(grid))]
+        (strips, segments), block = plan.shape_y(grid)
+        arguments = (*common, self._told, self._seams, self._flags, self.guard, *size)
+        shape = ((strips, segments), block, plan.shared_y)
+        passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
+        if plan.mode_y == columns.REDUCE:
+            seams = (self._told, self._seams, self.guard, segments, 32 * strips)
+            passes.insert(1, Launch(self._programs[3], seams, (-(-32 * strips // 64),), (64,)))
+        again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
+        return passes * (2 if again else 1)
+
+    def run(self, steps: int, start: float, made: int) -> None:
+        """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
+        done = 0
+        while done < steps:
+            count = BATCH[self.device.kind]
+            while count > steps - done:
+                count //= 2
+            self._look_up(start, made + done, count)
+            key = (self.parity, count)
+            if key not in self._rounds:
+                self._rounds[key] = self._round(*key)
+            self._rounds[key]()
+            self.parity = (self.parity + count) % 2
+            done += count
+
+    def _round(self, parity: int, count: int) -> Callable[[], None]:
+        if self.device.graphs and not self._rounds:
+            self._warm_up()
+        launches = [one for k in range(count) for one in self.launches((parity + k) % 2, 2 * k)]
+        return self.device.repeated(launches, 1)
+
+    def _warm_up(self) -> None:
+        """Compile and load every program before a graph is captured, and leave the state as it was."""
+        state, parity = self.state(), self.parity
+        self.device.run(self.launches(parity, 0))
+        self.restore(state)
+        if self.parity != parity:
+            self.p.reverse()
+            self.q.reverse()
+            self.parity = parity
+
+    def _look_up(self, start: float, made: int, count: int) -> None:
+        """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
+        series = self.setup.series
+        constant = all(one.is_constant for one in series)
+        if constant and self._looked_up:
+            return
+        table = np.zeros(self.values.shape)
+        sides = len(self.sides)
+        for row in range(2 * count):
+            time, sweep = start + (made + row // 2) * self.dt, row % 2
+            table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
+            table[row, sides:] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
+        if constant:
+            table[:] = table[0]
+        self.device.fill(self.values, table)
+        self._looked_up = True
+
+    def sums(self) -> dict[str, float]:
+        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        rows = self._look()
+        total = rows.sum(axis=0)
+        area = self.setup.grid.cell_area
+        return {
+            "volume": total[diagnostics.VOLUME] * area,
+            "kinetic_energy": total[diagnostics.KINETIC] * area,
+            "potential_energy": total[diagnostics.POTENTIAL] * area,
+            "wet_fraction": total[diagnostics.WET] / self.setup.grid.cells,
+            "max_depth": rows[:, diagnostics.DEEPEST].max(),
+            "min_depth": rows[:, diagnostics.SHALLOWEST].min(),
+            "max_speed": rows[:, diagnostics.FASTEST].max(),
+        }
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """(j, i) of the first cell that is not finite, or None."""
+        columns = self._look()[:, diagnostics.FIRST_BAD]
+        rows = np.flatnonzero(columns < diagnostics.NOWHERE)
+        return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
+
+    def _look(self) -> np.ndarray:
+        grid, now = self.setup.grid, self.parity
+        arguments = (self.z[0], self.bed, self.p[now], self.q[now], self._row_sums, grid.nx, self.numbers[0])
+        self.device.run([Launch(self._sum, arguments, (grid.ny,), (diagnostics.BLOCK,))])
+        return self.device.host(self._row_sums)
+
+    def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
+        """z, then p and q (before, after) at the low and the high faces, of cells (j, i)."""
+        now, column = self.parity, i + PADDING
+        places = [(self.z[0], 0, 0), (self.p[now], 0, 0), (self.p[now], 0, 1)]
+        places += [(self.q[k], up, 0) for k in (1 - now, now) for up in (0, 1)]
+        return [self.device.pick(array[None], j + 1 + up, column + right)[0] for array, up, right in places]
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
+        """Set the surface (ny, nx), p (ny, nx + 1) and q (ny + 1, nx) half a step before and after."""
+        grid, real = self.setup.grid, self.real
+        self.parity = 0
+        for array in self.z:
+            self.device.fill(array, padded(z, grid, real, 0.0))
+        for array in self.p:
+            self.device.fill(array, padded(p, grid, real, 0.0))
+        self.device.fill(self.q[0], padded(q_after, grid, real, 0.0))
+        self.device.fill(self.q[1], padded(q_before, grid, real, 0.0))
+
+    def surface(self) -> np.ndarray:
+        """Host copy of z, (ny, nx)."""
+        return unpadded(self.device.host(self.z[0]), self.setup.grid, "centre")
+
+    def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Host copies of p at the time of the state, q half a step before and q half a step after."""
+        host, grid, now = self.device.host, self.setup.grid, self.parity
+        q_now, q_before = (unpadded(host(self.q[k]), grid, "face_y") for k in (now, 1 - now))
+        return unpadded(host(self.p[now]), grid, "face_x"), q_before, q_now
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs."""
+        p, q_before, q_after = self.fluxes()
+        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        self.set_state(state["z"], state["p"], state["q_before"], state["q_after"])
+
+    def restagger(self, dt: float) -> None:
+        """Change the time step: q half a step away is moved along the line through its two values."""
+        if dt == self.dt:
+            return
+        state = self.state()
+        before, after = state["q_before"].astype(float), state["q_after"].astype(float)
+        middle, half = 0.5 * (after + before), 0.5 * (after - before) * (dt / self.dt)
+        self.set_state(state["z"], state["p"], middle - half, middle + half)
+        self.set_time_step(dt)

@@ -1,0 +1,335 @@
+"""Cells of the ADI model: the rows of mass and momentum of a line, with the mass rows eliminated.
+
+A sweep is written once, for a line along x; the sweep along y is its transpose (x and y, p and q, dx
+and dy change places). Per line, P_i is the new flux through face i between cells i - 1 and i, old
+fields are small letters. The mass row of a cell (README.md, equation 1) gives
+
+    z_new = r - w (P_{i+1} - P_i),      w = dt / (4 dx),
+
+and put into the momentum row (equation 2) leaves one unknown a cell:
+
+    A P_{i-1} + B P_i + C P_{i+1} = D.
+
+All rows are multiplied by dt, so that A, B, C have no units. A bed of LAND or higher is land, or outside.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch
+from eagre.kernels.roots import larger, power_seven_sixths, reciprocal, root, select, smaller
+
+LAND = 1e29  # beds from here on are never wet
+OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
+MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
+BRAKE = 4.0
+TINY = 1e-6  # depth below which no quotient is formed, m
+
+CONVECTION = switch("CONVECTION", True)
+DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
+DRYING = switch("DRYING", True)
+FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
+FORCED = switch("FORCED", False)
+VISCOUS = switch("VISCOUS", False)
+
+
+class Parameters(NamedTuple):
+    """Numbers of one sweep, in the precision of the run; "along" and "across" the lines."""
+
+    w: np.floating  # dt / (4 dx), s m-1
+    w_across: np.floating  # dt / (4 dy)
+    push: np.floating  # dt g / (2 dx)
+    friction: np.floating  # dt g n^2, or dt g / C^2, where uniform; dt where it is a map
+    dry: np.floating  # depth over the higher bed below which a face is closed, m
+    g: np.floating  # m s-2
+    over_g: np.floating
+    dt: np.floating  # s
+    viscosity: np.floating  # dt E / dx^2
+    viscosity_across: np.floating  # dt E / dy^2
+
+
+class Forcing(NamedTuple):
+    """What drives the water besides gravity: maps at centres and faces of the sweep, shaped as the fields."""
+
+    rain: np.ndarray  # m s-1, at centres
+    stress: np.ndarray  # pattern of the wind stress, at faces
+    accel: np.ndarray  # body force, m s-2, at faces
+    coriolis: np.ndarray  # s-1, at faces; of the sign that it has in this sweep
+    wind: int  # slot of the stress's factor among the values of a sweep
+    rain_slot: int
+    push_slot: int
+
+
+class Ends(NamedTuple):
+    """What the two ends of every line have: kinds (WALL ..) and slots of their values, by line."""
+
+    low: np.ndarray
+    low_slot: np.ndarray
+    high: np.ndarray
+    high_slot: np.ndarray
+
+
+@cell
+def depth(z, d):
+    """Depth of a cell, m: h = max(0, z - d)."""
+    return larger(z - d, real(0.0))
+
+
+@cell
+def thin(p):
+    """Depth that a divisor has at least, m."""
+    if DRYING:
+        return p.dry
+    return real(TINY)
+
+
+@cell
+def over_depth(h, p):
+    """1/h, m-1."""
+    return reciprocal(larger(h, thin(p)))
+
+
+@cell
+def upwinding(fr2):
+    """Weight of upwinding from the square of the Froude number: 0 up to 1/4, 1 from 1 on."""
+    return smaller(larger(real(16.0 / 15.0) * fr2 - real(1.0 / 15.0), real(0.0)), real(1.0))
+
+
+@cell
+def known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p):
+    """r: the surface half a step on but for the new fluxes along the line (equation 1)."""
+    return z + p.w * (p_low - p_high) + p.w_across * ((qn_low - qn_high) + (qo_low - qo_high))
+
+
+@cell
+def carried(p_low, p_high, over_h, p):
+    """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4)."""
+    flow = (p_low + p_high) * over_h
+    k = p.w * flow
+    if not CONVECTION:
+        return real(0.0), real(0.0)
+    if DRYING:
+        k = smaller(larger(k, -real(MOST)), real(MOST))
+    if DISSIPATION:
+        up = upwinding(real(0.25) * flow * flow * over_h * p.over_g) * abs(k)
+        return k + up, k - up
+    return k, k
+
+
+@cell
+def beside(h, h_beyond):
+    """Sum of the depths of two cells beside each other across the lines; a dry one counts as the other."""
+    total = h + h_beyond
+    return select(h * h_beyond > real(0.0), total, total + total)
+
+
+@cell
+def corner_flux(p_below, p_above, q_sum, depths, wet, p):
+    """dt/dy times the flux of p through a corner (equation 5); `depths` is the sum of four, `wet` if all are."""
+    out = real(0.0)
+    if CONVECTION:
+        over = reciprocal(larger(depths, real(TINY)))
+        v = q_sum * over
+        rate = real(4.0) * p.w_across * v
+        if DRYING:
+            rate = smaller(larger(rate, -real(MOST)), real(MOST))
+        out = rate * (p_below + p_above)
+        if DISSIPATION:
+            up = upwinding(real(16.0) * v * v * over * p.over_g)
+            out = out - up * abs(rate) * (p_above - p_below)
+    if VISCOUS:
+        out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
+    return out
+
+
+@cell
+def resistance(speed, s, factor):
+    """dt g |p| / (C^2 h^2) with s = 1/h^2; `factor` is dt g n^2 (Manning) or dt g / C^2 (Chezy) (equation 6)."""
+    if FRICTION == 0:
+        return real(0.0)
+    if FRICTION >= 3:
+        return factor * speed * s
+    return factor * speed * power_seven_sixths(s)
+
+
+@cell
+def over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
+    """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
+
+    Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed
+    stands for the surface. There and where water is thin, its depth over the higher bed counts.
+    """
+    zero = real(0.0)
+    over_ridge = larger(z_l, z_r) - ridge
+    falls_l, falls_r = z_l < ridge, z_r < ridge
+    shallow = (smaller(h_l, h_r) < p.dry + p.dry) | falls_l | falls_r
+    over = reciprocal(larger(over_ridge, p.dry))
+    return (
+        select(shallow, over * over, s),
+        select(shallow, over_ridge + over_ridge, depths),
+        select(falls_l, zero, p.w),
+        select(falls_r, zero, p.w),
+        select(falls_l, ridge, r_l),
+        select(falls_r, ridge, r_r),
+        over_ridge <= p.dry,
+    )
+
+
+@cell
+def brake(p_here, h_l, h_r, p):
+    """What keeps a face from emptying the cell behind it: a drag once half of its water leaves in a step."""
+    behind = larger(select(p_here > real(0.0), h_l, h_r), p.dry)
+    part = real(4.0) * p.w * abs(p_here) * reciprocal(behind)
+    return real(BRAKE) * larger(part - real(0.5), real(0.0))
+
+
+@cell
+def momentum_row(
+    z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
+):
+    """A, B, C, D of a face between two cells (equations 2, 3).
+
+    from_l, from_r : factors of P of the two cells, as `carried` gives them; q_sum : sum of the eight
+    fluxes across; push : everything explicit, already times dt.
+    """
+    zero, one = real(0.0), real(1.0)
+    ridge = larger(d_l, d_r)
+    w_l, w_r = p.w, p.w
+    s = real(0.5) * (over_l * over_l + over_r * over_r)
+    depths = h_l + h_r
+    closed = ridge > real(LAND)
+    if DRYING:
+        s, depths, w_l, w_r, r_l, r_r, closed = over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
+    gravity = p.push * depths
+    across = real(0.125) * q_sum
+    drag = resistance(root(p_here * p_here + across * across), s, factor)
+    low_l, high_l = from_l
+    low_r, high_r = from_r
+    a = -low_l - gravity * w_l
+    b = one + drag + (low_r - high_l) + gravity * (w_l + w_r)
+    c = high_r - gravity * w_r
+    d = p_here + push - gravity * (r_r - r_l)
+    if DRYING:
+        b = b + brake(p_here, h_l, h_r, p)
+    if VISCOUS:
+        a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
+    return select(closed, zero, a), select(closed, one, b), select(closed, zero, c), select(closed, zero, d)
+
+
+class LineCell(NamedTuple):
+    """A cell as the two faces beside it on its line see it."""
+
+    z: Any
+    d: Any
+    h: Any
+    over: Any  # 1/h
+    r: Any  # `known_surface`
+    from_low: Any  # `carried`, the factor of P at the low face
+    from_high: Any
+    below: Any  # `beside`, with the cell of the line below
+    above: Any
+    least_below: Any  # smaller depth of those two
+    least_above: Any
+    q_sum: Any  # the four fluxes across
+    q_below: Any  # the new one at the low edge
+    q_above: Any
+
+
+@cell
+def line_cell(z, d, h_below, h_above, p_low, p_high, qo_low, qo_high, qn_low, qn_high, rain, p):
+    """The cell from the fields around it; `rain` in m of half a step, _low and _high of its edges."""
+    h = depth(z, d)
+    over = over_depth(h, p)
+    r = known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p) + rain
+    from_low, from_high = carried(p_low, p_high, over, p)
+    return LineCell(
+        z, d, h, over, r, from_low, from_high, beside(h, h_below), beside(h, h_above),
+        smaller(h, h_below), smaller(h, h_above), (qo_low + qo_high) + (qn_low + qn_high), qn_low, qn_high,
+    )  # fmt: skip
+
+
+@cell
+def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
+    """A, B, C, D of the face between two cells of a line; flux_below, flux_above : `corner_flux` of its corners."""
+    return momentum_row(
+        low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
+        (low.from_low, low.from_high), (high.from_low, high.from_high),
+        p_here, low.q_sum + high.q_sum, forced + (flux_below - flux_above), factor, p,
+    )  # fmt: skip
+
+
+@cell
+def flux_below(low, high, p_below, p_here, p):
+    """`corner_flux` of the corner below the face between two cells."""
+    wet = smaller(low.least_below, high.least_below) > real(0.0)
+    return corner_flux(p_below, p_here, low.q_below + high.q_below, low.below + high.below, wet, p)
+
+
+@cell
+def flux_above(low, high, p_here, p_above, p):
+    """`corner_flux` of the corner above the face between two cells."""
+    wet = smaller(low.least_above, high.least_above) > real(0.0)
+    return corner_flux(p_here, p_above, low.q_above + high.q_above, low.above + high.above, wet, p)
+
+
+@cell
+def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
+    """Row of a face from the fields around it, and r of its high cell.
+
+    z, d : six cells, (low, high) of the line below, the line itself and the line above; flux : old
+    P at the low, this and the high face, then at this face of the line below and above; qo, qn : old
+    and new fluxes across, (low, high) cell at the low edge of the line, then at the high edge;
+    forced : explicit forces times dt; rain_l, rain_r : rain of half a step, m.
+    """
+    p_low, p_here, p_high, p_below, p_above = flux
+    low = line_cell(
+        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), p_low, p_here, qo[0], qo[2], qn[0], qn[2], rain_l, p
+    )  # fmt: skip
+    high = line_cell(
+        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), p_here, p_high, qo[1], qo[3], qn[1], qn[3], rain_r, p
+    )  # fmt: skip
+    below = flux_below(low, high, p_below, p_here, p)
+    above = flux_above(low, high, p_here, p_above, p)
+    a, b, c, e = row_between(low, high, p_here, below, above, factor, forced, p)
+    return a, b, c, e, high.r
+
+
+# -- the two ends of a line -------------------------------------------------------------------------
+
+WALL, LEVEL, FLUX, WAVES = 0, 1, 2, 3
+
+
+@cell
+def end_row(kind, value, inward, z, d, p_here, r, factor, p):
+    """B, E, D of a face on the boundary: B P + E P_inner = D (equations 7 to 9).
+
+    kind : what the side has there; value : surface elevation (LEVEL), unit discharge into the domain
+    (FLUX), still level plus twice the incoming elevation (WAVES); inward : 1 at the low end, -1 at
+    the high one; z, d, r : of the cell inside; factor : of its friction.
+    """
+    zero, one = real(0.0), real(1.0)
+    least = thin(p)
+    h = depth(z, d)
+    if kind == FLUX and d < real(LAND):
+        return one, zero, inward * value
+    if kind == LEVEL and larger(z, value) - d > least:
+        mean = real(0.5) * (h + depth(value, d))
+        gravity = real(4.0) * p.push * mean
+        over = reciprocal(larger(mean, least))
+        drag = resistance(abs(p_here), over * over, factor)
+        b = one + drag + gravity * p.w
+        return b, -gravity * p.w, p_here - inward * gravity * (r - value)
+    if kind == WAVES and h > least:
+        speed = root(p.g * h)
+        theta = smaller(one, real(0.5) + real(0.125) * reciprocal(speed * p.w))
+        return theta + speed * p.w, -speed * p.w, inward * speed * (value - r) - (one - theta) * p_here
+    return one, zero, zero
+
+
+@cell
+def forces(stress, accel, coriolis, depths, q_sum, wind, push, p):
+    """Explicit forces on a face times dt: wind, pressure gradient, rotation; sums of two depths and four fluxes."""
+    half = real(0.5) * depths
+    return p.dt * (wind * stress + push * accel * half + real(0.25) * coriolis * q_sum)
+

@@ -1,0 +1,377 @@
+"""The implicit shallow-water model: assembly and time (equations: README.md beside this file)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision, select
+from eagre.boundaries import Boundaries
+from eagre.checks import checked_field, checked_number, initial_surface, one_of
+from eagre.constants import GRAVITY
+from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi.engine import Engine, Setup
+from eagre.models.shallow_water_adi.kernels import OUTSIDE
+from eagre.models.shallow_water_adi.output import Fields
+from eagre.models.shallow_water_adi.start import face_flux, half_step
+from eagre.sources import Source, source_maps
+
+LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
+KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
+
+
+class ShallowWaterADI(Fields):
+    """Implicit shallow-water model: alternating directions on a staggered grid, as in MIKE 21 HD.
+
+    Parameters
+    ----------
+    grid : Grid
+    bed_elevation : float or (ny + 1, nx + 1) array, m
+        At cell corners, positive up; a cell has the mean of its four.
+    time_step : float, s
+        Fixed; stretches to an output time that is no multiple of it are cut into equal, shorter steps.
+    surface_elevation, depth : float or (ny, nx) array, m
+        Initial water, one of the two; a surface below the bed means dry.
+    velocity_x, velocity_y : float or (ny, nx) array, m s-1
+        Initial velocity.
+    land : (ny, nx) array of bool, optional
+        Cells that are never wet: islands, and what lies outside an irregular coast.
+    boundaries : Boundaries
+        Of Wall, Stage, Discharge and Absorbing; walls all round if not given.
+    manning : float or (ny, nx) array, s m-1/3
+        Manning's n; 0 is no friction. MIKE 21's Manning number is 1/n.
+    chezy : float or (ny, nx) array, m1/2 s-1, optional
+        Chezy's C in place of `manning`.
+    viscosity : float, m2 s-1
+        Eddy viscosity of the unit discharges.
+    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure
+    dissipation : {"froude", "none"}
+        Upwinding of the momentum where the Froude number is above 1/4, or central throughout.
+    convection : {"on", "off"}
+        "off" leaves out the convective terms.
+    drying : {"on", "off"}
+        Whether cells may flood and dry; without it all cells but land must stay wet.
+    dry_depth : float, m
+        Water over the higher bed of a face below which the face is closed. Default 1e-3 min(1 m,
+        largest depth).
+    start : {"half-step", "zero"}
+        How q begins half a step before and after the start: pushed by the surface's slope (second
+        order), or both as given (the first programs' way, first order).
+    gravity : float, m s-2
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    precision : {"single", "double"}
+    start_time : float, s
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges, shapes that do not match, or a side that this model has not.
+    DeviceError, MemoryNeededError
+        If the device is not there, or too small.
+
+    Notes
+    -----
+    Good values: sqrt(g h) dt / dx from 2 to 10. Limits: flow faster than a cell a step, |u| dt / dx > 1,
+    is not stable; shocks are smeared or ripple; splitting errors grow with the Courant number where
+    depth varies across lines. Depths of drying cells may fall below 0 by a small part of the dry
+    depth; the volume counts that.
+
+    References
+    ----------
+    M. B. Abbott, A. Damsgaard and G. S. Rodenhuis, J. Hydraul. Res. 11(1), 1-28 (1973),
+    doi:10.1080/00221687309499788.
+    """
+
+    kind = "shallow-water-adi"
+
+    def __init__(
+        self,
+        grid: Grid,
+        bed_elevation: Any,
+        time_step: float,
+        *,
+        surface_elevation: Any = None,
+        depth: Any = None,
+        velocity_x: Any = 0.0,
+        velocity_y: Any = 0.0,
+        land: Any = None,
+        boundaries: Boundaries | None = None,
+        manning: Any = 0.0,
+        chezy: Any = None,
+        viscosity: float = 0.0,
+        sources: Sequence[Source] = (),
+        dissipation: str = "froude",
+        convection: str = "on",
+        drying: str = "on",
+        dry_depth: float | None = None,
+        start: str = "half-step",
+        gravity: float = GRAVITY,
+        device: str | Device = "auto",
+        precision: str = "single",
+        start_time: float = 0.0,
+    ) -> None:
+        self.grid = grid
+        self.precision = precision
+        self.device = select(device)
+        self.boundaries = boundaries or Boundaries()
+        _check_memory(grid, self.device, precision)
+        corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
+        self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
+        surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
+        dry_land = _land(land, grid)
+        friction, law = _friction(manning, chezy, gravity, grid)
+        self.setup = Setup(
+            grid=grid,
+            bed=np.where(dry_land, OUTSIDE, self.bed),
+            segments=self.boundaries.segments(grid),
+            friction=friction,
+            law=law,
+            sources=source_maps(sources, grid) if sources else None,
+            gravity=checked_number("gravity", gravity, 1e-6, 1e3),
+            viscosity=_viscosity(viscosity, time_step, grid),
+            dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
+            convection=one_of("convection", convection, ("on", "off")) == "on",
+            drying=one_of("drying", drying, ("on", "off")) == "on",
+            dry_depth=_dry_depth(dry_depth, np.where(dry_land, 0.0, thickness)),
+            time_step=checked_number("time_step", time_step, 1e-9, 1e9),
+            deepest=float(np.where(dry_land, 0.0, thickness).max()),
+        )
+        if not self.setup.drying and (thickness[~dry_land] <= 0.0).any():
+            j, i = np.argwhere(~dry_land & (thickness <= 0.0))[0]
+            raise InputError(
+                f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
+                allowed="water in every cell that is not land",
+                fix="drying = \"on\", or land = depth <= 0",
+            )
+        self._start = one_of("start", start, ("half-step", "zero"))
+        self._time = checked_number("start_time", start_time, -1e12, 1e12)
+        u = checked_field("velocity_x", velocity_x, grid, "centre")
+        v = checked_field("velocity_y", velocity_y, grid, "centre")
+        self._begin(surface, [thickness * u, thickness * v])
+
+    def _begin(self, surface: np.ndarray, discharge: list[np.ndarray]) -> None:
+        """Build the engine and set its first state."""
+        self._engine = Engine(self.setup, self.device, self.precision)
+        sides, dt = self._engine.sides, self.setup.time_step
+        p = face_flux(self.setup, sides, surface, discharge[0], "x", self._time)
+        q = face_flux(self.setup, sides, surface, discharge[1], "y", self._time)
+        before, after = half_step(self.setup, surface, p, q, dt) if self._start == "half-step" else (q, q)
+        self._engine.set_state(surface, p, before, after)
+        self._steps = 0
+        self._leg = (self._time, self._time, 0)  # from, until, steps made since
+        self._range = (math.inf, 0.0)
+        self._first_volume = self._engine.sums()["volume"]
+        self._kept: dict[str, np.ndarray] | None = None
+        self._kept_at = 0.0
+        self._forget()
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return self._time
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return self._steps
+
+    @property
+    def time_step(self) -> float:
+        """Time step in use, s."""
+        return self._engine.dt
+
+    def advance(self, until: float, max_steps: int | None = None) -> None:
+        """Step to `until`, s, and land on it exactly, or stop after `max_steps` steps.
+
+        Raises
+        ------
+        InputError
+            If `until` lies before the present, or a series ends before it.
+        BlowUpError
+            If the solution stops being finite; the model then holds the last good state.
+        """
+        if until < self._time:
+            raise InputError(f"until = {until:g} s", allowed=f"a time from {self._time:g} s on (the model's present)")
+        for series in self.setup.series:
+            series.covers(self._time, until)
+        left = max_steps if max_steps is not None else 2**53
+        while left > 0 and self._time < until:
+            self._keep()
+            count = min(left, self._steps_to(until), LOOK_STEPS[self.device.kind])
+            self._go(count, until)
+            if self._engine.bad_cell():
+                self._diagnose(until)
+            self._engine.watch()
+            left -= count
+        self._forget()
+
+    def _steps_to(self, until: float) -> int:
+        """Steps from now to `until`; begins a leg with a time step that lands there, if one is not under way."""
+        start, end, made = self._leg
+        if end == until and self._time < until:
+            return round((until - start) / self._engine.dt) - made
+        nominal = self.setup.time_step
+        count = max(1, math.ceil((until - self._time) / nominal - 1e-6))
+        dt = (until - self._time) / count
+        for usual in (nominal, self._engine.dt):
+            if abs(dt - usual) <= 1e-9 * usual:
+                dt = usual
+        self._engine.restagger(dt)
+        self._leg = (self._time, until, 0)
+        return count
+
+    def _go(self, count: int, until: float) -> None:
+        """`count` steps of the leg to `until`."""
+        start, end, made = self._leg
+        dt = self._engine.dt
+        self._engine.run(count, start, made)
+        self._steps += count
+        self._leg = (start, end, made + count)
+        self._range = (min(self._range[0], dt), max(self._range[1], dt))
+        total = round((until - start) / dt)
+        self._time = until if made + count >= total else start + (made + count) * dt
+
+    def _keep(self, always: bool = False) -> None:
+        """Remember the present state, known to be good, on the host: now and then on a GPU."""
+        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.0
+        if always or self._kept is None or perf_counter() - self._kept_at >= wait:
+            self._kept, self._kept_at = self.state(), perf_counter()
+
+    def _diagnose(self, until: float) -> None:
+        """Go back to the last state that was kept, find the first bad step, and raise.
+
+        The model is left in the last good state, ready to be written as a restart.
+        """
+        assert self._kept is not None
+        kept = self._kept
+        self.restore(kept)
+        while self._time < until:
+            good, time = self.state(), self._time
+            self._steps_to(until)
+            self._go(1, until)
+            bad = self._engine.bad_cell()
+            if bad:
+                self.restore(good)
+                raise BlowUpError(time, bad, "values that are not finite: try a shorter time_step, |u| dt / dx < 1")
+        raise BlowUpError(until, (0, 0), "values that are not finite; a repeat of the steps had none")
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a restart needs to go on bit for bit."""
+        clock = (self._time, self._steps, self._engine.dt, *self._leg, *self._range, self._first_volume)
+        return {**self._engine.state(), "clock": np.array(clock, np.float64)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state` from a model of the same set-up."""
+        clock = [float(value) for value in state["clock"]]
+        self._time, self._steps, dt = clock[0], int(clock[1]), clock[2]
+        self._leg, self._range = (clock[3], clock[4], int(clock[5])), (clock[6], clock[7])
+        self._first_volume = clock[8]
+        if dt != self._engine.dt:
+            self._engine.set_time_step(dt)
+        self._engine.restore(state)
+        self._kept = None
+        self._forget()
+
+    # -- facts --------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> dict[str, float]:
+        """Volume, its relative error in a closed domain without rain, energies and extremes."""
+        found = self._engine.sums()
+        maps = self.setup.sources
+        dry_sky = maps is None or not maps.factors[0].values.any()
+        conserved = self.boundaries.closed and dry_sky and self._first_volume > 0
+        error = (found["volume"] - self._first_volume) / self._first_volume if conserved else math.nan
+        return {**found, "volume_error": error}
+
+    def statistics(self) -> dict[str, float]:
+        """Steps, range of the time step, Courant number of long waves in the deepest water."""
+        depth = self._engine.sums()["max_depth"]
+        reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
+        return {
+            "steps": self._steps,
+            "dt_min": self._range[0] if self._steps else math.nan,
+            "dt_max": self._range[1] if self._steps else math.nan,
+            "courant_max": reach / min(self.grid.dx, self.grid.dy),
+        }
+
+    def settings(self) -> dict[str, str | float | int]:
+        """The resolved set-up, for the attributes of output files."""
+        setup = self.setup
+        factor = setup.friction / setup.gravity
+        values = np.sqrt(factor) if setup.law == "manning" else 1.0 / np.sqrt(factor)
+        same = bool((values == values.flat[0]).all())
+        on = {True: "on", False: "off"}
+        return {
+            "time_step": setup.time_step,
+            setup.law: float(values.flat[0]) if same else f"map, {values.min():g} to {values.max():g}",
+            "viscosity": setup.viscosity,
+            "dissipation": "froude" if setup.dissipation else "none",
+            "convection": on[setup.convection],
+            "drying": on[setup.drying],
+            "dry_depth": setup.dry_depth,
+            "start": self._start,
+            "gravity": setup.gravity,
+            "lines": self._engine.method,
+            "device": str(self.device),
+            "precision": self.precision,
+        }
+
+    def run(self, until: float, **options: Any) -> Any:
+        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
+        from eagre.models.dataset import run_to_dataset
+
+        return run_to_dataset(self, until, **options)
+
+
+def _check_memory(grid: Grid, device: Device, precision: str) -> None:
+    needed = 8 * (grid.ny + 131) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
+    if needed > device.free_memory():
+        raise MemoryNeededError(needed, device.free_memory(), str(device))
+
+
+def _land(land: Any, grid: Grid) -> np.ndarray:
+    mask = np.zeros(grid.shape, bool) if land is None else np.asarray(land)
+    if mask.shape != grid.shape or mask.dtype != bool:
+        raise InputError(
+            f"land of shape {mask.shape} and type {mask.dtype}",
+            allowed=f"an array of bool of shape {grid.shape}",
+            fix="land = bed > 5.0",
+        )
+    return mask
+
+
+def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
+    if chezy is None:
+        return gravity * checked_field("manning", manning, grid, "centre", low=0.0) ** 2, "manning"
+    if np.any(np.asarray(manning) != 0.0):
+        raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
+    return gravity / checked_field("chezy", chezy, grid, "centre", low=1e-3) ** 2, "chezy"
+
+
+def _viscosity(value: float, dt: float, grid: Grid) -> float:
+    number = checked_number("viscosity", value, 0.0, 1e9)
+    most = 0.5 * min(grid.dx, grid.dy) ** 2 / float(dt)
+    if number > most:
+        raise InputError(
+            f"viscosity = {number:g} m2/s with time_step = {dt:g} s",
+            allowed=f"at most dx^2 / (2 dt) = {most:g} m2/s (the part across the lines is explicit)",
+            fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
+        )
+    return number
+
+
+def _dry_depth(given: float | None, thickness: np.ndarray) -> float:
+    if given is not None:
+        return checked_number("dry_depth", given, 1e-6, 1e3)
+    deepest = float(thickness.max())
+    return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3

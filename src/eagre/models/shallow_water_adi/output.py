@@ -1,0 +1,97 @@
+"""The fields that the ADI model gives: surface, depth, discharges and velocities at centres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.models.shallow_water_adi.kernels import LAND
+
+VARIABLES = (
+    Variable(
+        "surface_elevation",
+        "m",
+        "surface elevation; the bed where dry",
+        "water_surface_height_above_reference_datum",
+    ),
+    Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
+    Variable("discharge_x", "m2 s-1", "unit discharge in x"),
+    Variable("discharge_y", "m2 s-1", "unit discharge in y"),
+    Variable("velocity_x", "m s-1", "velocity in x, averaged over depth", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity in y, averaged over depth", "sea_water_y_velocity"),
+    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
+    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
+)
+
+
+class Fields:
+    """What a model shows of its state."""
+
+    grid: Any
+    setup: Any
+    bed: np.ndarray
+    _engine: Any
+    _steps: int
+
+    def _forget(self) -> None:
+        """Drop fields that were computed for an earlier state."""
+        self._cache: dict[str, np.ndarray] | None = None
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The fields that `field` gives."""
+        return {variable.name: variable for variable in VARIABLES}
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
+        if name not in self.variables:
+            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+        if self._cache is None:
+            p, before, after = self._engine.fluxes()
+            q = _mean(before, after)
+            z = self._engine.surface()
+            self._cache = self._fields_of(
+                z, _mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]), self.setup.bed, self.bed.astype(z.dtype)
+            )
+        return self._cache[name]
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Values of fields in cells (j, i)."""
+        unknown = [name for name in names if name not in self.variables]
+        if unknown:
+            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
+        j, i = (np.array([point[k] for point in points], np.int64) for k in (0, 1))
+        z, p, p_high, before, before_high, after, after_high = self._engine.at(j, i)
+        q, q_high = _mean(before, after), _mean(before_high, after_high)
+        found = self._fields_of(
+            z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], self.bed[j, i].astype(z.dtype)
+        )
+        return {name: found[name] for name in names}
+
+    def _fields_of(
+        self, z: np.ndarray, p: np.ndarray, q: np.ndarray, limit: np.ndarray, bed: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Output variables from surface and unit discharges at centres; `limit` is the bed, very high on land."""
+        wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying else 0.0))
+        zero = np.zeros((), z.dtype)
+        h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
+        over = np.where(wet, 1.0 / np.where(wet, h, 1.0), zero).astype(z.dtype)
+        u, v = p * over, q * over
+        return {
+            "surface_elevation": np.where(limit < LAND, np.maximum(z, bed), bed),
+            "depth": h,
+            "discharge_x": np.where(wet, p, zero),
+            "discharge_y": np.where(wet, q, zero),
+            "velocity_x": u,
+            "velocity_y": v,
+            "speed": np.hypot(u, v),
+            "bed": bed,
+        }
+
+
+def _mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a + b) * a.dtype.type(0.5)

@@ -1,0 +1,162 @@
+"""How the sweeps are laid out on a GPU: threads, rows a thread, and how pieces of a line are joined."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi import sweep_cuda_x, sweep_cuda_y
+from eagre.solvers.tridiagonal import columns
+
+EPSILON = {"single": 1e-8, "double": 1e-16}  # coupling that rounding hides
+SAFETY = 1.1  # on the largest Courant number at the start; a guard watches the run
+MOST_WARPS = 32
+ROW_CELLS = 128  # of a warp along x
+MOST_CELLS = ROW_CELLS * MOST_WARPS
+BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
+REGISTERS = {4: (80, 64), 8: (112, 80)}
+SMALL_REGISTERS = (128, 64)
+LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
+SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
+
+
+def decay(courant: float) -> float:
+    """Factor by which the coupling of the unknowns of a line falls from cell to cell.
+
+    lambda = 1 + 1/(2 mu) - sqrt((1 + 1/(2 mu))^2 - 1), mu = courant^2 / 4.
+    """
+    b = 1.0 + 2.0 / max(courant, 1e-3) ** 2
+    return b - math.sqrt(b * b - 1.0)
+
+
+def width(courant: float, epsilon: float) -> int:
+    """Cells over which the coupling falls to `epsilon`."""
+    return math.ceil(math.log(epsilon) / math.log(decay(courant)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The layout of both sweeps."""
+
+    warps: int
+    run: int
+    overlap: int
+    exact_x: bool
+    rows: int
+    threads: int
+    mode_y: int
+    open_x: bool
+    open_y: bool
+    itemsize: int
+    registers: tuple[int, int]
+
+    @property
+    def method(self) -> str:
+        """How the pieces of a line are joined, in words."""
+        along_x = f"windows of {ROW_CELLS * self.warps}, warps joined {'exactly' if self.exact_x else 'by neighbours'}"
+        along_y = {columns.ALONE: "whole columns", columns.EXCHANGE: "blocks joined by neighbours"}
+        return f"x: {along_x}; y: {along_y.get(self.mode_y, 'blocks joined exactly, two passes')}"
+
+    @property
+    def switches_x(self) -> dict[str, Any]:
+        """Switches of the sweep along x."""
+        found = {"WARPS": self.warps, "RUN": self.run, "OVERLAP": self.overlap, "EXACT": self.exact_x}
+        return {**found, "OPEN": self.open_x, "REGISTERS": self.registers[0]}
+
+    @property
+    def switches_y(self) -> dict[str, Any]:
+        """Switches of the sweep along y, but for the mode."""
+        found = {"ROWS": self.rows, "THREADS": self.threads}
+        return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
+
+    def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Grid and block of the sweep along x."""
+        return sweep_cuda_x.shape_of(grid.ny, grid.nx, self.warps, self.run, self.overlap, self.open_x)
+
+    def shape_y(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Grid and block of the sweep along y."""
+        return sweep_cuda_y.shape_of(grid.ny, grid.nx, self.rows, self.threads, self.open_y)
+
+    @property
+    def shared_y(self) -> int:
+        """Shared memory of a block of the sweep along y, bytes."""
+        return columns.shared_bytes(self.rows, self.threads, self.itemsize)
+
+
+def plan_of(
+    grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False, **chosen: Any
+) -> Plan:
+    """The layout for a run.
+
+    Parameters
+    ----------
+    courant : float
+        Largest sqrt(g h) dt over the cell size.
+    open_x, open_y : bool
+        Whether an end of a line is anything but a wall.
+    exact : bool
+        Join pieces exactly whatever the Courant number.
+    chosen
+        Replaces what would be picked.
+
+    Raises
+    ------
+    InputError
+        If lines are too long for the window that so large a Courant number needs.
+    """
+    itemsize = 4 if precision == "single" else 8
+    reach = width(SAFETY * courant, EPSILON[precision])
+    picked = _along_x(grid, reach, open_x, itemsize, exact) | _along_y(grid, reach, open_y, itemsize, exact) | chosen
+    along_x, along_y = picked.get("registers", REGISTERS[itemsize])
+    fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
+    picked["registers"] = (min(along_x, fitting), along_y)
+    return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
+
+
+def _along_x(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
+    """Warps of the window that computes the fewest cells twice, rows of a run, overlap."""
+    faces, overlap = grid.nx + is_open, -(-reach // 4) * 4
+    exact = exact or reach > ROW_CELLS
+    best: tuple[float, int] | None = None
+    for warps in range(1, MOST_WARPS + 1):
+        window = ROW_CELLS * warps
+        if faces > window and window <= 2 * overlap:
+            continue
+        windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
+        resident = 65536 // (32 * warps * REGISTERS[itemsize][0])  # blocks of a multiprocessor
+        if resident == 0 and best is not None:
+            continue
+        cost = windows * window * (1.0 + 0.5 / max(1, resident))  # one block alone waits at every barrier
+        if best is None or cost < best[0]:
+            best = (cost, warps)
+    if best is None:
+        raise InputError(
+            f"a Courant number whose coupling reaches over {reach} cells, on lines of {grid.nx}",
+            allowed=f"on a GPU a reach below {MOST_CELLS // 2} cells, or lines of at most {MOST_CELLS}",
+            fix="a shorter time_step",
+        )
+    warps = best[1]
+    windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, warps, 16, overlap, is_open)[0][0]
+    run = 16
+    while run > 1 and grid.ny * windows < LEAST_BLOCKS * run:
+        run //= 2
+    return {"warps": warps, "run": run, "overlap": overlap, "exact_x": exact and warps > 1}
+
+
+def _along_y(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
+    """Rows of a thread, threads of a column and the way blocks are joined."""
+    faces = grid.ny + is_open
+    if grid.cells <= SMALL_CELLS and reach <= 96 and not exact:  # many threads with few rows each: less to wait for
+        rows = 3 if reach <= 48 else 4
+        threads = 8 * -(-reach // (8 * rows))
+        mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE
+        return {"rows": rows, "threads": threads, "mode_y": mode, "registers": SMALL_REGISTERS}
+    for rows, threads in BLOCKS_Y[itemsize]:
+        if faces <= rows * threads:
+            return {"rows": rows, "threads": threads, "mode_y": columns.ALONE}
+        if reach <= rows * threads and not exact:
+            return {"rows": rows, "threads": threads, "mode_y": columns.EXCHANGE}
+    return {"rows": 8, "threads": 8, "mode_y": columns.REDUCE}

@@ -1,0 +1,190 @@
+"""The sweep along y on a GPU: a block owns 32 columns and as many rows as its threads hold.
+
+A thread marches ROWS rows up a column (loads of a warp are 32 neighbours), makes their rows and
+eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.columns`.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import ask_for, cell, cuda, entry, flat_load, flat_store, real, switch, word
+from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.kernels import (
+    FORCED,
+    FRICTION,
+    WALL,
+    depth,
+    end_row,
+    flux_above,
+    flux_below,
+    forces,
+    line_cell,
+    row_between,
+)
+from eagre.solvers.tridiagonal.columns import (
+    EXCHANGE,
+    MODE,
+    REDUCE,
+    ROWS,
+    THREADS,
+    block_number,
+    column_threads,
+    keep,
+    kept,
+    last_unknowns,
+    outside,
+    place,
+    tell_seams,
+    unknown_below,
+)
+from eagre.solvers.tridiagonal.link import Chunk, next_row
+
+OPEN = switch("OPEN", False)
+PADDING = 32
+
+
+@cell
+def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, rain, p):
+    """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1."""
+    wet = real(0.0)
+    if FORCED:
+        wet = rain * flat_load(forcing.rain, k, 0)
+    return line_cell(
+        flat_load(z, k, 0), flat_load(d, k, 0),
+        depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
+        p_low, p_high,
+        flat_load(qo, k, 0), flat_load(qo, k, 1), flat_load(qn, k, 0), flat_load(qn, k, 1), wet, p,
+    )  # fmt: skip
+
+
+@cell
+def row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p):
+    """A, B, C, D of the face at flat index k between two cells of a column."""
+    below = flux_below(low, high, flat_load(flux, k, -1), here, p)
+    above = flux_above(low, high, here, flat_load(flux, k, 1), p)
+    factor, forced = p.friction, real(0.0)
+    if FRICTION == 2 or FRICTION == 4:
+        south = flat_load(friction, np.uint32(k - pitch), 0)
+        factor = p.friction * real(0.5) * (flat_load(friction, k, 0) + south)
+    if FORCED:
+        across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
+        forced = forces(
+            flat_load(forcing.stress, k, 0), flat_load(forcing.accel, k, 0), flat_load(forcing.coriolis, k, 0),
+            low.h + high.h, across, wind, push, p,
+        )  # fmt: skip
+    return row_between(low, high, here, below, above, factor, forced, p)
+
+
+@cell
+def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p):
+    """The row of an end of a column in place of the one that a wall would have."""
+    if OPEN and i < nx:
+        if face == 0 and ends.low[i] != WALL:
+            factor = p.friction
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, k, 0)
+            value = real(values[at, ends.low_slot[i]])
+            b, c, e = end_row(ends.low[i], value, real(1.0), high.z, high.d, here, high.r, factor, p)
+        elif face == ny and ends.high[i] != WALL:
+            factor = p.friction
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, np.uint32(k - pitch), 0)
+            value = real(values[at, ends.high_slot[i]])
+            b, a, e = end_row(ends.high[i], value, real(-1.0), low.z, low.d, here, low.r, factor, p)
+    return a, b, c, e
+
+
+@cell
+def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
+    """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
+    pitch = np.uint32(z.shape[1])
+    k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
+    zero, one = real(0.0), real(1.0)
+    wind, rain, push = zero, zero, zero
+    if FORCED:
+        wind = real(values[at, forcing.wind])
+        rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
+        push = real(values[at, forcing.push_slot])
+    ahead = k
+    for _ in range(ROWS + 1):
+        ask_for(z, ahead, 0)
+        ask_for(d, ahead, 0)
+        ask_for(flux, ahead, 0)
+        ask_for(qo, ahead, 0)
+        ask_for(qn, ahead, 0)
+        ahead = np.uint32(ahead + pitch)
+    here = flat_load(flux, np.uint32(k + pitch), 0)
+    low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, rain, p)
+    chunk = Chunk(-one, zero, zero, zero, zero, -one)
+    for row in range(ROWS):
+        k = np.uint32(k + pitch)
+        north = flat_load(flux, np.uint32(k + pitch), 0)
+        high = cell_at(z, d, here, north, qo, qn, forcing, k, rain, p)
+        a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
+        a, b, c, e = end_at(
+            face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p
+        )  # fmt: skip
+        new = next_row(chunk, a, b, c, e)
+        more = row < ROWS - 1
+        chunk = Chunk(
+            new.a, new.c, new.d,
+            select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
+        )  # fmt: skip
+        keep(shared, me, 0, row, new.a)
+        keep(shared, me, 1, row, new.c)
+        keep(shared, me, 2, row, new.d)
+        keep(shared, me, 3, row, low.r)
+        low, here = high, north
+    return chunk
+
+
+@cell
+def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
+    """Unknowns of a chunk from the one before it and its own last one; new flux and surface to memory.
+
+    Beyond walls the fields are 0 and stay so; beyond an open end they are left alone.
+    """
+    pitch = np.uint32(z_out.shape[1])
+    k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
+    here = last
+    for back in range(ROWS):
+        row = ROWS - 1 - back
+        lower = unknown_below(shared, me, row, before, here)
+        south = np.uint32(k - pitch)
+        if not OPEN or face + row <= ny:
+            flat_store(flux_out, k, 0, here)
+            if not OPEN or face + row > 0:
+                flat_store(z_out, south, 0, kept(shared, me, 3, row) - p.w * (here - lower))
+        here = lower
+        k = south
+
+
+@entry
+def sweep_y_cuda(
+    z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, told, seams, flags, guard, ny, nx, p
+):
+    """New z and flux along y; block (32, THREADS), grid (strips of 32 columns, segments)."""
+    shared = cuda.shared.array(0, word)
+    order = cuda.shared.array(1, np.int32)
+    lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    block_number(flags, order)
+    block = order[0]
+    strip = np.int32(np.uint32(block) // np.uint32(cuda.gridDim.y))
+    segment = np.int32(block - strip * np.int32(cuda.gridDim.y))
+    i = np.int32(strip * 32 + lane)
+    face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
+    me = place(t, lane)
+    chunk = march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p)
+    a, c, x = column_threads(chunk, shared, me)
+    if MODE == EXCHANGE or MODE == REDUCE:
+        tell_seams(told, block, t, lane, chunk, a, c, x)
+    if MODE == REDUCE:
+        return
+    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, x)
+    lower, x = last_unknowns(shared, me, a, c, x, before, behind)
+    march_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
+
+
+def shape_of(ny: int, nx: int, rows: int, threads: int, is_open: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Grid and block of the sweep."""
+    faces = ny + (1 if is_open else 0)
+    return (-(-nx // 32), -(-faces // (rows * threads))), (32, threads)

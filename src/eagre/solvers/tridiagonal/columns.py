@@ -1,0 +1,249 @@
+"""Columns in pieces on a GPU: blocks of 32 neighbouring columns, joined within and between blocks.
+
+A thread eliminates ROWS rows of a column and leaves them in dynamic shared memory; the threads of a
+column are joined by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block tells what
+its first and its last unknown depend on and waits for the blocks below and above to do so; what then
+is left out is the coupling across a whole block, whose largest value goes to a guard. Blocks take
+numbers in the order in which they start, along the columns, so that one of those that wait can always
+go on. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for any coupling.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, fresh_load, real, switch
+from eagre.backend.warp import raise_maximum
+from eagre.kernels.bits import to_bits
+from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
+
+ROWS = switch("ROWS", 8)  # rows of a thread
+THREADS = switch("THREADS", 8)  # threads of a column in a block
+ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
+MODE = switch("MODE", ALONE)
+ORDERED = switch("ORDERED", True)  # whether blocks take numbers as they start; needless if all run at once
+LANES = switch("LANES", 32)  # lines side by side in a piece, for `seams_cuda`
+GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing where the guard is not above this
+WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
+
+
+@cell
+def place(t, lane):
+    """Where a thread's words begin in shared memory; those of one kind and row are 32 THREADS apart."""
+    return np.uint32(t * 32 + lane)
+
+
+@cell
+def keep(shared, me, kind, row, value):
+    """Keep word `kind` (a, c, d and one more) of a row: no bank is asked twice by a warp."""
+    flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0, value)
+
+
+@cell
+def kept(shared, me, kind, row):
+    """Word `kind` of a row."""
+    return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0)
+
+
+@cell
+def share(shared, me, x, y, z):
+    """Show three words of this thread to the others of its column, behind all rows."""
+    flat_store(shared, me, 4 * ROWS * THREADS * 32, x)
+    flat_store(shared, me, (4 * ROWS + 1) * THREADS * 32, y)
+    flat_store(shared, me, (4 * ROWS + 2) * THREADS * 32, z)
+
+
+@cell
+def shared_by(shared, other):
+    """The three words that another thread of the column shows."""
+    return (
+        flat_load(shared, other, 4 * ROWS * THREADS * 32),
+        flat_load(shared, other, (4 * ROWS + 1) * THREADS * 32),
+        flat_load(shared, other, (4 * ROWS + 2) * THREADS * 32),
+    )
+
+
+@cell
+def column_threads(chunk, shared, me):
+    """a, c, d of every thread's last unknown in terms of what lies outside the block: X + a L + c N = d."""
+    t = np.int32(cuda.threadIdx.y)
+    share(shared, me, chunk.e, chunk.f, chunk.g)
+    cuda.syncthreads()
+    a, c, d = chunk.a, chunk.c, chunk.d
+    if t + 1 < THREADS:
+        e, f, g = shared_by(shared, np.uint32(me + 32))
+        a, c, d = between_chunks(chunk, e, f, g)
+    step = 1
+    while step < THREADS:
+        cuda.syncthreads()
+        share(shared, me, a, c, d)
+        cuda.syncthreads()
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32 * step if t >= step else me))
+        a_1, c_1, d_1 = shared_by(shared, np.uint32(me + 32 * step if t + step < THREADS else me))
+        a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, a_0, c_0, d_0, a_1, c_1, d_1)
+        step *= 2
+    cuda.syncthreads()
+    share(shared, me, a, c, d)
+    return a, c, d
+
+
+@cell
+def tell(told, block, lane, word, value):
+    """Store a word of what a block tells about one of its columns."""
+    flat_store(told, (block * WORDS + word) * 32 + lane, 0, value)
+
+
+@cell
+def wait_for(flags, block, turn):
+    """Wait until a block has told its seams in this turn."""
+    while cuda.atomic.add(flags, block, 0) < turn:
+        pass
+
+
+@wait_for.variant("simulator")
+def _never_wait(flags, block, turn):
+    """Simulated blocks run one after the other: the launch is made twice instead."""
+
+
+@cell
+def tell_seams(told, block, t, lane, chunk, a, c, d):
+    """What the last and the first unknown of a column of this block depend on."""
+    if t == THREADS - 1:
+        tell(told, block, lane, 0, d)
+        tell(told, block, lane, 1, c)
+        tell(told, block, lane, 2, a)
+    if t == 0:
+        tell(told, block, lane, 3, chunk.e - chunk.g * d)
+        tell(told, block, lane, 4, chunk.f - chunk.g * a)
+        tell(told, block, lane, 5, -chunk.g * c)
+
+
+@cell
+def heard(told, block, lane):
+    """Last unknown of a column in block - 1 and first one in `block`."""
+    before = (block - 1) * WORDS * 32 + lane
+    here = (block * WORDS + 3) * 32 + lane
+    return at_seam(
+        fresh_load(told, before, 0), fresh_load(told, before, 32), fresh_load(told, here, 0), fresh_load(told, here, 32)
+    )
+
+
+@cell
+def block_number(flags, order):
+    """Number of this block along the columns of all strips, in order[0].
+
+    Behind the blocks' flags stands how many blocks of this launch have started. Where all blocks run
+    at once (ORDERED off) their order does not matter.
+    """
+    if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+        total = np.uint32(cuda.gridDim.x) * np.uint32(cuda.gridDim.y)
+        number = np.uint32(cuda.blockIdx.x) * np.uint32(cuda.gridDim.y) + np.uint32(cuda.blockIdx.y)
+        if MODE == EXCHANGE and ORDERED and cuda.gridDim.y > 1:
+            number = cuda.atomic.inc(flags, total, np.uint32(total - 1))
+        order[0] = number
+    cuda.syncthreads()
+
+
+@cell
+def meet(flags, block, low, high):
+    """Tell that this block is ready in this launch, and wait for its neighbours that exist; one thread."""
+    turn = cuda.atomic.add(flags, block, 1) + 1
+    if low:
+        wait_for(flags, block - 1, turn)
+    if high:
+        wait_for(flags, block + 1, turn)
+
+
+@cell
+def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
+    """The unknowns of this thread's column before and behind the block; 0 at the ends of the column.
+
+    Ends with a barrier: what the threads share is there for all.
+    """
+    lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    segments = np.int32(cuda.gridDim.y)
+    before, behind = real(0.0), real(0.0)
+    if MODE == EXCHANGE:
+        lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
+        if t == 0 and segment < segments - 1:
+            lost = max(lost, abs(chunk.g * c))
+        if t == 0 or t == THREADS - 1:
+            raise_maximum(guard, to_bits(lost))
+        cuda.threadfence()
+        cuda.syncthreads()
+        if lane == 0 and t == 0:
+            meet(flags, block, segment > 0, segment < segments - 1)
+        cuda.syncthreads()
+        edge = np.uint32((4 * ROWS + 3) * THREADS * 32 + lane)
+        if t == 0:
+            if segment > 0:
+                before, _ = heard(told, block, lane)
+            flat_store(shared, edge, 0, before)
+        if t == THREADS - 1:
+            if segment < segments - 1:
+                _, behind = heard(told, block + 1, lane)
+            flat_store(shared, edge, 32, behind)
+        cuda.syncthreads()
+        before, behind = flat_load(shared, edge, 0), flat_load(shared, edge, 32)
+    else:
+        cuda.syncthreads()
+        if MODE == FINISH:
+            before = flat_load(seams, 2 * block * 32 + lane, 0)
+            behind = flat_load(seams, 2 * block * 32 + lane, 32)
+    return before, behind
+
+
+@cell
+def last_unknowns(shared, me, a, c, d, before, behind):
+    """Last unknown of the thread below (or before the block), and of this thread."""
+    lower = before
+    if np.int32(cuda.threadIdx.y) > 0:
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32))
+        lower = d_0 - a_0 * before - c_0 * behind
+    return lower, d - a * before - c * behind
+
+
+@cell
+def unknown_below(shared, me, row, before, here):
+    """The unknown of row - 1 of a chunk from that of the row and the one before the chunk."""
+    if row == 0:
+        return before
+    return kept(shared, me, 2, row - 1) - kept(shared, me, 0, row - 1) * before - kept(shared, me, 1, row - 1) * here
+
+
+@entry
+def seams_cuda(told, seams, guard, segments, count):
+    """Between the two passes: the unknowns beside the seams of a line's pieces, one thread a line.
+
+    With X_b + a X_{b-1} + c F_{b+1} = d for the last and F_b + a' X_{b-1} + c' F_{b+1} = d' for the
+    first unknown of piece b, upwards X_{b-1} = u - v F_b, then downwards. LANES lines lie side by side.
+    """
+    i = cuda.grid(1)
+    if i >= count or guard[0] <= to_bits(real(GATE)):
+        return
+    group, lane = i // LANES, i % LANES
+    u, v = real(0.0), real(0.0)
+    for segment in range(segments):
+        piece = np.int64(group) * segments + segment
+        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
+        d, c, a = flat_load(told, at, 0), flat_load(told, at, LANES), flat_load(told, at, 2 * LANES)
+        d_1, a_1, c_1 = flat_load(told, at, 3 * LANES), flat_load(told, at, 4 * LANES), flat_load(told, at, 5 * LANES)
+        over = real(1.0) / (real(1.0) - a_1 * v)
+        s, w = (d_1 - a_1 * u) * over, c_1 * over  # F_b = s - w F_{b+1}
+        flat_store(seams, seam, 0, s)
+        flat_store(seams, seam, LANES, w)
+        flat_store(told, at, 0, u)
+        flat_store(told, at, LANES, v)
+        u, v = d - a * (u - v * s), c + a * v * w
+    behind = real(0.0)
+    for back in range(segments):
+        piece = np.int64(group) * segments + (segments - 1 - back)
+        at, seam = piece * (WORDS * LANES) + lane, piece * (2 * LANES) + lane
+        first = flat_load(seams, seam, 0) - flat_load(seams, seam, LANES) * behind
+        before = flat_load(told, at, 0) - flat_load(told, at, LANES) * first
+        flat_store(seams, seam, 0, before)
+        flat_store(seams, seam, LANES, behind)
+        behind = first
+
+
+def shared_bytes(rows: int, threads: int, itemsize: int) -> int:
+    """Shared memory of a block: four words a row, three a thread, two a column."""
+    return ((4 * rows + 3) * threads + 2) * 32 * itemsize

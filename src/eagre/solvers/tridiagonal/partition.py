@@ -1,0 +1,310 @@
+"""The partition method on a GPU: rows of given a, b, c, d in pieces, joined exactly.
+
+Every piece of a line is read once if the coupling across a whole piece is below rounding, as it is for
+systems that are diagonally dominant by some margin; where the guard tells otherwise, two further
+passes, which else return at once, solve the seams of all pieces exactly.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import (
+    ask_for,
+    cell,
+    cuda,
+    entry,
+    flat_load,
+    flat_store,
+    fresh_load,
+    load_four,
+    load_two,
+    real,
+    store_four,
+    store_two,
+    switch,
+    word,
+)
+from eagre.backend.warp import from_lane, raise_maximum
+from eagre.kernels.bits import to_bits
+from eagre.solvers.tridiagonal.columns import (
+    EXCHANGE,
+    FINISH,
+    MODE,
+    REDUCE,
+    ROWS,
+    THREADS,
+    WORDS,
+    block_number,
+    column_threads,
+    keep,
+    last_unknowns,
+    meet,
+    outside,
+    place,
+    tell_seams,
+    unknown_below,
+)
+from eagre.solvers.tridiagonal.lanes import lanes_joined
+from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
+
+EPSILON = switch("EPSILON", 1e-17)  # coupling that rounding hides
+WARPS = switch("WARPS", 4)
+VECTORS = switch("VECTORS", True)  # whether lines begin at multiples of four
+CELLS = 4
+
+
+@cell
+def needless(guard):
+    """Whether the exact passes have nothing to do."""
+    return guard[0] <= to_bits(real(EPSILON))
+
+
+@cell
+def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segments):
+    """Solve, reduce or finish one block of a strip of columns."""
+    lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
+    strip = np.int32(np.uint32(block) // np.uint32(segments))
+    segment = np.int32(block - strip * segments)
+    strips = (inner + 31) // 32
+    o = strip // strips
+    i = (strip - o * strips) * 32 + lane
+    first = (segment * THREADS + t) * ROWS
+    inside = i < inner
+    k = np.int64(o * np.int64(rows) + first) * inner + min(i, inner - 1)
+    me = place(t, lane)
+    zero, one = real(0.0), real(1.0)
+    chunk = Chunk(-one, zero, zero, zero, zero, -one)
+    at = k
+    for row in range(ROWS):
+        if first + row < rows:
+            ask_for(a, at, 0)
+            ask_for(b, at, 0)
+            ask_for(c, at, 0)
+            ask_for(d, at, 0)
+        at += inner
+    at = k
+    for row in range(ROWS):
+        low, middle, high, right = zero, one, zero, zero
+        if first + row < rows and inside:
+            middle, right = flat_load(b, at, 0), flat_load(d, at, 0)
+            if first + row > 0:
+                low = flat_load(a, at, 0)
+            if first + row < rows - 1:
+                high = flat_load(c, at, 0)
+        new = next_row(chunk, low, middle, high, right)
+        if row < ROWS - 1:
+            chunk = new
+        else:
+            chunk = Chunk(new.a, new.c, new.d, chunk.e, chunk.f, chunk.g)
+        keep(shared, me, 0, row, new.a)
+        keep(shared, me, 1, row, new.c)
+        keep(shared, me, 2, row, new.d)
+        at += inner
+    p, q, r = column_threads(chunk, shared, me)
+    if MODE == EXCHANGE or MODE == REDUCE:
+        tell_seams(told, block, t, lane, chunk, p, q, r)
+    if MODE == REDUCE:
+        return
+    before, behind = outside(told, seams, flags, guard, shared, block, segment, chunk, p, q, r)
+    lower, here = last_unknowns(shared, me, p, q, r, before, behind)
+    at = k + np.int64(ROWS - 1) * inner
+    for back in range(ROWS):
+        row = ROWS - 1 - back
+        if first + row < rows and inside:
+            flat_store(x, at, 0, here)
+        here = unknown_below(shared, me, row, lower, here)
+        at -= inner
+
+
+@entry
+def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
+    """Systems along the middle axis of (outer, n, inner); block (32, THREADS), grid (strips, segments).
+
+    The exact passes deal their `total` blocks among fewer, so that doing nothing costs next to nothing.
+    """
+    shared = cuda.shared.array(0, word)
+    order = cuda.shared.array(1, np.int32)
+    if MODE == REDUCE or MODE == FINISH:
+        if needless(guard):
+            return
+        for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
+            cuda.syncthreads()
+            column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), np.int32(segments))
+    else:
+        block_number(flags, order)
+        column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], np.int32(segments))
+
+
+# -- lines that are contiguous: a lane holds four neighbours ----------------------------------------
+
+
+@cell
+def four(array, k, left):
+    """Elements k .. k + 3, of which `left` exist."""
+    if VECTORS:
+        return load_four(array, k, 0)
+    return (
+        flat_load(array, k, 0), flat_load(array, k, min(max(left - 1, 0), 1)),
+        flat_load(array, k, min(max(left - 1, 0), 2)), flat_load(array, k, min(max(left - 1, 0), 3)),
+    )  # fmt: skip
+
+
+@four.variant("cuda", "double")
+def _two_pairs(array, k, left):
+    if VECTORS:
+        a, b = load_two(array, k, 0)
+        c, d = load_two(array, k, 2)
+        return a, b, c, d
+    return (
+        flat_load(array, k, 0), flat_load(array, k, min(max(left - 1, 0), 1)),
+        flat_load(array, k, min(max(left - 1, 0), 2)), flat_load(array, k, min(max(left - 1, 0), 3)),
+    )  # fmt: skip
+
+
+@cell
+def put_four(array, k, left, values):
+    """Set elements k .. k + 3, of which `left` exist."""
+    if VECTORS:
+        store_four(array, k, 0, values)
+    else:
+        flat_store(array, k, 0, values[0])
+        if left > 1:
+            flat_store(array, k, 1, values[1])
+        if left > 2:
+            flat_store(array, k, 2, values[2])
+        if left > 3:
+            flat_store(array, k, 3, values[3])
+
+
+@put_four.variant("cuda", "double")
+def _put_pairs(array, k, left, values):
+    if VECTORS:
+        store_two(array, k, 0, (values[0], values[1]))
+        store_two(array, k, 2, (values[2], values[3]))
+    else:
+        flat_store(array, k, 0, values[0])
+        if left > 1:
+            flat_store(array, k, 1, values[1])
+        if left > 2:
+            flat_store(array, k, 2, values[2])
+        if left > 3:
+            flat_store(array, k, 3, values[3])
+
+
+@cell
+def one_row(a, b, c, d, n, here, rows):
+    """Row `here` + n of the four, the identity behind the end of the line."""
+    zero, one = real(0.0), real(1.0)
+    inside = here + n < rows
+    low = a if inside and here + n > 0 else zero
+    high = c if here + n < rows - 1 else zero
+    return low, b if inside else one, high, d if inside else zero
+
+
+@cell
+def tell_warp(told, piece, lane, chunk, a, c, d):
+    """What the last and the first unknown of a warp's piece depend on."""
+    if lane == 31:
+        flat_store(told, piece * WORDS, 0, d)
+        flat_store(told, piece * WORDS, 1, c)
+        flat_store(told, piece * WORDS, 2, a)
+    if lane == 0:
+        flat_store(told, piece * WORDS, 3, chunk.e - chunk.g * d)
+        flat_store(told, piece * WORDS, 4, chunk.f - chunk.g * a)
+        flat_store(told, piece * WORDS, 5, -chunk.g * c)
+
+
+@cell
+def seam_before(told, piece):
+    """Last unknown before a piece and first one in it."""
+    return at_seam(
+        fresh_load(told, (piece - 1) * WORDS, 0), fresh_load(told, (piece - 1) * WORDS, 1),
+        fresh_load(told, piece * WORDS, 3), fresh_load(told, piece * WORDS, 4),
+    )  # fmt: skip
+
+
+@cell
+def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, chunk, a, c):
+    """The unknowns before and behind a warp's piece: number `within` of the `pieces` of its line."""
+    before, behind = real(0.0), real(0.0)
+    if MODE == FINISH:
+        before, behind = flat_load(seams, 2 * piece, 0), flat_load(seams, 2 * piece, 1)
+    if MODE == EXCHANGE:
+        lost = real(0.0)
+        if lane == 31 and within > 0:
+            lost = abs(a)
+        if lane == 0 and within < pieces - 1:
+            lost = abs(chunk.g * c)
+        raise_maximum(guard, to_bits(lost))
+        cuda.threadfence()
+        cuda.syncthreads()
+        segments, block = np.int32(cuda.gridDim.y), order[0]
+        if segments > 1:
+            segment = np.int32(np.uint32(block) % np.uint32(segments))
+            if lane == 0 and warp == 0:
+                meet(flags, block, segment > 0, segment < segments - 1)
+            cuda.syncthreads()
+        if within > 0:
+            before, _ = seam_before(told, piece)
+        if within < pieces - 1:
+            _, behind = seam_before(told, piece + 1)
+    return before, behind
+
+
+@cell
+def row_piece(a, b, c, d, x, told, seams, flags, guard, order, segments):
+    """Solve, reduce or finish one block of a line, whose number is order[0]."""
+    rows = np.int32(b.shape[1])
+    lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    line = np.int32(np.uint32(order[0]) // np.uint32(segments))
+    within = (order[0] - line * segments) * WARPS + warp
+    pieces = segments * WARPS
+    piece = np.int64(line) * pieces + within
+    here = (within * 32 + lane) * CELLS
+    left = rows - here
+    k = np.int64(line) * rows + min(here, ((rows - 1) >> 2) << 2)
+    zero, one = real(0.0), real(1.0)
+    a0, a1, a2, a3 = four(a, k, left)
+    b0, b1, b2, b3 = four(b, k, left)
+    c0, c1, c2, c3 = four(c, k, left)
+    d0, d1, d2, d3 = four(d, k, left)
+    a0, b0, c0, d0 = one_row(a0, b0, c0, d0, 0, here, rows)
+    a1, b1, c1, d1 = one_row(a1, b1, c1, d1, 1, here, rows)
+    a2, b2, c2, d2 = one_row(a2, b2, c2, d2, 2, here, rows)
+    a3, b3, c3, d3 = one_row(a3, b3, c3, d3, 3, here, rows)
+    s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), a0, b0, c0, d0)
+    s1 = next_row(s0, a1, b1, c1, d1)
+    s2 = next_row(s1, a2, b2, c2, d2)
+    s3 = next_row(s2, a3, b3, c3, d3)
+    chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
+    p, q, r = lanes_joined(chunk, lane)
+    if MODE == EXCHANGE or MODE == REDUCE:
+        tell_warp(told, piece, lane, chunk, p, q, r)
+    if MODE == REDUCE:
+        return
+    before, behind = around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, chunk, p, q)
+    x3 = r - p * before - q * behind
+    lower = from_lane(x3, max(lane - 1, 0))
+    lower = before if lane == 0 else lower
+    x2 = s2.d - s2.a * lower - s2.c * x3
+    x1 = s1.d - s1.a * lower - s1.c * x2
+    x0 = s0.d - s0.a * lower - s0.c * x1
+    if left > 0:
+        put_four(x, k, left, (x0, x1, x2, x3))
+
+
+@entry
+def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
+    """Systems along the last axis of (lines, n); block (32, WARPS), grid (lines, segments); see `columns_cuda`."""
+    order = cuda.shared.array(1, np.int32)
+    if MODE == REDUCE or MODE == FINISH:
+        if needless(guard):
+            return
+        for block in range(cuda.blockIdx.x, total, cuda.gridDim.x):
+            cuda.syncthreads()
+            order[0] = block
+            cuda.syncthreads()
+            row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))
+    else:
+        block_number(flags, order)
+        row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))

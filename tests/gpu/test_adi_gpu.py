@@ -1,0 +1,64 @@
+"""The ADI model and the tridiagonal solvers on a GPU: the CPU's answer, the same bits, restarts, exact passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.solvers.tridiagonal import solve
+from kernels.test_tridiagonal import banded, systems
+from physics.test_adi_against_oracle import everything
+
+pytestmark = pytest.mark.gpu
+
+TOLERANCE = {"single": 2e-5, "double": 1e-12}
+
+
+def assert_agree(ours, theirs):
+    """Both models hold the same water."""
+    first, second = ours.state(), theirs.state()
+    for name in ("z", "p", "q_before", "q_after"):
+        scale = max(1.0, abs(second[name]).max())
+        assert abs(first[name].astype(float) - second[name]).max() / scale <= TOLERANCE[ours.precision], name
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_gpu_agrees_with_the_cpu(precision):
+    ours, theirs = (everything(precision, device) for device in ("cuda", "cpu"))
+    for model in (ours, theirs):
+        model.advance(100.0)
+    assert_agree(ours, theirs)
+
+
+def test_exact_passes_agree_with_pieces():
+    quick, exact = (everything("double", "cuda") for _ in range(2))
+    exact._engine.replan(exact=True, rows=4, threads=4, mode_y=2)
+    for model in (quick, exact):
+        model.advance(100.0)
+    assert "two passes" in exact.settings()["lines"]
+    assert_agree(exact, quick)
+
+
+def test_same_bits_and_restart():
+    whole, first, second = (everything("single", "cuda") for _ in range(3))
+    whole.advance(200.0)
+    first.advance(200.0, max_steps=7)
+    second.restore(first.state())
+    second.advance(200.0)
+    for name, values in whole.state().items():
+        np.testing.assert_array_equal(values, second.state()[name], err_msg=name)
+
+
+@pytest.mark.parametrize("kind", ["dominant", "second-difference"])
+@pytest.mark.parametrize(("lines", "n"), [(3, 1), (5, 2), (4, 3), (7, 65), (33, 1001), (2, 5000), (70, 130)])
+def test_solvers(kind, lines, n):
+    import cupy
+
+    system = systems(lines, n, kind)
+    wanted = banded(*system)
+    limit = 1e-13 * max(1.0, n if kind != "dominant" else 1.0) ** 2
+    for method in ("partition", "thomas", "pcr", "cr-pcr"):
+        rows = solve(*(cupy.asarray(x) for x in system), method=method)
+        columns = solve(*(cupy.asarray(np.ascontiguousarray(x.T)) for x in system), axis=0, method=method)
+        for found in (cupy.asnumpy(rows), cupy.asnumpy(columns).T):
+            assert abs(found - wanted).max() < limit * max(1.0, abs(wanted).max())

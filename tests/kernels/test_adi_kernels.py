@@ -1,0 +1,116 @@
+"""The sweeps of the ADI model: plain Python = CPU = CUDA simulator; what the GPU's compiler makes of them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from eagre import Absorbing, Boundaries, Discharge, Grid, Part, ShallowWaterADI, Stage
+from eagre.backend.device import PlainDevice
+from eagre.backend.program import load, source_of
+from eagre.kernels.roots import power_seven_sixths
+from eagre.models.shallow_water_adi import kernels, sweep_cuda_x, sweep_cuda_y
+
+OPEN = Boundaries(
+    west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))]
+)
+
+
+def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **options):
+    """State after a few short steps over a rough bed."""
+    rng = np.random.default_rng(1)
+    grid = Grid(nx, ny, 100.0, 70.0)
+    model = ShallowWaterADI(
+        grid, rng.uniform(-12.0, -8.0, grid.shape_of("corner")), 3.0,
+        surface_elevation=0.2 * rng.standard_normal(grid.shape), velocity_x=0.2 * rng.standard_normal(grid.shape),
+        velocity_y=0.2 * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision, **options,
+    )  # fmt: skip
+    if layout:
+        model._engine.replan(**layout)
+    model.advance(3.0 * steps)
+    return model.state()
+
+
+def largest_difference(one, other):
+    return max(abs(one[k].astype(float) - other[k]).max() for k in ("z", "p", "q_before", "q_after"))
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_plain_python_equals_compiled(precision):
+    plain, compiled = (states(device, precision, 9, 7, boundaries=OPEN) for device in (PlainDevice(), "cpu"))
+    assert largest_difference(plain, compiled) < (2e-5 if precision == "single" else 3e-13)
+    assert abs(compiled["p"]).max() > 1.0
+
+
+LAYOUTS = {
+    "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "overlap": 64, "exact": True, "mode_y": 2},
+    "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "overlap": 64, "mode_y": 1},
+}
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("layout", "nx", "sides"), [("exact", 200, None), ("exchange", 40, OPEN)])
+def test_simulated_sweeps_equal_the_cpu(layout, nx, sides):
+    from eagre.backend.simulated import SimulatedDevice
+
+    options = {"nx": nx, "ny": 13, "steps": 1, "boundaries": sides}
+    simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
+    assert largest_difference(simulated, states("cpu", **options)) < 1e-12 if layout == "exact" else 1e-7
+
+
+def test_power_seven_sixths():
+    from eagre.backend.device import select
+
+    x = np.exp(np.random.default_rng(0).uniform(-16.0, 16.0, (3, 100)))
+    for precision, limit in (("single", 5e-7), ("double", 1e-14)):
+        assert abs(power(select("cpu"), x, precision) / x ** (7 / 6) - 1).max() < limit
+
+
+def power(device, x, precision):
+    from kernels.programs import sevenths
+
+    real = np.float32 if precision == "single" else np.float64
+    out = np.zeros_like(x, dtype=real)
+    device.run([device.over(device.loop(sevenths, precision), x.shape, (x.astype(real), out))])
+    assert power_seven_sixths(4.0) == pytest.approx(4.0 ** (7 / 6))
+    return out
+
+
+def sweep_ptx(along, precision):
+    """PTX of a sweep for an H200, made without one."""
+    from numba import types
+
+    from eagre.backend.cuda import ptx
+
+    real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
+    numbers = types.NamedTuple([real] * len(kernels.Parameters._fields), kernels.Parameters)
+    forcing = types.NamedTuple([real[:, ::1]] * 4 + [types.int64] * 3, kernels.Forcing)
+    ends = types.NamedTuple([types.int32[::1]] * 4, kernels.Ends)
+    signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
+    entry = sweep_cuda_x.sweep_x_cuda
+    if along == "y":
+        signature += (real[::1], real[::1], types.uint32[::1])
+        entry = sweep_cuda_y.sweep_y_cuda
+    signature += (bits[::1], types.int64, types.int64, numbers)
+    switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}
+    module = load(source_of(entry, "cuda", precision, switches), entry.name)
+    return ptx(getattr(module, entry.name), signature)
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_single_precision_sweeps_have_no_double_arithmetic(along):
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    text = sweep_ptx(along, "single")
+    doubles = re.findall(r"\b(?:mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
+    assert len(doubles) <= 4  # of the series' values, which are double
+    assert not re.findall(r"\.local", text)
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_double_precision_sweeps_use_seeds(along):
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    text = sweep_ptx(along, "double")
+    assert "rcp.approx.ftz.f64" in text
+    assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)

@@ -1,0 +1,109 @@
+"""The tridiagonal solvers against LAPACK, on the CPU and in the CUDA simulator."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_banded
+
+from eagre.errors import InputError
+from eagre.solvers.tridiagonal import solve
+
+driver = importlib.import_module("eagre.solvers.tridiagonal.solve")
+METHODS = ("thomas", "pcr", "cr", "cr-pcr")
+
+
+def banded(a, b, c, d):
+    """LAPACK's answers, line by line of (lines, n)."""
+    lines, n = b.shape
+    answer = np.empty_like(d)
+    for k in range(lines):
+        bands = np.zeros((3, n), d.dtype)
+        bands[0, 1:], bands[1], bands[2, :-1] = c[k, :-1], b[k], a[k, 1:]
+        answer[k] = solve_banded((1, 1), bands, d[k]) if n > 1 else d[k] / b[k]
+    return answer
+
+
+def systems(lines, n, kind="dominant", seed=0):
+    """a, b, c, d of (lines, n): diagonally dominant by a margin, or the second difference, which is by none."""
+    a, c, d = np.random.default_rng(seed).standard_normal((3, lines, n))
+    if kind == "second-difference":
+        a[:], c[:] = -1.0, -1.0
+        return a, np.full_like(a, 2.0), c, d
+    return a, abs(a) + abs(c) + 0.5, c, d
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 64, 1001])
+def test_against_lapack(method, n):
+    for lines in (1, 37):
+        system = systems(lines, n)
+        wanted = banded(*system)
+        assert abs(solve(*system, method=method) - wanted).max() < 1e-12
+        columns = solve(*(np.ascontiguousarray(x.T) for x in system), axis=0, method=method)
+        assert abs(columns.T - wanted).max() < 1e-12
+
+
+def test_long_systems_without_margin():
+    system = systems(2, 100_000, "second-difference")
+    x = solve(*system)
+    a, b, c, d = system
+    left = b * x
+    left[:, 1:] += a[:, 1:] * x[:, :-1]
+    left[:, :-1] += c[:, :-1] * x[:, 1:]
+    assert abs(left - d).max() < 1e-13 * abs(x).max()
+
+
+def test_any_axis_and_single_precision():
+    a, b, c, d = (x.reshape(4, 5, 30).astype(np.float32) for x in systems(20, 30))
+    wanted = banded(*(x.transpose(0, 2, 1).reshape(-1, 5).astype(float) for x in (a, b, c, d)))
+    found = solve(a, b, c, d, axis=1)
+    assert found.dtype == np.float32 and found.shape == a.shape
+    assert abs(found.transpose(0, 2, 1).reshape(-1, 5) - wanted).max() < 1e-5
+    assert (solve(a, b, c, d, axis=-2) == found).all()
+
+
+def test_refusals():
+    a, b, c, d = systems(3, 6)
+    with pytest.raises(InputError, match="shapes"):
+        solve(a, b, c, d[:, :5])
+    with pytest.raises(InputError, match="float32"):
+        solve(a, b, c, d.astype(np.float32))
+    with pytest.raises(InputError, match="auto"):
+        solve(a, b, c, d, method="gauss")
+    with pytest.raises(InputError, match="CuPy"):
+        solve(a, b, c, d, method="partition")
+    with pytest.raises(InputError, match="axis"):
+        solve(a, b, c, d, axis=2)
+
+
+def test_singular_systems_are_refused():
+    a, b, c, d = systems(3, 6)
+    b[1], a[1], c[1] = 0.0, 0.0, 0.0
+    with pytest.raises(InputError, match="not finite"):
+        solve(a, b, c, d)
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+
+    device = SimulatedDevice()
+    monkeypatch.setattr(driver, "device_of", lambda array: device)
+    monkeypatch.setattr(driver, "_workspace", driver._workspace.__wrapped__)
+    for name, value in (("TILE_ROWS", 3), ("TILE_THREADS", 2), ("TILE_WARPS", 2)):
+        monkeypatch.setattr(driver, name, value)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kind", ["dominant", "second-difference"])
+@pytest.mark.parametrize(("lines", "n", "axis"), [(2, 5, 1), (1, 300, 1), (1, 259, 1), (3, 20, 0), (33, 7, 0)])
+def test_simulated_pieces(simulated, kind, lines, n, axis):
+    system = systems(lines, n, kind)
+    wanted = banded(*system)
+    given = system if axis == 1 else [np.ascontiguousarray(x.T) for x in system]
+    found = solve(*given, axis=axis)
+    found = found if axis == 1 else found.T
+    assert abs(found - wanted).max() < 1e-13 * max(1.0, abs(wanted).max() * n)

@@ -1,0 +1,157 @@
+"""The ADI model: what holds in any run, time steps, restarts, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.models.shallow_water_adi.plan import plan_of, width
+from physics.test_adi_against_oracle import everything
+
+
+def pool(precision="double", nx=60, ny=40, time_step=20.0, **options):
+    grid = eagre.Grid(nx, ny, 100.0, 80.0)
+    x, y = grid.mesh()
+    hump = np.exp(-(((x - x.mean()) / 500.0) ** 2) - ((y - y.mean()) / 400.0) ** 2)
+    options = {"surface_elevation": hump, "manning": 1 / 32} | options
+    return eagre.ShallowWaterADI(grid, -10.0, time_step, device="cpu", precision=precision, **options)
+
+
+@pytest.mark.parametrize(("precision", "limit"), [("double", 1e-13), ("single", 1e-6)])
+def test_mass_and_mirror_symmetry(precision, limit):
+    model = pool(precision)
+    model.advance(2000.0)
+    z = model.field("surface_elevation").astype(float)
+    assert abs(model.diagnostics()["volume_error"]) < limit
+    assert abs(z).max() > 0.01
+    assert abs(z - z[:, ::-1]).max() < 10 * limit
+    assert abs(z - z[::-1]).max() < 10 * limit
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_lake_at_rest_with_shores_and_island(precision):
+    grid = eagre.Grid(61, 37, 50.0, 70.0)
+    rng = np.random.default_rng(7)
+    land = rng.random(grid.shape) < 0.1
+    model = eagre.ShallowWaterADI(
+        grid, rng.uniform(-3.0, 2.0, grid.shape_of("corner")), 10.0, surface_elevation=0.0, manning=0.03, land=land,
+        device="cpu", precision=precision,
+    )  # fmt: skip
+    before = model.field("surface_elevation")
+    model.advance(5000.0)
+    assert abs(model.field("surface_elevation") - before).max() < (1e-12 if precision == "double" else 1e-5)
+    assert max(abs(model.field(f"discharge_{a}")).max() for a in "xy") < (1e-12 if precision == "double" else 1e-5)
+
+
+def test_steps_land_on_any_time():
+    model = pool()
+    model.advance(50.0)  # 2.5 steps: three of 16.7 s
+    assert model.time == 50.0 and model.steps == 3
+    assert model.time_step == pytest.approx(50.0 / 3)
+    model.advance(110.0, max_steps=2)
+    assert model.time == pytest.approx(90.0) and model.time_step == 20.0
+    model.advance(110.0)
+    assert model.time == 110.0 and model.steps == 6
+
+
+def test_a_changed_step_keeps_the_order():
+    """q stands half a step away; a shorter step moves it, and costs nothing of the accuracy in time."""
+    reference = pool(time_step=0.3125)
+    reference.advance(400.0)
+    errors = {}
+    for dt in (5.0, 2.5):
+        for legs in ((), (2.5 * dt, 130.0, 130.0 + 1.3 * dt)):
+            model = pool(time_step=dt)
+            for until in (*legs, 400.0):
+                model.advance(until)
+            error = abs(model.field("surface_elevation") - reference.field("surface_elevation")).max()
+            errors[dt, bool(legs)] = error
+    assert errors[5.0, True] < 1.1 * errors[5.0, False]
+    assert errors[5.0, True] / errors[2.5, True] > 3.2
+
+
+@pytest.mark.parametrize("stop", [3, 6])
+def test_restart_is_bit_for_bit(stop):
+    whole, first, second = (everything() for _ in range(3))
+    whole.advance(100.0)
+    first.advance(100.0, max_steps=stop)
+    second.restore(first.state())
+    second.advance(100.0)
+    for name, values in whole.state().items():
+        np.testing.assert_array_equal(values, second.state()[name], err_msg=name)
+
+
+def test_island_turns_the_flow_aside():
+    grid = eagre.Grid(40, 21, 100.0, 100.0)
+    x, y = grid.mesh()
+    land = np.hypot(x - 2000.0, y - 1050.0) < 300.0
+    model = eagre.ShallowWaterADI(
+        grid, -5.0, 20.0, surface_elevation=0.0, land=land, manning=0.03, device="cpu", precision="double",
+        boundaries=eagre.Boundaries(west=eagre.Stage(0.1), east=eagre.Absorbing()),
+    )  # fmt: skip
+    model.advance(4000.0)
+    u, v = model.field("velocity_x"), model.field("velocity_y")
+    assert u[2].mean() > 0.05
+    assert abs(u[land]).max() == 0.0 and abs(v[land]).max() == 0.0
+    assert v[14, 17] > 0.005 and v[6, 17] == pytest.approx(-v[14, 17], rel=1e-9)
+    assert np.allclose(u, u[::-1], atol=1e-12)
+
+
+def test_absorbing_side_lets_waves_out():
+    grid = eagre.Grid(200, 3, 50.0, 50.0)
+    x, _ = grid.mesh()
+    sides = eagre.Boundaries(west=eagre.Absorbing(), east=eagre.Absorbing())
+    hump = 0.01 * np.exp(-(((x - 5000.0) / 600.0) ** 2))
+    for dt in (2.5, 20.0):
+        model = eagre.ShallowWaterADI(
+            grid, -10.0, dt, surface_elevation=hump, boundaries=sides, device="cpu", precision="double"
+        )
+        model.advance(1200.0)
+        assert abs(model.field("surface_elevation")).max() < 0.02 * 0.01
+
+
+def test_blow_up_is_named_and_the_last_good_state_kept():
+    model = pool(surface_elevation=0.0, drying="off")
+    model.advance(20.0)
+    state = model.state()
+    state["z"][20, 30] = np.nan
+    model.restore(state)
+    with pytest.raises(eagre.BlowUpError, match="time_step"):
+        model.advance(200.0)
+    assert model.time == 20.0
+
+
+def test_refusals():
+    grid = eagre.Grid(10, 8, 10.0, 10.0)
+    make = eagre.ShallowWaterADI
+    with pytest.raises(eagre.InputError, match="Absorbing"):
+        make(grid, -1.0, 1.0, boundaries=eagre.Boundaries(east=eagre.Outflow()), device="cpu")
+    with pytest.raises(eagre.InputError, match="periodic"):
+        make(grid, -1.0, 1.0, boundaries=eagre.Boundaries(west=eagre.Periodic(), east=eagre.Periodic()), device="cpu")
+    with pytest.raises(eagre.InputError, match="one of the two"):
+        make(grid, -1.0, 1.0, manning=0.03, chezy=50.0, device="cpu")
+    with pytest.raises(eagre.InputError, match="viscosity"):
+        make(grid, -1.0, 1.0, viscosity=100.0, device="cpu")
+    with pytest.raises(eagre.InputError, match="drying"):
+        make(grid, 1.0, 1.0, surface_elevation=0.0, drying="off", device="cpu")
+    with pytest.raises(eagre.InputError, match="land of shape"):
+        make(grid, -1.0, 1.0, land=np.zeros((3, 3), bool), device="cpu")
+
+
+def test_reach_of_the_coupling():
+    """The document's table: cells until 1e-16 (1e-7)."""
+    assert [width(c, 1e-16) for c in (2.0, 4.4, 6.3)] == pytest.approx([38, 83, 116], abs=5)
+    assert [width(c, 1e-7) for c in (2.0, 4.4, 6.3)] == pytest.approx([17, 36, 51], abs=3)
+
+
+def test_plans_cover_the_lines():
+    for n in (1, 31, 129, 500, 1025, 4097, 9000):
+        for courant in (0.5, 4.4, 15.0):
+            grid = eagre.Grid(n, n, 1.0, 1.0)
+            plan = plan_of(grid, "single", courant, True, True)
+            (windows, _), (_, warps) = plan.shape_x(grid)
+            covered = windows * 128 * warps - 2 * plan.overlap * (windows - 1)
+            assert covered >= n + 1
+            (_, segments), _ = plan.shape_y(grid)
+            assert segments * plan.rows * plan.threads >= n + 1

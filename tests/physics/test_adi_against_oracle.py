@@ -1,0 +1,137 @@
+"""The ADI model against the plain NumPy oracle: every term, shores, islands, all open sides, series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre import (
+    Absorbing,
+    AtmosphericPressure,
+    Boundaries,
+    Coriolis,
+    Discharge,
+    Grid,
+    Part,
+    Rain,
+    Series,
+    ShallowWaterADI,
+    Stage,
+    WindStress,
+)
+from oracle import adi
+
+TIMES = np.array([0.0, 25.0, 60.0, 500.0])
+LEVEL = Series(TIMES, np.array([0.2, 0.5, 0.3, 0.3]))
+RIVER = Series(TIMES, np.array([50.0, 90.0, 60.0, 60.0]))
+WAVE = Series(TIMES, np.array([0.0, 0.1, -0.1, 0.0]))
+
+
+def everything(precision="double", device="cpu", **more):
+    """A partly dry bay with an island, all terms and all conditions."""
+    nx, ny = 70, 21
+    rng = np.random.default_rng(5)
+    grid = Grid(nx, ny, 90.0, 70.0)
+    x, y = grid.mesh()
+    xc, yc = grid.mesh("corner")
+    bed = -2.4 + 2.2 * np.sin(xc / 700.0) * np.cos(yc / 400.0) + 2.0 * np.exp(-(((xc - 3000.0) / 500.0) ** 2))
+    land = np.hypot(x - 1500.0, y - 700.0) < 150.0
+    boundaries = Boundaries(
+        west=Stage(LEVEL),
+        east=Absorbing(WAVE, level=0.1),
+        south=[Part(0.0, 900.0, Discharge(RIVER))],
+        north=[Part(900.0, 1800.0, Stage(0.25)), Part(4000.0, 5400.0, Absorbing())],
+    )
+    sources = (
+        Rain(1e-5, pattern=1.0 + x / 6300.0),
+        Coriolis(latitude=50.0, beta=1e-9),
+        WindStress(0.4, -0.3),
+        AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
+    )
+    options = {
+        "surface_elevation": 0.2 * rng.standard_normal((ny, nx)),
+        "velocity_x": 0.1 * np.sin(x / 400.0),
+        "velocity_y": 0.1 * np.cos(y / 300.0),
+        "manning": 0.02 + 0.01 * rng.random((ny, nx)),
+        "viscosity": 4.0,
+        "land": land,
+        "boundaries": boundaries,
+        "sources": sources,
+        "device": device,
+        "precision": precision,
+    } | more
+    return ShallowWaterADI(grid, bed, 10.0, **options)
+
+
+def oracle_options(model, time, sweep):
+    """What the oracle needs for one sweep of the step from `time`."""
+    setup, grid = model.setup, model.grid
+    lengths = {"west": grid.ny, "east": grid.ny, "south": grid.nx, "north": grid.nx}
+    sides = {name: [None] * length for name, length in lengths.items()}
+    names = {1: "level", 2: "flux", 3: "waves"}
+    for side in model._engine.sides:
+        if side.kind:
+            value = (names[side.kind], side.value_at(time, sweep, model.time_step))
+            for m in range(side.segment.first, side.segment.last):
+                sides[side.segment.side][m] = value
+    maps = setup.sources
+    late = time + (0.5 + 0.5 * sweep) * model.time_step
+    factor = [one(late) for one in maps.factors] if maps else None
+    law = {"manning": np.sqrt(setup.friction / setup.gravity)} if setup.law == "manning" else {}
+    if setup.law == "chezy":
+        law = {"chezy": np.sqrt(setup.gravity / setup.friction)}
+    forced = (
+        {
+            "coriolis": np.broadcast_to(maps.coriolis[:, None], grid.shape),
+            "rain": factor[0] * maps.rain,
+            "stress": (factor[1] * maps.stress, factor[2] * maps.stress),
+            "accel": (factor[3] * maps.accel_x, factor[3] * maps.accel_y),
+        }
+        if maps
+        else {}
+    )
+    return adi.Options(
+        grid.dx, grid.dy, model.time_step, setup.gravity, viscosity=setup.viscosity, dissipation=setup.dissipation,
+        convection=setup.convection, drying=setup.dry_depth if setup.drying else None, sides=sides,
+        land=setup.bed > 1e29, **law, **forced,
+    )  # fmt: skip
+
+
+def largest_differences(model, steps):
+    """Largest differences of z, p, q from the oracle after steps from the model's present state."""
+    state = model.state()
+    z, p, before, after = (state[k].astype(float) for k in ("z", "p", "q_before", "q_after"))
+    for k in range(steps):
+        first, second = (oracle_options(model, model.time + k * model.time_step, sweep) for sweep in (0, 1))
+        z, p, before, after = adi.step(z, p, before, after, model.bed, first, second)
+    model.advance(model.time + steps * model.time_step)
+    found = model.state()
+    wanted = {"z": z, "p": p, "q_before": before, "q_after": after}
+    return {name: abs(found[name] - value).max() / max(1.0, abs(value).max()) for name, value in wanted.items()}
+
+
+def test_everything_at_once():
+    model = everything()
+    errors = largest_differences(model, 6)
+    assert max(errors.values()) < 1e-11, errors
+    assert model.diagnostics()["wet_fraction"] < 0.95  # it is partly dry
+
+
+@pytest.mark.parametrize("law", ["manning", "chezy"])
+def test_the_seeds_scheme(law):
+    """No drying, no dissipation: the rows as the document has them; uniform friction."""
+    rng = np.random.default_rng(2)
+    grid = Grid(37, 23, 100.0, 60.0)
+    bed = rng.uniform(-12.0, -8.0, grid.shape_of("corner"))
+    law = {"manning": 1 / 32} if law == "manning" else {"chezy": 45.0}
+    model = ShallowWaterADI(
+        grid, bed, 15.0, surface_elevation=0.3 * rng.standard_normal(grid.shape), dissipation="none", drying="off",
+        velocity_x=0.2 * rng.standard_normal(grid.shape), device="cpu", precision="double", **law,
+    )  # fmt: skip
+    errors = largest_differences(model, 3)
+    assert max(errors.values()) < 1e-12, errors
+
+
+def test_single_precision_stays_near():
+    errors = largest_differences(everything("single"), 2)
+    assert max(errors.values()) < 1e-4, errors
