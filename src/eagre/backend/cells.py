@@ -114,6 +114,10 @@ def real(value: float) -> float:
     return value
 
 
+cplx: Any = complex
+"""The complex type of the build's precision, for `cuda.local.array` in hand-tiled kernels."""
+
+
 class CudaNames:
     """Stands for Numba's ``cuda`` module in hand-tiled kernels; programs bind the real one."""
 

@@ -21,10 +21,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from eagre.backend.cells import Cell, CudaNames, Switch, real
+from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real
 from eagre.errors import EagreError
 
 PRECISIONS = {"single": "float32", "double": "float64"}
+_COMPLEX = {"single": "complex64", "double": "complex128"}
 
 _HEADERS = {
     "python": "from eagre.backend.plain import driver, formula, prange, serial_driver\n",
@@ -64,6 +65,8 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     _collect(entry, target, precision, switches, pieces, constants, set())
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
+    if any("cplx" in piece for piece in pieces.values()):
+        header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     lines = [f"{name} = {value}" for name, value in constants.items()]
     return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
 
@@ -94,7 +97,7 @@ def _collect(
             _define(constants, used_name, f"importlib.import_module({value.__module__!r}).{value.__qualname__}")
         elif isinstance(value, (bool, int, float)):
             _define(constants, used_name, repr(value))
-        elif value is not real and value is not range and not isinstance(value, (ModuleType, CudaNames)):
+        elif value not in (real, range, cplx) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
             raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
     _define(pieces, name, _text(body, name))

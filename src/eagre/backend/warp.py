@@ -89,3 +89,47 @@ def _raise(array, bits):
 @raise_maximum.variant("simulator")
 def _simulated_raise(array, bits):
     cuda.atomic.max(array, 0, bits)
+
+
+@cell
+def lane_from_below(x, distance):
+    """x of the lane `distance` below; the lowest lanes keep their own."""
+    raise NotImplementedError("a warp operation")
+
+
+@lane_from_below.variant("cuda")
+def _far_up(x, distance):
+    return cuda.shfl_up_sync(FULL, x, distance)
+
+
+@lane_from_below.variant("simulator")
+def _simulated_far_up(x, distance):
+    lane, warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[warp, lane - distance if lane >= distance else lane])
+    cuda.syncthreads()
+    return found
+
+
+@cell
+def lane_from_above(x, distance):
+    """x of the lane `distance` above; the highest lanes keep their own."""
+    raise NotImplementedError("a warp operation")
+
+
+@lane_from_above.variant("cuda")
+def _far_down(x, distance):
+    return cuda.shfl_down_sync(FULL, x, distance)
+
+
+@lane_from_above.variant("simulator")
+def _simulated_far_down(x, distance):
+    lane, warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[warp, lane + distance if lane + distance < 32 else lane])
+    cuda.syncthreads()
+    return found

@@ -1,0 +1,81 @@
+"""Formulas of the barotropic vorticity equation on the points of a box (equations: README.md beside this file).
+
+Neighbours are named by compass: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eagre.backend.cells import cell, real, switch
+
+
+class Coefficients(NamedTuple):
+    """Constants of the tendency, in the precision of the build."""
+
+    jacobian: float  # 1 / (4 dx dy)
+    beta: float  # beta / (2 dx)
+    viscosity_x: float  # A / dx^2
+    viscosity_y: float  # A / dy^2
+    friction: float  # mu
+
+
+@cell
+def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
+    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and the document's."""
+    return (p_e - p_w) * (z_n - z_s) - (p_n - p_s) * (z_e - z_w)
+
+
+@cell
+def arakawa_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
+    """4 dx dy J(psi, zeta) = a third of J++ + J+x + Jx+, which conserves energy and enstrophy.
+
+    A. Arakawa, J. Comput. Phys. 1, 119-143 (1966), doi:10.1016/0021-9991(66)90015-5, eq. (46).
+    """
+    north_south = z_n - z_s
+    east_west = z_e - z_w
+    total = p_e * (north_south + (z_ne - z_se)) - p_w * (north_south + (z_nw - z_sw))
+    total -= p_n * (east_west + (z_ne - z_nw)) - p_s * (east_west + (z_se - z_sw))
+    total += p_ne * (z_n - z_e) - p_sw * (z_w - z_s)
+    total += p_se * (z_e - z_s) - p_nw * (z_n - z_w)
+    return real(0.3333333333333333) * total
+
+
+JACOBIAN = switch("JACOBIAN", arakawa_jacobian)
+
+
+@cell
+def tendency(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z, z_e, z_nw, z_n, z_ne, curl, c):
+    """F = -J(psi, zeta) - beta psi_x + A Lap zeta - mu zeta + curl."""
+    advection = c.jacobian * JACOBIAN(
+        p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne
+    )
+    two_z = z + z
+    diffusion = c.viscosity_x * ((z_e + z_w) - two_z) + c.viscosity_y * ((z_n + z_s) - two_z)
+    return diffusion - advection - c.beta * (p_e - p_w) - c.friction * z + curl
+
+
+@cell
+def stencil_tendency(p, z, j, i, curl, c):
+    """F at point (j + 1, i + 1): (j, i) is the low corner of its neighbours."""
+    return tendency(
+        p[j, i],
+        p[j, i + 1],
+        p[j, i + 2],
+        p[j + 1, i],
+        p[j + 1, i + 2],
+        p[j + 2, i],
+        p[j + 2, i + 1],
+        p[j + 2, i + 2],
+        z[j, i],
+        z[j, i + 1],
+        z[j, i + 2],
+        z[j + 1, i],
+        z[j + 1, i + 1],
+        z[j + 1, i + 2],
+        z[j + 2, i],
+        z[j + 2, i + 1],
+        z[j + 2, i + 2],
+        curl,
+        c,
+    )
