@@ -117,6 +117,9 @@ def real(value: float) -> float:
 cplx: Any = complex
 """The complex type of the build's precision, for `cuda.local.array` in hand-tiled kernels."""
 
+word: Any = float
+"""The build's precision as a NumPy dtype, for `cuda.shared.array` in hand-tiled kernels."""
+
 
 class CudaNames:
     """Stands for Numba's ``cuda`` module in hand-tiled kernels; programs bind the real one."""

@@ -13,7 +13,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
-__all__ = ["SIMULATED", "cuda", "double_driver", "formula", "ptx", "single_driver"]
+__all__ = ["SIMULATED", "allow_shared_memory", "cuda", "double_driver", "formula", "limited_driver", "ptx", "single_driver"]
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
@@ -29,6 +29,20 @@ else:
     double_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=168)
     # A tail of one thread, or a small grid, is meant to be small.
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+
+def limited_driver(registers: int) -> Any:
+    """A driver whose threads get `registers` registers at most."""
+    return partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
+
+
+def allow_shared_memory(kernel: Any, configuration: Any) -> None:
+    """Let a kernel have as much dynamic shared memory as its launch asks for; above 48 KiB that takes leave."""
+    from numba.cuda.cudadrv.driver import binding, driver
+
+    function = kernel._codelibrary.get_cufunc()
+    attribute = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    driver.cuKernelSetAttribute(attribute, configuration.sharedmem, function.handle, function.device.id)
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:

@@ -11,9 +11,11 @@ from typing import Any
 import cupy
 import numpy as np
 
-from eagre.backend.cuda import cuda
+from eagre.backend.cuda import allow_shared_memory, cuda
 from eagre.backend.device import Device, Launch
 from eagre.errors import DeviceError
+
+SHARED_BY_DEFAULT = 48 * 1024  # bytes of shared memory that a block gets without asking
 
 
 @cache
@@ -82,7 +84,10 @@ class CudaDevice(Device):
 
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:
-            launch.program[launch.grid, launch.block, self._numba_stream](*_numba_arrays(launch.arguments))
+            configured = launch.program[launch.grid, launch.block, self._numba_stream, launch.shared]
+            if launch.shared > SHARED_BY_DEFAULT:
+                configured.pre_launch_callbacks.append(allow_shared_memory)
+            configured(*_numba_arrays(launch.arguments))
 
     def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
         """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13."""

@@ -16,12 +16,13 @@ from eagre.errors import DeviceError, InputError
 
 
 class Launch(NamedTuple):
-    """A program bound to its arguments. `grid` and `block` matter on CUDA only."""
+    """A program bound to its arguments. `grid`, `block` and `shared` matter on CUDA only."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
+    shared: int = 0  # bytes of dynamic shared memory a block
 
 
 class Device:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real
+from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real, word
 from eagre.errors import EagreError
 
 PRECISIONS = {"single": "float32", "double": "float64"}
@@ -59,14 +59,21 @@ def cache_folder() -> Path:
 
 
 def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source text of `entry` and of every cell below it, callees first."""
+    """Source text of `entry` and of every cell below it, callees first.
+
+    The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit.
+    """
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
     _collect(entry, target, precision, switches, pieces, constants, set())
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
+    if target == "cuda" and "REGISTERS" in switches:
+        header += f"from eagre.backend.cuda import limited_driver\n\ndriver = limited_driver({switches['REGISTERS']!r})\n"
     if any("cplx" in piece for piece in pieces.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
+    if any("word" in piece for piece in pieces.values()):
+        header += "word = np.dtype(real)\n"
     lines = [f"{name} = {value}" for name, value in constants.items()]
     return header + "\n" + "\n".join(lines) + "\n\n\n" + "\n\n".join(pieces.values())
 
@@ -97,7 +104,7 @@ def _collect(
             _define(constants, used_name, f"importlib.import_module({value.__module__!r}).{value.__qualname__}")
         elif isinstance(value, (bool, int, float)):
             _define(constants, used_name, repr(value))
-        elif value not in (real, range, cplx) and not isinstance(value, (ModuleType, CudaNames)):
+        elif value not in (real, range, cplx, word) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
             raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
     _define(pieces, name, _text(body, name))

@@ -27,7 +27,7 @@ class SimulatedDevice(HostArrays):
 
     def run(self, launches: Sequence[Launch]) -> None:
         for launch in launches:
-            launch.program[launch.grid, launch.block](*launch.arguments)
+            launch.program[launch.grid, launch.block, 0, launch.shared](*launch.arguments)
 
     def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
         bound = list(launches)

@@ -7,12 +7,11 @@ rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.sol
 
 from __future__ import annotations
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, switch
+from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.kernels import tendency
 from eagre.solvers.poisson.sine_cuda import (
     MOST,
     PAIRS,
-    SHARED,
     STRIDE,
     N,
     R,
@@ -84,7 +83,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : (ny + 1, nx); with HISTORY = 1 `oldest`
     is not used.
     """
-    shared = cuda.shared.array(SHARED, real)
+    shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
     t = cuda.threadIdx.x
     ny = zeta.shape[0] - 1

@@ -6,7 +6,7 @@ through shared memory, whose rows are padded so that the threads of a warp meet 
 
 from __future__ import annotations
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, switch
+from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -20,8 +20,6 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
-SHARED = switch("SHARED", 128)
-PLANES = switch("PLANES", 2)
 MOST = 16  # the largest small transform
 
 
@@ -196,7 +194,7 @@ def sine_rows_cuda(source, out, table):
 
     source, out : (ny + 1, >= N); a block takes 2 PAIRS rows.
     """
-    shared = cuda.shared.array(SHARED, real)
+    shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
     t = cuda.threadIdx.x
     rows = source.shape[0] - 1

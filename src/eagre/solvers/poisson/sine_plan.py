@@ -80,13 +80,16 @@ class SinePlan:
             padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
         return max(padded)
 
-    def switches(self, planes: int = 2) -> dict[str, object]:
+    def shared_bytes(self, itemsize: int) -> int:
+        """Dynamic shared memory of a block."""
+        return 2 * self.stride * self.pairs * itemsize
+
+    def switches(self) -> dict[str, object]:
         """Values of the switches of `eagre.solvers.poisson.sine_cuda`."""
         f = (*self.factors, 1, 1)
-        shared = self.stride * self.pairs * planes
         return {
             "N": self.n, "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAIRS": self.pairs,
-            "STRIDE": self.stride, "SHARED": shared, "PLANES": planes,
+            "STRIDE": self.stride,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
