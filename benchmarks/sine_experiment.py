@@ -2,7 +2,6 @@
 
 import fcntl
 import multiprocessing
-import os
 import sys
 import traceback
 
@@ -68,7 +67,7 @@ def measure(n, precision):
         shared = plan.shared_bytes(size)
         if shared > 220_000 or plan.threads > 1024:
             continue
-        for registers in (64, 80, 96, 128, 168) if precision == "single" else (96, 128, 168, 224):
+        for registers in (80, 96, 128) if precision == "single" else (112, 168):
             if registers * plan.threads > 65536:
                 continue
             switches = {**plan.switches(), "REGISTERS": registers}
