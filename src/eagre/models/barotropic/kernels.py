@@ -17,7 +17,8 @@ class Coefficients(NamedTuple):
     beta: float  # beta / (2 dx)
     viscosity_x: float  # A / dx^2
     viscosity_y: float  # A / dy^2
-    friction: float  # mu
+    friction: float  # mu - A lambda
+    stretching: float  # (A lambda - mu) lambda: viscosity and friction act on zeta = q + lambda psi
 
 
 @cell
@@ -45,14 +46,17 @@ JACOBIAN = switch("JACOBIAN", arakawa_jacobian)
 
 
 @cell
-def tendency(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z, z_e, z_nw, z_n, z_ne, curl, c):
-    """F = -J(psi, zeta) - beta psi_x + A Lap zeta - mu zeta + curl."""
+def tendency(p_sw, p_s, p_se, p_w, p, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z, z_e, z_nw, z_n, z_ne, curl, c):
+    """F = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl, zeta = q + lambda psi; z is q here.
+
+    Lap psi = q + lambda psi holds at every point, so that Lap zeta = Lap q + lambda (q + lambda psi).
+    """
     advection = c.jacobian * JACOBIAN(
         p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne
     )
     two_z = z + z
     diffusion = c.viscosity_x * ((z_e + z_w) - two_z) + c.viscosity_y * ((z_n + z_s) - two_z)
-    return diffusion - advection - c.beta * (p_e - p_w) - c.friction * z + curl
+    return diffusion - advection - c.beta * (p_e - p_w) - c.friction * z + c.stretching * p + curl
 
 
 @cell
@@ -63,6 +67,7 @@ def stencil_tendency(p, z, j, i, curl, c):
         p[j, i + 1],
         p[j, i + 2],
         p[j + 1, i],
+        p[j + 1, i + 1],
         p[j + 1, i + 2],
         p[j + 2, i],
         p[j + 2, i + 1],

@@ -28,14 +28,14 @@ WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
 
 @cell
 def advanced(z, f, older, oldest, weights, j, i):
-    """zeta + dt (c0 F + c1 F_old + c2 F_older); F replaces the oldest."""
+    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); F replaces the oldest. c3 = 1 unless viscosity is implicit."""
     change = weights[0] * f + weights[1] * older[j, i]
     if HISTORY == 2:
         change += weights[2] * oldest[j, i]
         oldest[j, i] = f
     else:
         older[j, i] = f
-    return z + change
+    return weights[3] * z + change
 
 
 @cell
@@ -60,7 +60,7 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, j, i):
     z1w, z1, z1e = zeta[j, i - 1], zeta[j, i], zeta[j, i + 1]
     z2w, z2, z2e = zeta[j + 1, i - 1], zeta[j + 1, i], zeta[j + 1, i + 1]
     f = tendency(
-        p0w, p0, p0e, p1w, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind(curl, j, i), c
+        p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind(curl, j, i), c
     )
     first = advanced(z1, f, older, oldest, weights, j, i)
     new[j, i] = first
@@ -69,7 +69,7 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, j, i):
         p3w, p3, p3e = psi[top, i - 1], psi[top, i], psi[top, i + 1]
         z3w, z3, z3e = zeta[top, i - 1], zeta[top, i], zeta[top, i + 1]
         f = tendency(
-            p1w, p1, p1e, p2w, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind(curl, j + 1, i), c
+            p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind(curl, j + 1, i), c
         )
         second = advanced(z2, f, older, oldest, weights, j + 1, i)
         new[j + 1, i] = second
