@@ -7,7 +7,17 @@ import traceback
 
 import numpy as np
 
-CASES = [(n, p) for n in (4096, 2048, 1024, 768, 512, 256, 128, 32) for p in ("single", "double")]
+OTHERS = {
+    32: [(4, (16,)), (4, (4, 4)), (8, (4, 2)), (16, (4,))],
+    64: [(8, (16,)), (8, (4, 4)), (4, (8, 4))],
+    128: [(8, (8, 4)), (16, (4, 4)), (4, (8, 8)), (8, (4, 8))],
+    256: [(8, (8, 8)), (16, (4, 8)), (8, (4, 4, 4))],
+    512: [(8, (16, 8)), (8, (8, 16))],
+    1024: [(16, (16, 8)), (8, (16, 16)), (8, (8, 8, 4))],
+    2048: [(16, (8, 8, 4)), (8, (8, 8, 8))],
+    4096: [(8, (16, 8, 8)), (16, (16, 8, 4))],
+}
+CASES = [(n, p) for n in (4096, 2048, 1024, 768, 512, 256, 128, 64, 32) for p in ("single", "double")]
 
 
 def timed(device, launches, times=20):
@@ -37,7 +47,7 @@ def measure(n, precision):
     from eagre.models.barotropic.kernels import Coefficients
     from eagre.solvers.poisson import columns_cuda, sine_cuda
     from eagre.solvers.poisson.columns import column_table
-    from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
+    from eagre.solvers.poisson.sine_plan import FACTORS, SinePlan
 
     device = select("cuda")
     real = np.float32 if precision == "single" else np.float64
@@ -56,49 +66,48 @@ def measure(n, precision):
     c = Coefficients(*map(real, (0.25 / h**2, 1.36e5 / 2 / h, 0.05 / h**2, 0.05 / h**2, 0.0, 0.0)))
     out = [f"--- {n} {precision}"]
 
-    base = sine_plan(n)
     best = {}
-    most = 2 if n >= 1024 else 4
-    pairs_tried = sorted({1, 2, 4 if n <= 512 else 2, base.pairs} if n > 128 else {1, 2, 4})
-    for pairs in pairs_tried:
-        plan = SinePlan(n, base.last, base.factors, pairs)
-        table = device.array(plan.table.astype(real))
-        grid = (-(-(ny - 1) // (2 * pairs)),)
-        shared = plan.shared_bytes(size)
-        if shared > 220_000 or plan.threads > 1024:
-            continue
-        for registers in (80, 96, 128) if precision == "single" else (112, 168):
-            if registers * plan.threads > 65536:
+    cuts = [FACTORS[n], *OTHERS.get(n, [])]
+    for factors in cuts:
+        for pairs in (1, 2) if n >= 512 else (1,):
+            plan = SinePlan(n, *factors, pairs)
+            table = device.array(plan.table.astype(real))
+            grid = (-(-(ny - 1) // (2 * pairs)),)
+            shared = plan.shared_bytes(size)
+            if shared > 220_000 or plan.threads > 1024 or (n == 4096 and pairs > 1):
                 continue
-            switches = {**plan.switches(), "REGISTERS": registers}
-            row = device.program(sine_cuda.sine_rows_cuda, precision, switches)
-            up = device.program(passes.update_cuda, precision, {**switches, "HISTORY": 1})
-            sine = Launch(row, (zeta, spectrum, table), grid, (plan.threads,), shared)
-            back = Launch(row, (spectrum, psi, table), grid, (plan.threads,), shared)
-            update = Launch(
-                up, (psi, zeta, new, older, oldest, curl, weights, c, spectrum, table), grid, (plan.threads,), shared
-            )
-            a, b = timed(device, [sine]), timed(device, [update])
-            out.append(f"pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}")
-            if "back" not in best or a < best["back"][0]:
-                best["back"], best["sine"] = (a, back), (a, sine)
-            if "update" not in best or b < best["update"][0]:
-                best["update"] = (b, update)
+            for registers in (56, 64, 80, 96) if precision == "single" else (80, 96, 112, 128, 168):
+                if registers * plan.threads > 65536 or (n <= 256 and registers not in (96, 128)):
+                    continue
+                switches = {**plan.switches(), "REGISTERS": registers}
+                row = device.program(sine_cuda.sine_rows_cuda, precision, switches)
+                up = device.program(passes.update_cuda, precision, {**switches, "HISTORY": 1})
+                sine = Launch(row, (zeta, spectrum, table), grid, (plan.threads,), shared)
+                back = Launch(row, (spectrum, psi, table), grid, (plan.threads,), shared)
+                update = Launch(
+                    up, (psi, zeta, new, older, oldest, curl, weights, c, spectrum, table), grid, (plan.threads,), shared
+                )
+                a, b = timed(device, [sine]), timed(device, [update])
+                out.append(f"{factors} pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}")
+                if "back" not in best or a < best["back"][0]:
+                    best["back"], best["sine"] = (a, back), (a, sine)
+                if "update" not in best or b < best["update"][0]:
+                    best["update"] = (b, update)
     for own, columns, registers in (
-        (8, 8, 64), (16, 8, 64), (32, 8, 64), (32, 8, 96), (32, 4, 96), (16, 4, 64), (8, 4, 64), (32, 4, 128), (16, 8, 128),
-        (16, 4, 128), (32, 8, 128), (64, 8, 128), (64, 4, 128), (64, 4, 255),
+        (4, 8, 64), (4, 4, 64), (8, 8, 64), (8, 4, 64), (16, 8, 64), (16, 4, 64), (32, 8, 64), (32, 8, 80), (32, 8, 128),
+        (32, 4, 128), (32, 4, 64), (32, 4, 168), (64, 8, 128), (64, 4, 128), (64, 4, 168), (16, 8, 96), (16, 4, 96),
     ):  # fmt: skip
         pieces = -(-(ny - 1) // own)
         threads = -(-pieces * columns // 32) * 32
-        if threads > 1024 or threads * registers > 65536 or (own < 16 and n > 1024):
+        if threads > 1024 or threads * registers > 65536 or (own < 16 and n > 1024) or (own > 16 and n <= 256):
             continue
         program = device.program(
             columns_cuda.solve_columns_cuda, precision, {"OWN": own, "COLUMNS": columns, "REGISTERS": registers}
         )
         table = device.array(column_table(n, ny, h, h, 0.0, own).astype(real))
-        solve = Launch(program, (spectrum, spectrum, table), (-(-n // columns),), (threads,))
+        solve = Launch(program, (spectrum.reshape(-1), spectrum.reshape(-1), table, np.int32(ny + 1)), (-(-n // columns),), (threads,))
         other = device.zeros(spectrum.shape, real)
-        a = timed(device, [solve._replace(arguments=(spectrum, other, table))])
+        a = timed(device, [solve._replace(arguments=(spectrum.reshape(-1), other.reshape(-1), table, np.int32(ny + 1)))])
         out.append(f"columns own {own} x {columns} regs {registers} threads {threads}: {a:.2f}")
         if "columns" not in best or a < best["columns"][0]:
             best["columns"] = (a, solve)

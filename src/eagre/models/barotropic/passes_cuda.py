@@ -7,19 +7,21 @@ rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.sol
 
 from __future__ import annotations
 
+import numpy as np
+
 from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.kernels import tendency
 from eagre.solvers.poisson.sine_cuda import (
     MOST,
     PAIRS,
     STRIDE,
+    THREADS,
     N,
-    R,
     clear_ends,
     put,
     sine_transform,
     slot,
-    write_pair,
+    write_pairs,
 )
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
@@ -44,36 +46,52 @@ def wind(curl, j, i):
     if WIND == 0:
         return real(0.0)
     if WIND == 1:
-        return curl[j, 0]
+        return curl[j, np.uint64(0)]
     return curl[j, i]
 
 
 @cell
-def update_pair(psi, zeta, new, older, oldest, curl, weights, c, j, i):
-    """New vorticity at (j, i) and (j + 1, i), stored and returned as one complex number."""
-    ny = zeta.shape[0] - 1
-    top = min(j + 2, ny)
-    p0w, p0, p0e = psi[j - 1, i - 1], psi[j - 1, i], psi[j - 1, i + 1]
-    p1w, p1, p1e = psi[j, i - 1], psi[j, i], psi[j, i + 1]
-    p2w, p2, p2e = psi[j + 1, i - 1], psi[j + 1, i], psi[j + 1, i + 1]
-    z0w, z0, z0e = zeta[j - 1, i - 1], zeta[j - 1, i], zeta[j - 1, i + 1]
-    z1w, z1, z1e = zeta[j, i - 1], zeta[j, i], zeta[j, i + 1]
-    z2w, z2, z2e = zeta[j + 1, i - 1], zeta[j + 1, i], zeta[j + 1, i + 1]
-    f = tendency(
-        p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind(curl, j, i), c
-    )
-    first = advanced(z1, f, older, oldest, weights, j, i)
-    new[j, i] = first
+def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
+    """New vorticity at rows low + 1, low + 2 and column i + 1, stored and returned as one complex number."""
+    j, k, top = low + np.uint64(1), low + np.uint64(2), low + np.uint64(3)
+    both = k < ny
+    top = top if both else k
+    m, e = i + np.uint64(1), i + np.uint64(2)
+    p0w, p0, p0e = psi[low, i], psi[low, m], psi[low, e]
+    p1w, p1, p1e = psi[j, i], psi[j, m], psi[j, e]
+    p2w, p2, p2e = psi[k, i], psi[k, m], psi[k, e]
+    p3w, p3, p3e = psi[top, i], psi[top, m], psi[top, e]
+    z0w, z0, z0e = zeta[low, i], zeta[low, m], zeta[low, e]
+    z1w, z1, z1e = zeta[j, i], zeta[j, m], zeta[j, e]
+    z2w, z2, z2e = zeta[k, i], zeta[k, m], zeta[k, e]
+    z3w, z3, z3e = zeta[top, i], zeta[top, m], zeta[top, e]
+    f = tendency(p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind(curl, j, m), c)
+    first = advanced(z1, f, older, oldest, weights, j, m)
+    new[j, m] = first
     second = real(0.0)
-    if j + 1 < ny:
-        p3w, p3, p3e = psi[top, i - 1], psi[top, i], psi[top, i + 1]
-        z3w, z3, z3e = zeta[top, i - 1], zeta[top, i], zeta[top, i + 1]
+    if both:
         f = tendency(
-            p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind(curl, j + 1, i), c
+            p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind(curl, k, m), c
         )
-        second = advanced(z2, f, older, oldest, weights, j + 1, i)
-        new[j + 1, i] = second
+        second = advanced(z2, f, older, oldest, weights, k, m)
+        new[k, m] = second
     return complex(first, second)
+
+
+@cell
+def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low, ny):
+    """New vorticity of 2 PAIRS rows from low + 1 on, also into shared memory."""
+    for pair in range(PAIRS):
+        row = low + np.uint64(2 * pair)
+        for turn in range((N - 2) // THREADS + 1):
+            i = t + np.uint64(turn * THREADS)
+            if i < np.uint64(N - 1):
+                z = complex(real(0.0), real(0.0))
+                if row + np.uint64(1) < ny:
+                    z = update_pair(psi, zeta, new, older, oldest, curl, weights, c, row, i, ny)
+                put(shared, np.uint64(pair * STRIDE) + slot(i + np.uint64(1)), z)
+    clear_ends(shared, t)
+    cuda.syncthreads()
 
 
 @entry
@@ -85,19 +103,9 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
-    t = cuda.threadIdx.x
-    ny = zeta.shape[0] - 1
-    first_row = 1 + 2 * PAIRS * cuda.blockIdx.x
-    for item in range(t, PAIRS * (N - 1), cuda.blockDim.x):
-        pair = item // (N - 1)
-        i = 1 + item % (N - 1)
-        j = first_row + 2 * pair
-        z = complex(real(0.0), real(0.0))
-        if j < ny:
-            z = update_pair(psi, zeta, new, older, oldest, curl, weights, c, j, i)
-        put(shared, pair * STRIDE + slot(i), z)
-    clear_ends(shared, t)
-    cuda.syncthreads()
-    active = sine_transform(shared, table, v, t)
-    if active and first_row + 2 * (t // (N // R + 1)) < ny:
-        write_pair(spectrum, v, t, first_row, ny)
+    t = np.uint64(cuda.threadIdx.x)
+    ny = np.uint64(zeta.shape[0] - 1)
+    low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
+    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low, ny)
+    if sine_transform(shared, table, v, t):
+        write_pairs(spectrum, v, t, low + np.uint64(1), ny)

@@ -22,7 +22,9 @@ DELTA, SCALE, DECAY, IMAGE, LEAP1, LEAP2, LEAP4 = range(7)
 ROWS = 7
 
 
-def column_table(nx: int, ny: int, dx: float, dy: float, screening: float = 0.0, leap: int = 1) -> np.ndarray:
+def column_table(
+    nx: int, ny: int, dx: float, dy: float, screening: float = 0.0, leap: int = 1, factor: float = 1.0
+) -> np.ndarray:
     """Constants of each wavenumber k = 0 .. nx - 1, (7, nx), made in double precision.
 
     Parameters
@@ -35,11 +37,13 @@ def column_table(nx: int, ny: int, dx: float, dy: float, screening: float = 0.0,
         The Helmholtz term: (Lap - screening) psi = zeta.
     leap : int
         Rows that a thread owns, for the powers LEAP.
+    factor : float
+        Of the right-hand side.
 
     Returns
     -------
     array
-        Rows DELTA: 1 - r. SCALE: -r dy^2 2 / nx, with the factor of the two sine transforms. DECAY:
+        Rows DELTA: 1 - r. SCALE: -r dy^2 2 / nx (times factor), with the factor of the two sine transforms. DECAY:
         -log r. IMAGE: 1 / (1 - r^(2 ny)). LEAP1, 2, 4: 1 - r^leap, 1 - r^(2 leap), 1 - r^(4 leap).
         Column 0 belongs to no wavenumber.
     """
@@ -49,7 +53,7 @@ def column_table(nx: int, ny: int, dx: float, dy: float, screening: float = 0.0,
     decay = -np.log1p(-delta)
     table = np.zeros((ROWS, nx))
     table[DELTA, 1:] = delta
-    table[SCALE, 1:] = -(1.0 - delta) * dy**2 * 2.0 / nx
+    table[SCALE, 1:] = -(1.0 - delta) * dy**2 * 2.0 / nx * factor
     table[DECAY, 1:] = decay
     table[IMAGE, 1:] = -1.0 / np.expm1(-2.0 * ny * decay)
     for row, power in ((LEAP1, 1), (LEAP2, 2), (LEAP4, 4)):

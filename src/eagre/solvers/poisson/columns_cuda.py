@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from eagre.backend.cells import cell, cuda, entry, real, switch
 from eagre.backend.warp import lane_from_above, lane_from_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
@@ -47,21 +49,15 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
             total += other - leap4 * other
         whole = leap4 + leap4 - leap4 * leap4
     if piece == pieces - 1:
-        shared[warp, column] = total
+        shared[np.uint64(warp), np.uint64(column)] = total
     before = lane_from_above(total, COLUMNS) if upwards else lane_from_below(total, COLUMNS)
     if piece == 0:
         before = real(0.0)
     cuda.syncthreads()
     carry = real(0.0)
-    for step in range(1, warps):
-        if upwards:
-            w = warps - step
-            if w > warp:
-                carry += shared[w, column] - whole * carry
-        else:
-            w = step - 1
-            if w < warp:
-                carry += shared[w, column] - whole * carry
+    for step in range(warps - 1 - warp if upwards else warp):
+        w = np.uint64(warps - 1 - step if upwards else step)
+        carry += shared[w, np.uint64(column)] - whole * carry
     cuda.syncthreads()
     # The carry fades over the pieces of this warp that lie before this one.
     if piece & 1:
@@ -73,36 +69,68 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     return before + carry
 
 
-@entry
-def solve_columns_cuda(source, out, table):
-    """out = psi^ from source = zeta^, both (ny + 1, >= nx), interior rows 1 .. ny - 1.
+@cell
+def read_piece(source, g, place, pitch, count):
+    """Load the rows of this piece, zeros from row `count` of it on."""
+    if count >= OWN:
+        for m in range(OWN):
+            g[m] = source[place]
+            place += pitch
+    else:
+        for m in range(OWN):
+            g[m] = source[place] if m < count else real(0.0)
+            place += pitch
 
-    Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
+
+@cell
+def write_piece(out, g, place, pitch, count, scale):
+    """Store the first `count` rows of this piece, scaled."""
+    if count >= OWN:
+        for m in range(OWN):
+            out[place] = scale * g[m]
+            place += pitch
+    else:
+        for m in range(OWN):
+            if m < count:
+                out[place] = scale * g[m]
+            place += pitch
+
+
+@entry
+def solve_columns_cuda(source, out, table, rows):
+    """out = psi^ from source = zeta^, arrays (rows, pitch) without their shape; interior rows 1 .. rows - 2.
+
+    table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
     g = cuda.local.array(OWN, real)
-    t = cuda.threadIdx.x
-    lane = t % 32
-    warp = t // 32
+    t = np.uint64(cuda.threadIdx.x)
+    lane = cuda.threadIdx.x % 32
+    warp = cuda.threadIdx.x // 32
     warps = cuda.blockDim.x // 32
-    ny = source.shape[0] - 1
-    k = cuda.blockIdx.x * COLUMNS + lane % COLUMNS
-    inside = k < table.shape[1]
-    k = k if inside else 0
-    j0 = 1 + t // COLUMNS * OWN
-    delta = table[DELTA, k]
-    leap1 = table[LEAP1, k]
-    leap2 = table[LEAP2, k]
-    leap4 = table[LEAP4, k]
-    for m in range(OWN):
-        g[m] = source[j0 + m, k] if j0 + m < ny else real(0.0)
+    column = t % np.uint64(COLUMNS)
+    k = np.uint64(cuda.blockIdx.x) * np.uint64(COLUMNS) + column
+    inside = k < np.uint64(table.shape[1])
+    k = k if inside else np.uint64(0)
+    first = 1 + cuda.threadIdx.x // COLUMNS * OWN
+    count = np.int32(rows - 1 - first)
+    pitch = np.uint64(source.shape[0] // rows)
+    place = np.uint64(first) * pitch + k
+    delta = table[np.uint64(DELTA), k]
+    leap1 = table[np.uint64(LEAP1), k]
+    leap2 = table[np.uint64(LEAP2), k]
+    leap4 = table[np.uint64(LEAP4), k]
+    read_piece(source, g, place, pitch, count)
     x = real(0.0)
     for m in range(OWN):
         x = g[m] + x - delta * x
     x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, False)
     for m in range(OWN):
         x = g[m] + x - delta * x
-        g[m] = x if j0 + m < ny else real(0.0)
+        g[m] = x
+    if count < OWN:
+        for m in range(OWN):
+            g[m] = g[m] if m < count else real(0.0)
     x = real(0.0)
     for m in range(OWN):
         x = g[OWN - 1 - m] + x - delta * x
@@ -110,27 +138,23 @@ def solve_columns_cuda(source, out, table):
     for m in range(OWN):
         x = g[OWN - 1 - m] + x - delta * x
         g[OWN - 1 - m] = x
-    if j0 == 1:
-        shared[0, lane % COLUMNS] = (x - delta * x) * table[IMAGE, k]
+    if t < np.uint64(COLUMNS):
+        shared[np.uint64(0), column] = (x - delta * x) * table[np.uint64(IMAGE), k]
     cuda.syncthreads()
-    wall = shared[0, lane % COLUMNS]
-    mend(g, wall, delta, table[DECAY, k], j0, ny)
-    scale = table[SCALE, k]
+    mend(g, shared[np.uint64(0), column], delta, table[np.uint64(DECAY), k], real(first), real(rows - 1))
     if inside:
-        for m in range(OWN):
-            if j0 + m < ny:
-                out[j0 + m, k] = scale * g[m]
+        write_piece(out, g, place, pitch, count, table[np.uint64(SCALE), k])
 
 
 @cell
 def mend(g, wall, delta, decay, j0, ny):
     """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)) that makes row 0 vanish, where it is felt."""
-    if decay * real(j0) < real(FAR):
-        h = wall * math.exp(-(decay * real(j0)))
+    if decay * j0 < real(FAR):
+        h = wall * math.exp(-(decay * j0))
         for m in range(OWN):
             g[m] -= h
             h -= delta * h
-        h = wall * math.exp(-(decay * real(2 * ny - j0 - OWN + 1)))
+        h = wall * math.exp(-(decay * (ny + ny - j0 - real(OWN - 1))))
         for m in range(OWN):
             g[OWN - 1 - m] += h
             h -= delta * h

@@ -6,6 +6,8 @@ through shared memory, whose rows are padded so that the threads of a warp meet 
 
 from __future__ import annotations
 
+import numpy as np
+
 from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
@@ -20,59 +22,68 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
+THREADS = switch("THREADS", 32)
 MOST = 16  # the largest small transform
+
+# Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
+# base and constants the constants become part of the load. (Numba turns uint64 with int64 into a float.)
 
 
 @cell
 def slot(j):
     """Place of input j of a row: padded by one word every R."""
-    return j + j // R
+    return j + j // np.uint64(R)
 
 
 @cell
 def put(shared, place, z):
     """Store a complex number."""
     shared[place] = z.real
-    shared[place + STRIDE * PAIRS] = z.imag
+    shared[place + np.uint64(STRIDE * PAIRS)] = z.imag
 
 
 @cell
 def get(shared, place):
     """Load a complex number."""
-    return complex(shared[place], shared[place + STRIDE * PAIRS])
+    return complex(shared[place], shared[place + np.uint64(STRIDE * PAIRS)])
 
 
 @cell
 def rotation(table, k):
     """exp(-i phi) from the table."""
-    return complex(table[0, k], table[1, k])
+    return complex(table[np.uint64(0), k], table[np.uint64(1), k])
 
 
 @cell
 def first_pass(shared, table, v, t):
-    """Transforms of length F1 over m = a L / F1 + b of the odd extension of the rows in shared memory."""
+    """Transforms of length F1 over m = a L / F1 + b of the odd extension z_(R m + r) of the rows.
+
+    m < L / 2 is the row itself, j = R m + r at (R + 1) m + r; the rest is its mirror image.
+    """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    active = t < PAIRS * items
-    base = t // items * STRIDE
-    r = t % items // step
-    b = t % step
+    active = t < np.uint64(PAIRS * items)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
+    r = t % np.uint64(items) // np.uint64(step)
+    b = t % np.uint64(step)
     if active:
-        for a in range(F1):
-            j = r + R * (b + step * a)
-            mirrored = j > N
-            j = 2 * N - j if mirrored else j
-            z = get(shared, base + slot(j))
-            v[a] = -z if mirrored else z
+        place = base + r + np.uint64(R + 1) * b
+        for a in range(F1 // 2):
+            v[a] = get(shared, place + np.uint64((R + 1) * step * a))
+        shift = np.uint64(R) - r if r > np.uint64(0) else np.uint64(R + 1)
+        place = base + shift + np.uint64(R + 1) * (np.uint64(step - 1) - b)
+        for a in range(F1 // 2):
+            v[F1 - 1 - a] = -get(shared, place + np.uint64((R + 1) * step * a))
     cuda.syncthreads()
     if active:
         FIRST(v)
-        base += r * (F1 * (step + 1) if step > 1 else F1 + F1)
-        for c in range(F1):
+        base += r * np.uint64(F1 * (step + 1) if step > 1 else F1 + F1) + b
+        put(shared, base, v[0])
+        for c in range(1, F1):
             if step > 1:
-                put(shared, base + c * (step + 1) + b, v[c] * rotation(table, c * step + b))
+                put(shared, base + np.uint64(c * (step + 1)), v[c] * rotation(table, b + np.uint64(c * step)))
             else:
-                put(shared, base + c, v[c])
+                put(shared, base + np.uint64(c), v[c])
     cuda.syncthreads()
 
 
@@ -82,28 +93,28 @@ def second_pass(shared, table, v, t):
     step = 2 * N // R // F1
     rest = step // F2
     items = (R // 2 + 1) * F1 * rest
-    active = t < PAIRS * items
-    base = t // items * STRIDE
-    if rest > 1:
-        r = t % items // (F1 * rest)
-        c1 = t % (F1 * rest) // rest
-    else:
-        r = t % items // F1
-        c1 = t % F1
-    b = t % rest
+    active = t < np.uint64(PAIRS * items)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
+    r = t % np.uint64(items) // np.uint64(F1 * rest)
+    c1 = t % np.uint64(F1 * rest) // np.uint64(rest)
+    b = t % np.uint64(rest)
     if active:
-        place = base + r * (F1 * (step + 1)) + c1 * (step + 1) + b
+        place = base + r * np.uint64(F1 * (step + 1)) + c1 * np.uint64(step + 1) + b
         for a in range(F2):
-            v[a] = get(shared, place + rest * a)
+            v[a] = get(shared, place + np.uint64(rest * a))
     cuda.syncthreads()
     if active:
         SECOND(v)
-        for c in range(F2):
-            if rest > 1:
-                place = base + r * (F1 * F2 * (rest + 1)) + (c1 + F1 * c) * (rest + 1) + b
-                put(shared, place, v[c] * rotation(table, 2 * N // R + c * rest + b))
-            else:
-                put(shared, base + r * (F1 * F2 + F1) + c1 + F1 * c, v[c])
+        if rest > 1:
+            place = base + r * np.uint64(F1 * F2 * (rest + 1)) + c1 * np.uint64(rest + 1) + b
+            put(shared, place, v[0])
+            for c in range(1, F2):
+                w = rotation(table, b + np.uint64(2 * N // R + c * rest))
+                put(shared, place + np.uint64(F1 * c * (rest + 1)), v[c] * w)
+        else:
+            place = base + r * np.uint64(F1 * F2 + F1) + c1
+            for c in range(F2):
+                put(shared, place + np.uint64(F1 * c), v[c])
     cuda.syncthreads()
 
 
@@ -111,19 +122,20 @@ def second_pass(shared, table, v, t):
 def third_pass(shared, v, t):
     """Transforms of length F3."""
     items = (R // 2 + 1) * F1 * F2
-    active = t < PAIRS * items
-    base = t // items * STRIDE
-    r = t % items // (F1 * F2)
-    c = t % (F1 * F2)
+    active = t < np.uint64(PAIRS * items)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
+    r = t % np.uint64(items) // np.uint64(F1 * F2)
+    c = t % np.uint64(F1 * F2)
     if active:
-        place = base + r * (F1 * F2 * (F3 + 1)) + c * (F3 + 1)
+        place = base + r * np.uint64(F1 * F2 * (F3 + 1)) + c * np.uint64(F3 + 1)
         for a in range(F3):
-            v[a] = get(shared, place + a)
+            v[a] = get(shared, place + np.uint64(a))
     cuda.syncthreads()
     if active:
         THIRD(v)
+        place = base + r * np.uint64(F1 * F2 * F3 + F1) + c
         for d in range(F3):
-            put(shared, base + r * (F1 * F2 * F3 + F1) + c + F1 * F2 * d, v[d])
+            put(shared, place + np.uint64(F1 * F2 * d), v[d])
     cuda.syncthreads()
 
 
@@ -133,18 +145,19 @@ def last_pass(shared, table, v, t):
     inner = 2 * N // R
     items = inner // 2 + 1
     start = inner + (inner // F1 if F2 > 1 else 0) + (F3 if F3 > 1 else 0)
-    active = t < PAIRS * items
-    k = t % items
-    base = t // items * STRIDE
     row = inner + F1
+    active = t < np.uint64(PAIRS * items)
+    k = t % np.uint64(items)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
     if active:
-        v[0] = get(shared, base + k)
+        other = base + (np.uint64(inner) - k if k > np.uint64(0) else np.uint64(0))
+        base += k
+        v[0] = get(shared, base)
         for r in range(1, R // 2 + 1):
-            w = rotation(table, start + r * items + k)
-            v[r] = w * get(shared, base + r * row + k)
+            w = rotation(table, k + np.uint64(start + r * items))
+            v[r] = w * get(shared, base + np.uint64(r * row))
             if r < R // 2:
-                z = get(shared, base + r * row + (inner - k if k > 0 else 0))
-                v[R - r] = -(complex(w.real, -w.imag) * z)
+                v[R - r] = complex(-w.real, w.imag) * get(shared, other + np.uint64(r * row))
         LAST(v)
     return active
 
@@ -161,31 +174,54 @@ def sine_transform(shared, table, v, t):
 
 
 @cell
-def write_pair(out, v, t, first_row, rows):
-    """S = i Z / 2 of a pair into rows of `out`: coalesced, each output by one thread."""
+def write_row(out, v, k, row, imaginary):
+    """S = i Z / 2 of one row of a pair: coalesced, each output by one thread."""
     inner = 2 * N // R
-    items = inner // 2 + 1
-    k = t % items
-    row = first_row + 2 * (t // items)
-    for s in range(R):
-        q = k + inner * s
-        if s < R // 2:
-            if q > 0:
-                out[row, q] = real(-0.5) * v[s].imag
-                if row + 1 < rows:
-                    out[row + 1, q] = real(0.5) * v[s].real
-        elif k > 0 and 2 * k < inner:
-            out[row, 2 * N - q] = real(0.5) * v[s].imag
-            if row + 1 < rows:
-                out[row + 1, 2 * N - q] = real(-0.5) * v[s].real
+    for s in range(R // 2):
+        value = real(0.5) * v[s].real if imaginary else real(-0.5) * v[s].imag
+        if s > 0 or k > np.uint64(0):
+            out[row, k + np.uint64(inner * s)] = value
+    if k > np.uint64(0) and k < np.uint64(inner // 2):
+        for s in range(R // 2, R):
+            value = real(-0.5) * v[s].real if imaginary else real(0.5) * v[s].imag
+            out[row, np.uint64(2 * N - inner * s) - k] = value
+
+
+@cell
+def write_pairs(out, v, t, first_row, rows):
+    """Write what `sine_transform` left in v to rows first_row .. of `out`, as far as they are below `rows`."""
+    items = N // R + 1
+    k = t % np.uint64(items)
+    row = first_row + np.uint64(2) * (t // np.uint64(items))
+    if row < rows:
+        write_row(out, v, k, row, False)
+    if row + np.uint64(1) < rows:
+        write_row(out, v, k, row + np.uint64(1), True)
 
 
 @cell
 def clear_ends(shared, t):
     """Zero at j = 0 and j = N of every pair."""
-    if t < PAIRS:
-        put(shared, t * STRIDE, complex(real(0.0), real(0.0)))
-        put(shared, t * STRIDE + slot(N), complex(real(0.0), real(0.0)))
+    if t < np.uint64(PAIRS):
+        put(shared, t * np.uint64(STRIDE), complex(real(0.0), real(0.0)))
+        put(shared, t * np.uint64(STRIDE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
+
+
+@cell
+def read_pairs(shared, source, t, first_row, rows):
+    """Put 2 PAIRS rows from first_row on into shared memory; zeros from `rows` on."""
+    for pair in range(PAIRS):
+        row = first_row + np.uint64(2 * pair)
+        first = row < rows
+        second = row + np.uint64(1) < rows
+        for turn in range((N - 2) // THREADS + 1):
+            j = t + np.uint64(1 + turn * THREADS)
+            if j < np.uint64(N):
+                x = source[row, j] if first else real(0.0)
+                y = source[row + np.uint64(1), j] if second else real(0.0)
+                put(shared, np.uint64(pair * STRIDE) + slot(j), complex(x, y))
+    clear_ends(shared, t)
+    cuda.syncthreads()
 
 
 @entry
@@ -196,20 +232,9 @@ def sine_rows_cuda(source, out, table):
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
-    t = cuda.threadIdx.x
-    rows = source.shape[0] - 1
-    first_row = 1 + 2 * PAIRS * cuda.blockIdx.x
-    for item in range(t, PAIRS * (N - 1), cuda.blockDim.x):
-        pair = item // (N - 1)
-        j = 1 + item % (N - 1)
-        row = first_row + 2 * pair
-        x = source[row, j] if row < rows else real(0.0)
-        y = source[row + 1, j] if row + 1 < rows else real(0.0)
-        put(shared, pair * STRIDE + slot(j), complex(x, y))
-    clear_ends(shared, t)
-    cuda.syncthreads()
-    active = sine_transform(shared, table, v, t)
-    if active:
-        row = first_row + 2 * (t // (N // R + 1))
-        if row < rows:
-            write_pair(out, v, t, first_row, rows)
+    t = np.uint64(cuda.threadIdx.x)
+    rows = np.uint64(source.shape[0] - 1)
+    first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
+    read_pairs(shared, source, t, first_row, rows)
+    if sine_transform(shared, table, v, t):
+        write_pairs(out, v, t, first_row, rows)

@@ -89,7 +89,7 @@ class SinePlan:
         f = (*self.factors, 1, 1)
         return {
             "N": self.n, "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAIRS": self.pairs,
-            "STRIDE": self.stride,
+            "STRIDE": self.stride, "THREADS": self.threads,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip

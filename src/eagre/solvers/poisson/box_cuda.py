@@ -1,0 +1,163 @@
+"""Kernels of the Dirichlet box on one GPU, bound to arrays: sine transforms of rows, systems of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, HostCall, Launch, check_precision
+from eagre.solvers.poisson.columns import column_table
+from eagre.solvers.poisson.columns_cuda import MOST_WARPS, solve_columns_cuda
+from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
+from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
+
+REGISTERS = {"single": 128, "double": 168}
+COLUMN_REGISTERS = {"single": 64, "double": 128}
+COLUMNS = {"single": 8, "double": 4}
+
+
+@dataclass(frozen=True)
+class ColumnShape:
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
+
+    own: int
+    columns: int
+    threads: int
+    registers: int
+
+
+def column_shape(ny: int, precision: str) -> ColumnShape | None:
+    """The cut for ny intervals, or None if a block cannot hold the height."""
+    columns, registers = COLUMNS[precision], COLUMN_REGISTERS[precision]
+    for own in (8, 16, 32):
+        threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
+        limit = registers if own < 32 else max(registers, 96)
+        if threads <= 32 * MOST_WARPS and threads * limit <= 65536 and (own > 8 or threads <= 512):
+            return ColumnShape(own, columns, threads, limit)
+    return None
+
+
+class Box:
+    """Launches that transform and solve on arrays with rims, (ny + 1, nx + 1), walls on the rims.
+
+    Parameters
+    ----------
+    device : Device
+        A GPU, or its simulator.
+    precision : {"single", "double"}
+    nx, ny : int
+        Intervals.
+    dx, dy : float
+        Spacing.
+    """
+
+    def __init__(self, device: Device, precision: str, nx: int, ny: int, dx: float, dy: float) -> None:
+        self.device, self.precision = device, precision
+        self.nx, self.ny, self.dx, self.dy = nx, ny, dx, dy
+        self.real = check_precision(precision)
+        shape = column_shape(ny, precision)
+        if shape is None:
+            raise ValueError(f"no column kernel for {ny} intervals")
+        self.shape = shape
+        self.plan = _plan(nx, ny)
+        if self.plan is not None:
+            self.table = device.array(self.plan.table.astype(self.real))
+        else:
+            j = np.arange(nx + 1)
+            phase = np.outer(j, j) % (2 * nx)  # whole numbers: no digits are lost in large angles
+            self._matrix = device.array(np.sin(np.pi * phase / nx).astype(self.real))
+
+    @staticmethod
+    def serves(ny: int, precision: str) -> bool:
+        """Whether a box of that height can be solved."""
+        return column_shape(ny, precision) is not None
+
+    def spectrum(self) -> Any:
+        """An array for the transform of the rows."""
+        return self.device.zeros((self.ny + 1, self.nx + (self.plan is None)), self.real)
+
+    def geometry(self) -> tuple[tuple[int], tuple[int], int]:
+        """Grid, block and shared memory of kernels that transform rows."""
+        assert self.plan is not None
+        blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
+        return (blocks,), (self.plan.threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+
+    def switches(self) -> dict[str, Any]:
+        """Switches of kernels that transform rows."""
+        assert self.plan is not None
+        return {**self.plan.switches(), "REGISTERS": REGISTERS[self.precision]}
+
+    def rows(self, source: Any, out: Any) -> Launch | HostCall:
+        """Sine transforms along the rows of `source` into `out`."""
+        if self.plan is None:
+            return HostCall(_product, (source, self._matrix, out))
+        program = self.device.program(sine_rows_cuda, self.precision, self.switches())
+        return Launch(program, (source, out, self.table), *self.geometry())
+
+    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
+        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
+        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, self.shape.own, factor)
+        switches = {"OWN": self.shape.own, "COLUMNS": self.shape.columns, "REGISTERS": self.shape.registers}
+        program = self.device.program(solve_columns_cuda, self.precision, switches)
+        flat = spectrum.reshape(-1)
+        arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
+        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
+
+
+def _plan(nx: int, ny: int) -> SinePlan | None:
+    """Passes for nx intervals, with so few pairs of rows a block that small grids still fill a GPU."""
+    plan = sine_plan(nx)
+    while plan is not None and plan.pairs > 1 and (ny - 1) / (2 * plan.pairs) < 200:
+        plan = sine_plan(nx, plan.pairs // 2)
+    return plan
+
+
+def _product(source: Any, matrix: Any, out: Any) -> None:
+    """Sine transforms of rows as a product of matrices: for numbers of intervals with large factors."""
+    from eagre.backend.arrays import array_module
+
+    array_module(source).matmul(source, matrix[: source.shape[1]], out=out)
+
+
+class ArrayBox:
+    """A `Box` for right-hand sides without rims."""
+
+    def __init__(self, box: Box, screening: float) -> None:
+        self.box = box
+        self._field = box.device.zeros((box.ny + 1, box.nx + 1), box.real)
+        spectrum = box.spectrum()
+        self._launches = [
+            box.rows(self._field, spectrum), box.columns(spectrum, screening), box.rows(spectrum, self._field)
+        ]  # fmt: skip
+
+    @classmethod
+    def of(cls, solver: Any, device: Device, precision: str) -> ArrayBox | None:
+        """The box of a `PoissonSolver`, or None where its kernels do not serve."""
+        axes = solver.axes
+        walls = all(axis.boundary == "dirichlet" and axis.location == "points" for axis in axes)
+        if len(axes) != 2 or not walls or solver.symbol != "five-point":
+            return None
+        (my, mx), (dy, dx) = solver.shape, (axis.h for axis in axes)
+        if min(my, mx) < 3 or not Box.serves(my + 1, precision):
+            return None
+        return cls(Box(device, precision, mx + 1, my + 1, dx, dy), solver.screening)
+
+    def solve(self, f: Any) -> Any:
+        """Psi, a new array."""
+        device = self.box.device
+        device.synchronize()
+        self._field[1:-1, 1:-1] = f
+        _finish(f)
+        device.run(self._launches)
+        device.synchronize()
+        return self._field[1:-1, 1:-1].copy()
+
+
+def _finish(f: Any) -> None:
+    """Wait for the stream on which the caller works."""
+    from eagre.backend.arrays import array_module, on_gpu
+
+    if on_gpu(f):
+        array_module(f).cuda.get_current_stream().synchronize()
