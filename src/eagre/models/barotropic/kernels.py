@@ -84,3 +84,109 @@ def stencil_tendency(p, z, j, i, curl, c):
         curl,
         c,
     )
+
+
+HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
+WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a map
+
+
+@cell
+def updated(j, i, psi, zeta, new, target, older, oldest, curl, weights, c):
+    """New = target = c3 zeta + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1); F replaces the oldest."""
+    forcing = real(0.0)
+    if WIND == 1:
+        forcing = curl[j + 1, 0]
+    elif WIND == 2:
+        forcing = curl[j + 1, i + 1]
+    f = stencil_tendency(psi, zeta, j, i, forcing, c)
+    change = weights[0] * f + weights[1] * older[j + 1, i + 1]
+    if HISTORY == 2:
+        change += weights[2] * oldest[j + 1, i + 1]
+        oldest[j + 1, i + 1] = f
+    else:
+        older[j + 1, i + 1] = f
+    value = weights[3] * zeta[j + 1, i + 1] + change
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value
+
+
+@cell
+def forced(j, i, wind, total):
+    """total = wind at (j + 1, i + 1): the first of the terms that are gathered before an update."""
+    if WIND == 1:
+        total[j + 1, i + 1] = wind[j + 1, 0]
+    elif WIND == 2:
+        total[j + 1, i + 1] = wind[j + 1, i + 1]
+    else:
+        total[j + 1, i + 1] = real(0.0)
+
+
+@cell
+def over_topography(j, i, psi, bed, total, jacobian):
+    """total -= J(psi, b) at (j + 1, i + 1), b = f0 (bed height) / D; `jacobian` is 1 / (4 dx dy)."""
+    advection = jacobian * JACOBIAN(
+        psi[j, i],
+        psi[j, i + 1],
+        psi[j, i + 2],
+        psi[j + 1, i],
+        psi[j + 1, i + 2],
+        psi[j + 2, i],
+        psi[j + 2, i + 1],
+        psi[j + 2, i + 2],
+        bed[j, i],
+        bed[j, i + 1],
+        bed[j, i + 2],
+        bed[j + 1, i],
+        bed[j + 1, i + 2],
+        bed[j + 2, i],
+        bed[j + 2, i + 1],
+        bed[j + 2, i + 2],
+    )
+    total[j + 1, i + 1] -= advection
+
+
+@cell
+def laplacian(j, i, a, out, over_dx2, over_dy2):
+    """out = Lap a at (j + 1, i + 1), five points."""
+    twice = a[j + 1, i + 1] + a[j + 1, i + 1]
+    along_x = over_dx2 * ((a[j + 1, i] + a[j + 1, i + 2]) - twice)
+    out[j + 1, i + 1] = along_x + over_dy2 * ((a[j, i + 1] + a[j + 2, i + 1]) - twice)
+
+
+@cell
+def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
+    """total -= Lap a at (j + 1, i + 1); the factors hold the biharmonic viscosity."""
+    twice = a[j + 1, i + 1] + a[j + 1, i + 1]
+    along_x = over_dx2 * ((a[j + 1, i] + a[j + 1, i + 2]) - twice)
+    total[j + 1, i + 1] -= along_x + over_dy2 * ((a[j, i + 1] + a[j + 2, i + 1]) - twice)
+
+
+@cell
+def coupled(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
+    """total += by_psi (psi - other_psi) + by_q (q - other_q) at (j + 1, i + 1): viscosity, friction between layers."""
+    k, m = j + 1, i + 1
+    total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
+
+
+@cell
+def to_modes(j, i, first, second, share):
+    """Barotropic mode share q1 + (1 - share) q2 and baroclinic mode q1 - q2 in place of q1, q2."""
+    a, b = first[j + 1, i + 1], second[j + 1, i + 1]
+    first[j + 1, i + 1] = b + share * (a - b)
+    second[j + 1, i + 1] = a - b
+
+
+@cell
+def from_modes(j, i, first, second, share):
+    """psi1 = barotropic + (1 - share) baroclinic, psi2 = barotropic - share baroclinic, in place."""
+    a, b = first[j + 1, i + 1], second[j + 1, i + 1]
+    first[j + 1, i + 1] = a + (real(1.0) - share) * b
+    second[j + 1, i + 1] = a - share * b
+
+
+@cell
+def reflected(j, i, twice_mean, old, new, target):
+    """End of a step with implicit viscosity, which finds old + new: new = target = twice_mean - old."""
+    value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value
