@@ -13,9 +13,9 @@ OTHERS = {
     128: [(8, (8, 4)), (16, (4, 4)), (4, (8, 8)), (8, (4, 8))],
     256: [(8, (8, 8)), (16, (4, 8)), (8, (4, 4, 4))],
     512: [(8, (16, 8)), (8, (8, 16))],
-    1024: [(16, (16, 8)), (8, (16, 16)), (8, (8, 8, 4))],
-    2048: [(16, (8, 8, 4)), (8, (8, 8, 8))],
-    4096: [(8, (16, 8, 8)), (16, (16, 8, 4))],
+    1024: [(16, (16, 8)), (8, (8, 8, 4))],
+    2048: [(8, (8, 8, 8))],
+    4096: [(8, (16, 8, 8))],
 }
 CASES = [(n, p) for n in (4096, 2048, 1024, 768, 512, 256, 128, 64, 32) for p in ("single", "double")]
 
@@ -69,15 +69,15 @@ def measure(n, precision):
     best = {}
     cuts = [FACTORS[n], *OTHERS.get(n, [])]
     for factors in cuts:
-        for pairs in (1, 2) if n >= 512 else (1,):
+        for pairs in (1, 2) if n in (1024, 2048) and factors == FACTORS[n] else (1,):
             plan = SinePlan(n, *factors, pairs)
             table = device.array(plan.table.astype(real))
             grid = (-(-(ny - 1) // (2 * pairs)),)
             shared = plan.shared_bytes(size)
             if shared > 220_000 or plan.threads > 1024 or (n == 4096 and pairs > 1):
                 continue
-            for registers in (56, 64, 80, 96) if precision == "single" else (80, 96, 112, 128, 168):
-                if registers * plan.threads > 65536 or (n <= 256 and registers not in (96, 128)):
+            for registers in (56, 64, 80, 96) if precision == "single" else (96, 128, 168):
+                if -(-plan.threads // 128) * registers > 512 or (n <= 256 and registers not in (96, 128)):
                     continue
                 switches = {**plan.switches(), "REGISTERS": registers}
                 row = device.program(sine_cuda.sine_rows_cuda, precision, switches)
@@ -88,7 +88,8 @@ def measure(n, precision):
                     up, (psi, zeta, new, older, oldest, curl, weights, c, spectrum, table), grid, (plan.threads,), shared
                 )
                 a, b = timed(device, [sine]), timed(device, [update])
-                out.append(f"{factors} pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}")
+                spilled = max(max(p.get_local_mem_per_thread().values()) for p in (row, up))
+                out.append(f"{factors} local {spilled} pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}")
                 if "back" not in best or a < best["back"][0]:
                     best["back"], best["sine"] = (a, back), (a, sine)
                 if "update" not in best or b < best["update"][0]:
@@ -99,7 +100,7 @@ def measure(n, precision):
     ):  # fmt: skip
         pieces = -(-(ny - 1) // own)
         threads = -(-pieces * columns // 32) * 32
-        if threads > 1024 or threads * registers > 65536 or (own < 16 and n > 1024) or (own > 16 and n <= 256):
+        if threads > 1024 or -(-threads // 128) * registers > 512 or (own < 16 and n > 1024) or (own > 16 and n <= 256):
             continue
         program = device.program(
             columns_cuda.solve_columns_cuda, precision, {"OWN": own, "COLUMNS": columns, "REGISTERS": registers}

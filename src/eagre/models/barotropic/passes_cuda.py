@@ -29,15 +29,21 @@ WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
 
 
 @cell
-def advanced(z, f, older, oldest, weights, j, i):
-    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); F replaces the oldest. c3 = 1 unless viscosity is implicit."""
-    change = weights[0] * f + weights[1] * older[j, i]
+def advanced(z, f, before, long_before, weights):
+    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
+    change = weights[0] * f + weights[1] * before
     if HISTORY == 2:
-        change += weights[2] * oldest[j, i]
+        change += weights[2] * long_before
+    return weights[3] * z + change
+
+
+@cell
+def keep(f, older, oldest, j, i):
+    """F takes the place of the oldest."""
+    if HISTORY == 2:
         oldest[j, i] = f
     else:
         older[j, i] = f
-    return weights[3] * z + change
 
 
 @cell
@@ -65,15 +71,20 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
     z1w, z1, z1e = zeta[j, i], zeta[j, m], zeta[j, e]
     z2w, z2, z2e = zeta[k, i], zeta[k, m], zeta[k, e]
     z3w, z3, z3e = zeta[top, i], zeta[top, m], zeta[top, e]
-    f = tendency(p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind(curl, j, m), c)
-    first = advanced(z1, f, older, oldest, weights, j, m)
+    # Every load stands before the first store, past which the compiler would not move it.
+    before_1, before_2 = older[j, m], older[k, m]
+    long_before_1, long_before_2 = real(0.0), real(0.0)
+    if HISTORY == 2:
+        long_before_1, long_before_2 = oldest[j, m], oldest[k, m]
+    wind_1, wind_2 = wind(curl, j, m), wind(curl, k, m)
+    f1 = tendency(p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind_1, c)
+    f2 = tendency(p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind_2, c)
+    first = advanced(z1, f1, before_1, long_before_1, weights)
+    second = advanced(z2, f2, before_2, long_before_2, weights)
+    keep(f1, older, oldest, j, m)
     new[j, m] = first
-    second = real(0.0)
     if both:
-        f = tendency(
-            p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind(curl, k, m), c
-        )
-        second = advanced(z2, f, older, oldest, weights, k, m)
+        keep(f2, older, oldest, k, m)
         new[k, m] = second
     return complex(first, second)
 
@@ -81,6 +92,7 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
 @cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low, ny):
     """New vorticity of 2 PAIRS rows from low + 1 on, also into shared memory."""
+    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for pair in range(PAIRS):
         row = low + np.uint64(2 * pair)
         for turn in range((N - 2) // THREADS + 1):
@@ -88,7 +100,7 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low,
             if i < np.uint64(N - 1):
                 z = complex(real(0.0), real(0.0))
                 if row + np.uint64(1) < ny:
-                    z = update_pair(psi, zeta, new, older, oldest, curl, weights, c, row, i, ny)
+                    z = update_pair(psi, zeta, new, older, oldest, curl, w, c, row, i, ny)
                 put(shared, np.uint64(pair * STRIDE) + slot(i + np.uint64(1)), z)
     clear_ends(shared, t)
     cuda.syncthreads()

@@ -208,18 +208,23 @@ def clear_ends(shared, t):
 
 
 @cell
-def read_pairs(shared, source, t, first_row, rows):
-    """Put 2 PAIRS rows from first_row on into shared memory; zeros from `rows` on."""
+def read_pairs(shared, source, v, t, first_row, rows):
+    """Put 2 PAIRS rows from first_row on into shared memory; rows from `rows` on repeat that row.
+
+    All loads of a pair are under way before the first is stored: one wait for memory, not one a turn.
+    """
+    turns = (N - 2) // THREADS + 1
     for pair in range(PAIRS):
-        row = first_row + np.uint64(2 * pair)
-        first = row < rows
-        second = row + np.uint64(1) < rows
-        for turn in range((N - 2) // THREADS + 1):
-            j = t + np.uint64(1 + turn * THREADS)
-            if j < np.uint64(N):
-                x = source[row, j] if first else real(0.0)
-                y = source[row + np.uint64(1), j] if second else real(0.0)
-                put(shared, np.uint64(pair * STRIDE) + slot(j), complex(x, y))
+        row = min(first_row + np.uint64(2 * pair), rows)
+        other = min(row + np.uint64(1), rows)
+        for start in range(0, turns, MOST):
+            for turn in range(min(MOST, turns - start)):
+                j = min(t + np.uint64(1 + (start + turn) * THREADS), np.uint64(N - 1))
+                v[turn] = complex(source[row, j], source[other, j])
+            for turn in range(min(MOST, turns - start)):
+                j = t + np.uint64(1 + (start + turn) * THREADS)
+                if j < np.uint64(N):
+                    put(shared, np.uint64(pair * STRIDE) + slot(j), v[turn])
     clear_ends(shared, t)
     cuda.syncthreads()
 
@@ -235,6 +240,6 @@ def sine_rows_cuda(source, out, table):
     t = np.uint64(cuda.threadIdx.x)
     rows = np.uint64(source.shape[0] - 1)
     first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
-    read_pairs(shared, source, t, first_row, rows)
+    read_pairs(shared, source, v, t, first_row, rows)
     if sine_transform(shared, table, v, t):
         write_pairs(out, v, t, first_row, rows)
