@@ -86,6 +86,11 @@ class BarotropicOracle:
         self.psi = np.zeros((ny + 1, nx + 1))
         self.history = []
 
+    def start(self, zeta):
+        """Begin with this vorticity at all points."""
+        self.zeta[1:-1, 1:-1] = zeta[1:-1, 1:-1]
+        self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
+
     def walls(self):
         """Set the vorticity of the walls: 0, or 2 psi / h^2 of the first point inside (Thom)."""
         z, p = self.zeta, self.psi
@@ -97,8 +102,9 @@ class BarotropicOracle:
         """F at the interior points."""
         p, z, dx, dy = self.psi, self.zeta, self.dx, self.dy
         p_x = (centre(p, 0, 1) - centre(p, 0, -1)) / (2 * dx)
-        f = -self.jacobian(p, z, dx, dy) - self.beta * p_x + self.viscosity * laplacian(z, dx, dy)
-        return f - self.friction * centre(z, 0, 0) + centre(self.curl, 0, 0)
+        relative = z + self.screening * p  # z is q
+        f = -self.jacobian(p, z, dx, dy) - self.beta * p_x + self.viscosity * laplacian(relative, dx, dy)
+        return f - self.friction * centre(relative, 0, 0) + centre(self.curl, 0, 0)
 
     def step(self, dt):
         """One Adams-Bashforth step; the first ones have as many terms as there is history."""

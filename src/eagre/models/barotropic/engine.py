@@ -118,7 +118,7 @@ class Engine:
 
     def _with_rims(self, points: np.ndarray) -> np.ndarray:
         """Values at points (ny, nx) as an array with rims."""
-        wrap_x, wrap_y = self.setup.periodic
+        wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
 
     def _set_weights(self) -> None:
@@ -389,6 +389,6 @@ class Engine:
 
     def points(self, field: Any) -> np.ndarray:
         """Host copy of an array with rims at points, (ny, nx)."""
-        wrap_x, wrap_y = self.setup.periodic
+        wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         values = self.device.host(field)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
