@@ -109,6 +109,7 @@ class Engine:
         self._wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
         self._curl = device.array(self._with_rims(curl)[:, :1 if self._wind < 2 else None].astype(self.real))
         self._gather = setup.topography is not None or setup.biharmonic > 0.0 or setup.layers is not None
+        self._none = device.zeros((1, 1), self.real)
         self._total = [field() for _ in layers] if self._gather else []
         self._lap = field() if setup.biharmonic > 0.0 else None
         if setup.topography is not None:
@@ -224,7 +225,7 @@ class Engine:
 
     def _ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
         """The older and the oldest tendency when a step starts from buffers `at`."""
-        return (history[at % len(history)], history[1 - at]) if len(history) == 2 else (history[0], history[0])
+        return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self._none)
 
     def _implicit(self, at: int) -> Launches:
         """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
