@@ -51,6 +51,12 @@ KINDS: dict[str, Kind] = {
             "eagre.models.shallow_water.model:ShallowWater",
             "eagre.models.shallow_water.config:ShallowWaterCase",
         ),
+        Kind(
+            "barotropic",
+            "wind-driven ocean circulation: vorticity and a fast direct solver for the streamfunction",
+            "eagre.models.barotropic.model:BarotropicVorticity",
+            "eagre.models.barotropic.config:BarotropicCase",
+        ),
     )
 }
 """Every kind that can be run."""
