@@ -49,7 +49,11 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.cases.validation_waves import WAVES
 
         return {**FLOWS, **WAVES}
-    raise InputError(f"validation of {kind!r}", allowed='"shallow-water"', fix="eagre validate shallow-water")
+    if kind == "barotropic":
+        from eagre.cases.validation_barotropic import BAROTROPIC
+
+        return dict(BAROTROPIC)
+    raise InputError(f"validation of {kind!r}", allowed='"shallow-water", "barotropic"', fix="eagre validate shallow-water")
 
 
 def validate(
@@ -65,7 +69,7 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``.
+        Kind of model: ``"shallow-water"`` or ``"barotropic"``.
     names : sequence of str, optional
         Some of `validations`; all if left out.
     output_dir : path, optional
