@@ -85,11 +85,17 @@ def measure(n, precision):
                 sine = Launch(row, (zeta, spectrum, table), grid, (plan.threads,), shared)
                 back = Launch(row, (spectrum, psi, table), grid, (plan.threads,), shared)
                 update = Launch(
-                    up, (psi, zeta, new, older, oldest, curl, weights, c, spectrum, table), grid, (plan.threads,), shared
+                    up,
+                    (psi, zeta, new, older, oldest, curl, weights, c, spectrum, table),
+                    grid,
+                    (plan.threads,),
+                    shared,
                 )
                 a, b = timed(device, [sine]), timed(device, [update])
                 spilled = max(max(p.get_local_mem_per_thread().values()) for p in (row, up))
-                out.append(f"{factors} local {spilled} pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}")
+                out.append(
+                    f"{factors} local {spilled} pairs {pairs} regs {registers} threads {plan.threads}: sine {a:.2f} update {b:.2f}"
+                )
                 if "back" not in best or a < best["back"][0]:
                     best["back"], best["sine"] = (a, back), (a, sine)
                 if "update" not in best or b < best["update"][0]:
@@ -106,9 +112,16 @@ def measure(n, precision):
             columns_cuda.solve_columns_cuda, precision, {"OWN": own, "COLUMNS": columns, "REGISTERS": registers}
         )
         table = device.array(column_table(n, ny, h, h, 0.0, own).astype(real))
-        solve = Launch(program, (spectrum.reshape(-1), spectrum.reshape(-1), table, np.int32(ny + 1)), (-(-n // columns),), (threads,))
+        solve = Launch(
+            program,
+            (spectrum.reshape(-1), spectrum.reshape(-1), table, np.int32(ny + 1)),
+            (-(-n // columns),),
+            (threads,),
+        )
         other = device.zeros(spectrum.shape, real)
-        a = timed(device, [solve._replace(arguments=(spectrum.reshape(-1), other.reshape(-1), table, np.int32(ny + 1)))])
+        a = timed(
+            device, [solve._replace(arguments=(spectrum.reshape(-1), other.reshape(-1), table, np.int32(ny + 1)))]
+        )
         out.append(f"columns own {own} x {columns} regs {registers} threads {threads}: {a:.2f}")
         if "columns" not in best or a < best["columns"][0]:
             best["columns"] = (a, solve)

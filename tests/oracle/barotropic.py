@@ -74,8 +74,22 @@ def invert(zeta, dx, dy, screening=0.0):
 class BarotropicOracle:
     """One layer in a box with free-slip (or no-slip, by Thom's formula) walls."""
 
-    def __init__(self, nx, ny, lx, ly, *, beta, viscosity, friction=0.0, curl=0.0, jacobian="advective", order=2,
-                 no_slip=False, screening=0.0):
+    def __init__(
+        self,
+        nx,
+        ny,
+        lx,
+        ly,
+        *,
+        beta,
+        viscosity,
+        friction=0.0,
+        curl=0.0,
+        jacobian="advective",
+        order=2,
+        no_slip=False,
+        screening=0.0,
+    ):
         self.dx, self.dy = lx / nx, ly / ny
         self.beta, self.viscosity, self.friction = beta, viscosity, friction
         self.jacobian, self.order, self.no_slip, self.screening = JACOBIANS[jacobian], order, no_slip, screening

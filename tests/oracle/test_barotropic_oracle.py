@@ -58,8 +58,15 @@ def test_inversion_is_exact():
 
 
 def test_boundary_current_is_in_the_west():
-    model = BarotropicOracle(32, 32, np.pi, np.pi, beta=1000.0, viscosity=1 / 0.314,
-                             curl=-1e-9 * np.sin(2 * np.linspace(0, np.pi, 33))[:, None])
+    model = BarotropicOracle(
+        32,
+        32,
+        np.pi,
+        np.pi,
+        beta=1000.0,
+        viscosity=1 / 0.314,
+        curl=-1e-9 * np.sin(2 * np.linspace(0, np.pi, 33))[:, None],
+    )
     for _ in range(2000):
         model.step(0.314 * model.dx**2 / 16)
     speed = np.abs(model.psi[:, 1:] - model.psi[:, :-1]).max(axis=0)

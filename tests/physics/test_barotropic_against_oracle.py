@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, Grid
-from oracle.barotropic import BarotropicOracle, double_gyre
+from oracle.barotropic import BarotropicOracle
 
 
 def random_setup(nx=27, ny=19, seed=3):
@@ -52,7 +52,9 @@ def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
 def test_start_of_the_double_gyre(points):
     """Regression numbers of the specification: psi_max, energy and enstrophy after 10,000 steps."""
     psi_max, energy, enstrophy = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960e5)}[points]
-    model = BarotropicVorticity.double_gyre(points, jacobian="advective", scheme="ab2", device="cpu", precision="double")
+    model = BarotropicVorticity.double_gyre(
+        points, jacobian="advective", scheme="ab2", device="cpu", precision="double"
+    )
     model.advance(1e-3)
     found = model.diagnostics()
     assert model.steps == 10_000

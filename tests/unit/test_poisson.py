@@ -141,7 +141,9 @@ def test_single_precision(n):
     """1.5e-7, where eigenvalues from the printed cosine would give 1e-4 to 4e-3."""
     h = np.pi / n
     y = h * np.arange(1, n)
-    f = -1.36e5 * np.sin(2 * y)[:, None] * (np.pi - y) / np.pi + 100 * np.random.default_rng(0).standard_normal((n - 1,) * 2)
+    f = -1.36e5 * np.sin(2 * y)[:, None] * (np.pi - y) / np.pi + 100 * np.random.default_rng(0).standard_normal(
+        (n - 1,) * 2
+    )
     double = solve_poisson(f, (h, h))
     single = solve_poisson(f.astype(np.float32), (h, h))
     assert single.dtype == np.float32

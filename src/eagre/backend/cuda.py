@@ -13,7 +13,16 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
-__all__ = ["SIMULATED", "allow_shared_memory", "cuda", "double_driver", "formula", "limited_driver", "ptx", "single_driver"]
+__all__ = [
+    "SIMULATED",
+    "allow_shared_memory",
+    "cuda",
+    "double_driver",
+    "formula",
+    "limited_driver",
+    "ptx",
+    "single_driver",
+]
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 

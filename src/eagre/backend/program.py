@@ -69,7 +69,8 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     header = "import importlib\nimport math\n\nimport numpy as np\n"
     header += f"from numpy import {PRECISIONS[precision]} as real\n\n{_HEADERS[target].format(precision=precision)}"
     if target == "cuda" and "REGISTERS" in switches:
-        header += f"from eagre.backend.cuda import limited_driver\n\ndriver = limited_driver({switches['REGISTERS']!r})\n"
+        header += "from eagre.backend.cuda import limited_driver\n\n"
+        header += f"driver = limited_driver({switches['REGISTERS']!r})\n"
     if any("cplx" in piece for piece in pieces.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     if any("word" in piece for piece in pieces.values()):

@@ -53,7 +53,8 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.cases.validation_barotropic import BAROTROPIC
 
         return dict(BAROTROPIC)
-    raise InputError(f"validation of {kind!r}", allowed='"shallow-water", "barotropic"', fix="eagre validate shallow-water")
+    allowed = '"shallow-water", "barotropic"'
+    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 
 
 def validate(

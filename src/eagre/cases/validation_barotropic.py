@@ -35,12 +35,14 @@ def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
 
 
 def munk(setting: Setting) -> list[Result]:
-    """The steady linear gyre with lateral friction: against its difference equation, and order against the exact one."""
+    """The steady linear gyre with lateral friction, against its difference equation and the exact one."""
     alpha, beta, reynolds = 1e-9, 1000.0, 0.314
     sizes, errors, apart = (17, 33, 65), [], 0.0
     for points in sizes:
         h = math.pi / (points - 1)
-        model = gyre(points, setting, "double", reynolds=reynolds, alpha=alpha, beta=beta, time_step=reynolds * h**2 / 16)
+        model = gyre(
+            points, setting, "double", reynolds=reynolds, alpha=alpha, beta=beta, time_step=reynolds * h**2 / 16
+        )
         model.advance(3.0)
         psi, sine = model.field("streamfunction"), np.sin(2.0 * model.grid.y)[:, None]
         discrete = munk_profile_discrete(points - 1, alpha, beta, 1.0 / reynolds) * sine
@@ -120,7 +122,9 @@ def conservation(setting: Setting) -> list[Result]:
     return [
         Result("conservation", "double", "sum of psi J, relative", residual, 1e-13),
         *(
-            Result("conservation", "double", f"order in dt of the change of {name}", observed_orders(found)[-1], 2.7, True)
+            Result(
+                "conservation", "double", f"order in dt of the change of {name}", observed_orders(found)[-1], 2.7, True
+            )
             for name, found in changes.items()
         ),
         Result("conservation", "double", "relative change of energy, 400 steps", changes["energy"][-1], 1e-4),
@@ -163,7 +167,11 @@ def benchmark_start(setting: Setting) -> list[Result]:
         found = model.diagnostics()
         names = ("max_streamfunction", "energy", "enstrophy")
         apart = max(abs(found[name] / value - 1.0) for name, value in zip(names, expected, strict=True))
-        results.append(Result("benchmark-start", "double", "difference from the specification", apart, 1e-5, detail=f"{points} points"))
+        results.append(
+            Result(
+                "benchmark-start", "double", "difference from the specification", apart, 1e-5, detail=f"{points} points"
+            )
+        )
     return results
 
 
@@ -290,4 +298,3 @@ BAROTROPIC: dict[str, Validation] = {
     "figure-3.3": figure,
 }
 """Validations by name; `Callable[[Setting], list[Result]]` each."""
-

@@ -176,7 +176,9 @@ class BarotropicCase(Case):
         if self.topography is not None:
             with self.at("topography", "height"):
                 height = self.topography.height.at_centres(grid)
-            options["topography"] = self.topography.coriolis / self.topography.depth * np.broadcast_to(height, grid.shape)
+            options["topography"] = (
+                self.topography.coriolis / self.topography.depth * np.broadcast_to(height, grid.shape)
+            )
         for name in ("vorticity", "vorticity_lower"):
             with self.at("initial", name):
                 options[name] = getattr(self.initial, name).at_centres(grid)

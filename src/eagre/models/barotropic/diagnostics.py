@@ -67,7 +67,9 @@ def energy_budget(model: Any) -> dict[str, float]:
     values = jacobian.function.__globals__["real"](1.0), [at(f, a, b) for f in (psi, q) for a, b in around]
     turned = jacobian(*values[1]) / (4.0 * grid.dx * grid.dy)
     twice = 2.0 * zeta[inner]
-    lap = (at(zeta, 0, 1) + at(zeta, 0, -1) - twice) / grid.dx**2 + (at(zeta, 1, 0) + at(zeta, -1, 0) - twice) / grid.dy**2
+    lap = (at(zeta, 0, 1) + at(zeta, 0, -1) - twice) / grid.dx**2 + (
+        at(zeta, 1, 0) + at(zeta, -1, 0) - twice
+    ) / grid.dy**2
     area = grid.cell_area
     curl = engine._with_rims(setup.curl)[inner]
 

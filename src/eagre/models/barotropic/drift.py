@@ -14,8 +14,8 @@ def velocity(psi, x, y):
     u = -psi_y, v = psi_x of the bilinear psi: free of divergence, and nothing crosses a wall. Returns the
     differences of psi; the caller divides by the spacings.
     """
-    i = min(max(int(math.floor(x)), 0), psi.shape[1] - 2)
-    j = min(max(int(math.floor(y)), 0), psi.shape[0] - 2)
+    i = min(max(int(math.floor(x)), 0), psi.shape[1] - 2)  # noqa: RUF046
+    j = min(max(int(math.floor(y)), 0), psi.shape[0] - 2)  # noqa: RUF046
     a, b = x - i, y - j
     p00, p10, p01, p11 = psi[j, i], psi[j, i + 1], psi[j + 1, i], psi[j + 1, i + 1]
     west, east = p01 - p00, p11 - p10
@@ -25,7 +25,9 @@ def velocity(psi, x, y):
 
 @cell
 def drifted(one, n, psi, place, over_area_dt, wrap_x, wrap_y):
-    """Move particle n by the midpoint rule; place : (2, n) in grid units of the array with its rims,
+    """Move particle n by the midpoint rule.
+
+    place : (2, n) in grid units of the array with its rims,
     double; `one` is 0.
 
     over_area_dt : dt / (dx dy); wrap : length of a periodic axis in grid units, whose points are 1 .. wrap, or 0.

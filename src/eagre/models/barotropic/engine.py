@@ -107,7 +107,7 @@ class Engine:
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
         curl = setup.curl
         self._wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
-        self._curl = device.array(self._with_rims(curl)[:, :1 if self._wind < 2 else None].astype(self.real))
+        self._curl = device.array(self._with_rims(curl)[:, : 1 if self._wind < 2 else None].astype(self.real))
         self._gather = setup.topography is not None or setup.biharmonic > 0.0 or setup.layers is not None
         self._none = device.zeros((1, 1), self.real)
         self._total = [field() for _ in layers] if self._gather else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from time import perf_counter
@@ -10,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, check_precision, select
-from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.backend.device import Device, select
+from eagre.errors import BlowUpError, InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
 from eagre.models.barotropic.engine import Engine, Setup
+from eagre.models.barotropic.inputs import (
+    check_memory,
+    check_size,
+    check_together,
+    checked_number,
+    field_at_points,
+    one_of,
+)
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.scales import layer_remark, munk_width
 
@@ -140,36 +147,36 @@ class BarotropicVorticity:
     ) -> None:
         self.grid, self.precision = grid, precision
         self.device = select(device)
-        _check_size(grid, basin)
-        _check_memory(grid, self.device, precision, 2 if layers else 1)
-        radius = None if deformation_radius is None else _number("deformation_radius", deformation_radius, 1e-300)
+        check_size(grid)
+        check_memory(grid, self.device, precision, 2 if layers else 1)
+        radius = None if deformation_radius is None else checked_number("deformation_radius", deformation_radius, 1e-300)
         self.setup = Setup(
             grid=grid,
-            basin=_one_of("basin", basin, BASINS),
-            walls=_one_of("walls", walls, WALLS),
-            jacobian=_one_of("jacobian", jacobian, ("arakawa", "advective")),
-            order={"ab2": 2, "ab3": 3}[_one_of("scheme", scheme, ("ab3", "ab2"))],
-            time_step=_number("time_step", time_step, 1e-300),
-            beta=_number("beta", beta, -1e300),
-            viscosity=_number("viscosity", viscosity),
-            biharmonic=_number("biharmonic_viscosity", biharmonic_viscosity),
-            friction=_number("bottom_friction", bottom_friction),
+            basin=one_of("basin", basin, BASINS),
+            walls=one_of("walls", walls, WALLS),
+            jacobian=one_of("jacobian", jacobian, ("arakawa", "advective")),
+            order={"ab2": 2, "ab3": 3}[one_of("scheme", scheme, ("ab3", "ab2"))],
+            time_step=checked_number("time_step", time_step, 1e-300),
+            beta=checked_number("beta", beta, -1e300),
+            viscosity=checked_number("viscosity", viscosity),
+            biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
+            friction=checked_number("bottom_friction", bottom_friction),
             screening=0.0 if radius is None else radius**-2,
-            implicit=_one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
-            curl=_field("wind_curl", wind_curl, grid),
-            topography=None if topography is None else _field("topography", topography, grid),
+            implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
+            curl=field_at_points("wind_curl", wind_curl, grid),
+            topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers,
-            diffusivity=None if tracer is None else _number("tracer_diffusivity", tracer_diffusivity),
+            diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
         )
-        _check_together(self.setup)
+        check_together(self.setup)
         self._engine = Engine(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
-        start = [_field("vorticity", vorticity, grid), _field("vorticity_lower", vorticity_lower, grid)]
+        start = [field_at_points("vorticity", vorticity, grid), field_at_points("vorticity_lower", vorticity_lower, grid)]
         self._engine.set_state(
             start[: self._engine.count],
-            None if tracer is None else _field("tracer", tracer, grid),
+            None if tracer is None else field_at_points("tracer", tracer, grid),
             None if particles is None else self._places(particles),
         )
         self._kept: dict[str, np.ndarray] | None = None
@@ -323,9 +330,7 @@ class BarotropicVorticity:
         grid, wraps = self.grid, self.setup.periodic
         place = self._engine.device.host(self._engine.particles)[:, : self.setup.particles]
         start = [(grid.x, grid.dx), (grid.y, grid.dy)]
-        return np.stack(
-            [x[0] + (p - wrap) * h for p, (x, h), wrap in zip(place, start, wraps, strict=True)], axis=1
-        )
+        return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in zip(place, start, wraps, strict=True)], axis=1)
 
     def _places(self, particles: Any) -> np.ndarray:
         """Particles in grid units of the arrays with their rims, (2, n)."""
@@ -422,58 +427,3 @@ class BarotropicVorticity:
         from eagre.models.dataset import run_to_dataset
 
         return run_to_dataset(self, until, **options)
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value in allowed:
-        return value
-    near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
-    raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
-
-
-def _number(name: str, value: Any, low: float = 0.0) -> float:
-    """`value` as a finite float of at least `low`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not low <= number <= 1e300:
-        least = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
-        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{least}")
-    return number
-
-
-def _field(name: str, value: Any, grid: Grid) -> np.ndarray:
-    """`value` as a float64 array (ny, nx); a scalar fills it."""
-    array = np.asarray(value, np.float64)
-    if array.ndim == 0:
-        array = np.full(grid.shape, float(array))
-    if array.shape != grid.shape or not np.isfinite(array).all():
-        raise InputError(
-            f"{name} of shape {array.shape}{'' if np.isfinite(array).all() else ' with values that are not finite'}",
-            allowed=f"a number, or finite numbers of shape {grid.shape}: values at the points",
-        )
-    return np.ascontiguousarray(array)
-
-
-def _check_size(grid: Grid, basin: str) -> None:
-    if min(grid.nx, grid.ny) < 5:
-        raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
-
-
-def _check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
-    needed = 9 * layers * grid.cells * np.dtype(check_precision(precision)).itemsize
-    if needed > device.free_memory():
-        raise MemoryNeededError(needed, device.free_memory(), str(device))
-
-
-def _check_together(setup: Setup) -> None:
-    """Refuse options that exclude one another."""
-    if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
-        raise InputError(
-            'viscous = "implicit" with layers, a deformation radius, no-slip walls or no viscosity',
-            allowed="one layer with a rigid lid, free slip and a viscosity",
-            fix='viscous = "explicit"',
-        )
-    if setup.layers is not None and setup.screening:
-        raise InputError("layers and deformation_radius", allowed="one of them", fix="deformation_radius = None")

@@ -71,7 +71,9 @@ class PoissonSolver:
             raise InputError(f"symbol = {symbol!r}", allowed=", ".join(SYMBOLS), fix='symbol = "five-point"')
         if not 0.0 <= screening < np.inf:
             raise InputError(f"screening = {screening!r}", allowed="a number >= 0, 1 / length^2")
-        self.axes = tuple(Axis(n, float(h), kind, location) for n, h, kind in zip(self.shape, spacing, kinds, strict=True))
+        self.axes = tuple(
+            Axis(n, float(h), kind, location) for n, h, kind in zip(self.shape, spacing, kinds, strict=True)
+        )
         self.screening, self.symbol = float(screening), symbol
         self._periodic = tuple(k for k, axis in enumerate(self.axes) if axis.periodic)
         self._walled = tuple(k for k, axis in enumerate(self.axes) if not axis.periodic)
