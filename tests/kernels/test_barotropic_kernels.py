@@ -68,7 +68,7 @@ def test_simulated_sine_transform(n):
     from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
 
-    plan = sine_plan(n, pairs=1)
+    plan = sine_plan(n)
     x = np.zeros((5, n + 1))
     x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((3, n - 1))
     out = np.zeros_like(x)

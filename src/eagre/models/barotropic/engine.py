@@ -24,6 +24,7 @@ ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16
 """Weights of the present and the older tendencies by order."""
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
+FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
 GRAPH_STEPS = (200, 20, 2)  # steps of the graphs that a GPU replays
 
 
@@ -72,7 +73,8 @@ class Engine:
         grid = setup.grid
         self._inner = (setup.shape[0] - 2, setup.shape[1] - 2)
         self._inversion = self._choose_inversion()
-        self._fused = isinstance(self._inversion, CudaBox) and self._inversion.box.plan is not None
+        planned = isinstance(self._inversion, CudaBox) and self._inversion.box.plan is not None
+        self._fused = planned and grid.nx <= FUSED_POINTS
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
         self._allocate()
         self._rounds: dict[int, Callable[[], None]] = {}
@@ -211,11 +213,15 @@ class Engine:
             inversion = self._inversion
             assert isinstance(inversion, CudaBox)
             box = inversion.box
-            program = self.device.program(passes_cuda.update_cuda, self.precision, {**box.switches(), **switches})
+            program = self.device.program(passes_cuda.update_cuda, self.precision, {**box.switches(update=True), **switches})
             work = inversion.work(layer, None)
             arguments = (psi, q, new, older, oldest, curl, self.weights, c, work, box.table)
             return [Launch(program, arguments, *box.geometry())]
-        target = new if isinstance(self._inversion, CudaBox) else self.psi[layer][then]
+        if isinstance(self._inversion, CudaBox):
+            program = self.device.program(passes_cuda.update_strips_cuda, self.precision, switches)
+            blocks = (-(-self._inner[1] // 128), -(-self._inner[0] // 8))
+            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,))]
+        target = self.psi[layer][then]
         if self.device.kind == "cpu":
             program = self.device.program(passes_cpu.update_cpu, self.precision, switches)
             pieces = max(1, min(64, self._inner[0] // 8))
@@ -248,25 +254,20 @@ class Engine:
         work = [solver.work(k, fields[k]) for k in layers]
         stacked = self.setup.layers
         if stacked is not None:
-            share = self.real(stacked.share)
-            mode = self._over_modes(work[0])
-            made.append(mode(kernels.to_modes, work[0], work[1], share))
+            made.append(self._modes(kernels.to_modes, work, stacked.share))
         for k in layers:
             made += solver.solve(k, work[k], self.setup.screening if stacked is None else stacked.screening(k))
         if stacked is not None:
-            made.append(mode(kernels.from_modes, work[0], work[1], share))
+            made.append(self._modes(kernels.from_modes, work, stacked.share))
         for k in layers:
             made += solver.backward(k, self.psi[k][then])
         return made
 
-    def _over_modes(self, work: Any) -> Callable[..., Launch]:
-        """Loops over the values that stand between `forward` and `backward`."""
-        region = (self._inner[0], min(self._inner[1], work.shape[1] - 1))
-
-        def bind(cell: Any, *arguments: Any) -> Launch:
-            return self.device.over(self.device.loop(cell, self.precision), region, arguments)
-
-        return bind
+    def _modes(self, cell: Any, work: list[Any], share: float) -> Launch:
+        """A loop over the values of two layers between `forward` and `backward`."""
+        first, second = (array.reshape(array.shape[0], -1) for array in work)
+        program = self.device.loop(cell, self.precision)
+        return self.device.over(program, first.shape, (first, second, self.real(share)))
 
     def _rims(self, psi: Any, q: Any, plain: bool = False, no_flux: bool = False) -> Launches:
         """Fill the rims of psi and q; `plain`: of a field that vanishes on walls, `no_flux`: of one that is carried."""

@@ -171,17 +171,17 @@ def coupled(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
 @cell
 def to_modes(j, i, first, second, share):
     """Barotropic mode share q1 + (1 - share) q2 and baroclinic mode q1 - q2 in place of q1, q2."""
-    a, b = first[j + 1, i + 1], second[j + 1, i + 1]
-    first[j + 1, i + 1] = b + share * (a - b)
-    second[j + 1, i + 1] = a - b
+    a, b = first[j, i], second[j, i]
+    first[j, i] = b + share * (a - b)
+    second[j, i] = a - b
 
 
 @cell
 def from_modes(j, i, first, second, share):
     """psi1 = barotropic + (1 - share) baroclinic, psi2 = barotropic - share baroclinic, in place."""
-    a, b = first[j + 1, i + 1], second[j + 1, i + 1]
-    first[j + 1, i + 1] = a + (real(1.0) - share) * b
-    second[j + 1, i + 1] = a - share * b
+    a, b = first[j, i], second[j, i]
+    first[j, i] = a + (real(1.0) - share) * b
+    second[j, i] = a - share * b
 
 
 @cell

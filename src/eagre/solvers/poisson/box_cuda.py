@@ -9,13 +9,24 @@ import numpy as np
 
 from eagre.backend.device import Device, HostCall, Launch, check_precision
 from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cuda import MOST_WARPS, solve_columns_cuda
+from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
-REGISTERS = {"single": 128, "double": 168}
-COLUMN_REGISTERS = {"single": 64, "double": 128}
-COLUMNS = {"single": 8, "double": 4}
+COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
+
+
+def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
+    """Registers a thread of kernels that transform rows, measured on an H200 (benchmarks/NOTES.md).
+
+    With too few the values of a thread spill to memory, which costs little as long as everything is in
+    cache and ten times the kernel's time when it is not.
+    """
+    if plan.threads > 512:
+        return {"single": 80 if update else 56, "double": 96}[precision]
+    if precision == "single":
+        return 96 if plan.n < 2048 else 80
+    return 96 if plan.n == 1024 else 128
 
 
 @dataclass(frozen=True)
@@ -30,11 +41,13 @@ class ColumnShape:
 
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
-    columns, registers = COLUMNS[precision], COLUMN_REGISTERS[precision]
-    for own in (8, 16, 32):
-        threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-        limit = registers if own < 32 else max(registers, 96)
-        if threads <= 32 * MOST_WARPS and threads * limit <= 65536 and (own > 8 or threads <= 512):
+    columns = COLUMNS[precision]
+    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (2560, 32, 64), (4096, 64, 128))
+    if precision == "double":
+        steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
+    for highest, own, limit in steps:
+        if ny <= highest:
+            threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
             return ColumnShape(own, columns, threads, limit)
     return None
 
@@ -61,7 +74,7 @@ class Box:
         if shape is None:
             raise ValueError(f"no column kernel for {ny} intervals")
         self.shape = shape
-        self.plan = _plan(nx, ny)
+        self.plan = sine_plan(nx)
         if self.plan is not None:
             self.table = device.array(self.plan.table.astype(self.real))
         else:
@@ -75,8 +88,10 @@ class Box:
         return column_shape(ny, precision) is not None
 
     def spectrum(self) -> Any:
-        """An array for the transform of the rows."""
-        return self.device.zeros((self.ny + 1, self.nx + (self.plan is None)), self.real)
+        """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
+        if self.plan is None:
+            return self.device.zeros((self.ny + 1, self.nx + 1), self.real)
+        return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
 
     def geometry(self) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows."""
@@ -84,34 +99,29 @@ class Box:
         blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
         return (blocks,), (self.plan.threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
-    def switches(self) -> dict[str, Any]:
-        """Switches of kernels that transform rows."""
+    def switches(self, update: bool = False) -> dict[str, Any]:
+        """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         assert self.plan is not None
-        return {**self.plan.switches(), "REGISTERS": REGISTERS[self.precision]}
+        width = {"WIDTH": self.shape.columns, "TO_TILES": True}
+        return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
 
     def rows(self, source: Any, out: Any) -> Launch | HostCall:
-        """Sine transforms along the rows of `source` into `out`."""
+        """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
         if self.plan is None:
             return HostCall(_product, (source, self._matrix, out))
-        program = self.device.program(sine_rows_cuda, self.precision, self.switches())
+        tiles = {"FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
+        program = self.device.program(sine_rows_cuda, self.precision, {**self.switches(), **tiles})
         return Launch(program, (source, out, self.table), *self.geometry())
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, self.shape.own, factor)
         switches = {"OWN": self.shape.own, "COLUMNS": self.shape.columns, "REGISTERS": self.shape.registers}
+        switches["TILED"] = self.plan is not None
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
         return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
-
-
-def _plan(nx: int, ny: int) -> SinePlan | None:
-    """Passes for nx intervals, with so few pairs of rows a block that small grids still fill a GPU."""
-    plan = sine_plan(nx)
-    while plan is not None and plan.pairs > 1 and (ny - 1) / (2 * plan.pairs) < 200:
-        plan = sine_plan(nx, plan.pairs // 2)
-    return plan
 
 
 def _product(source: Any, matrix: Any, out: Any) -> None:

@@ -23,6 +23,9 @@ LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
 THREADS = switch("THREADS", 32)
+WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
+FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
+TO_TILES = switch("TO_TILES", False)
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -52,6 +55,23 @@ def get(shared, place):
 def rotation(table, k):
     """exp(-i phi) from the table."""
     return complex(table[np.uint64(0), k], table[np.uint64(1), k])
+
+
+@cell
+def read(source, row, j):
+    """Value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece of memory."""
+    if FROM_TILES:
+        return source[j // np.uint64(WIDTH), row - np.uint64(1), j % np.uint64(WIDTH)]
+    return source[row, j]
+
+
+@cell
+def write(out, row, k, value):
+    """Store value k of a row."""
+    if TO_TILES:
+        out[k // np.uint64(WIDTH), row - np.uint64(1), k % np.uint64(WIDTH)] = value
+    else:
+        out[row, k] = value
 
 
 @cell
@@ -180,11 +200,11 @@ def write_row(out, v, k, row, imaginary):
     for s in range(R // 2):
         value = real(0.5) * v[s].real if imaginary else real(-0.5) * v[s].imag
         if s > 0 or k > np.uint64(0):
-            out[row, k + np.uint64(inner * s)] = value
+            write(out, row, k + np.uint64(inner * s), value)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         for s in range(R // 2, R):
             value = real(-0.5) * v[s].real if imaginary else real(0.5) * v[s].imag
-            out[row, np.uint64(2 * N - inner * s) - k] = value
+            write(out, row, np.uint64(2 * N - inner * s) - k, value)
 
 
 @cell
@@ -220,7 +240,7 @@ def read_pairs(shared, source, v, t, first_row, rows):
         for start in range(0, turns, MOST):
             for turn in range(min(MOST, turns - start)):
                 j = min(t + np.uint64(1 + (start + turn) * THREADS), np.uint64(N - 1))
-                v[turn] = complex(source[row, j], source[other, j])
+                v[turn] = complex(read(source, row, j), read(source, other, j))
             for turn in range(min(MOST, turns - start)):
                 j = t + np.uint64(1 + (start + turn) * THREADS)
                 if j < np.uint64(N):
@@ -233,12 +253,12 @@ def read_pairs(shared, source, v, t, first_row, rows):
 def sine_rows_cuda(source, out, table):
     """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / N).
 
-    source, out : (ny + 1, >= N); a block takes 2 PAIRS rows.
+    source, out : (ny + 1, N + 1), or a spectrum in tiles, (N / WIDTH, ny, WIDTH); a block takes 2 PAIRS rows.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
     t = np.uint64(cuda.threadIdx.x)
-    rows = np.uint64(source.shape[0] - 1)
+    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
     first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
     read_pairs(shared, source, v, t, first_row, rows)
     if sine_transform(shared, table, v, t):

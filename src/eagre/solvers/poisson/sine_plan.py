@@ -25,11 +25,11 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     24: (4, (12,)),
     32: (8, (8,)),
     48: (8, (12,)),
-    64: (16, (8,)),
+    64: (8, (16,)),
     96: (16, (12,)),
-    128: (16, (16,)),
+    128: (8, (4, 8)),
     192: (8, (12, 4)),
-    256: (16, (8, 4)),
+    256: (16, (4, 8)),
     384: (16, (12, 4)),
     512: (16, (8, 8)),
     768: (16, (12, 8)),
@@ -39,9 +39,7 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     3072: (16, (12, 8, 4)),
     4096: (16, (8, 8, 8)),
 }
-"""n -> R and the factors of L."""
-
-BLOCK_THREADS = 288
+"""n -> R and the factors of L; the choice is measured (benchmarks/NOTES.md)."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +105,6 @@ class SinePlan:
         return np.array([np.cos(phi), -np.sin(phi)])
 
 
-def sine_plan(n: int, pairs: int | None = None) -> SinePlan | None:
-    """The plan for n intervals, or None if n has no plan (see `FACTORS`)."""
-    if n not in FACTORS:
-        return None
-    plan = SinePlan(n, *FACTORS[n], 1)
-    if pairs is None:
-        pairs = max(1, BLOCK_THREADS // max(plan.items))
-    return SinePlan(n, plan.last, plan.factors, pairs)
+def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
+    """The plan for n intervals, or None if n has no plan (see `FACTORS`); one pair a block is fastest."""
+    return SinePlan(n, *FACTORS[n], pairs) if n in FACTORS else None
