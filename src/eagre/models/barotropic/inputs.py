@@ -47,6 +47,15 @@ def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
+def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+    """Particles x, y, (n, 2), in grid units of the arrays with their rims, (2, n)."""
+    xy = np.asarray(particles, np.float64)
+    if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
+        raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
+    axes = ((grid.x, grid.dx), (grid.y, grid.dy))
+    return np.stack([(xy[:, k] - x[0]) / h + periodic[k] for k, (x, h) in enumerate(axes)])
+
+
 def check_size(grid: Grid) -> None:
     """Refuse grids without room for two walls and a few points between them."""
     if min(grid.nx, grid.ny) < 5:

@@ -11,7 +11,6 @@ import numpy as np
 
 from eagre.backend.device import Device, select
 from eagre.errors import BlowUpError, InputError
-from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
 from eagre.models.barotropic.engine import Engine, Setup
@@ -22,27 +21,16 @@ from eagre.models.barotropic.inputs import (
     checked_number,
     field_at_points,
     one_of,
+    places_of,
 )
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.scales import layer_remark, munk_width
+from eagre.models.barotropic.outputs import fields_of
+from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
 LOOK_STEPS = {"cpu": 100, "cuda": 4000}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
-STREAM = Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x")
-VORTICITY = Variable("vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity")
-VELOCITY = (
-    Variable("velocity_x", "m s-1", "velocity in x", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y", "sea_water_y_velocity"),
-    Variable("speed", "m s-1", "speed", "sea_water_speed"),
-)
-LOWER = (
-    Variable("streamfunction_lower", "m2 s-1", "streamfunction of the lower layer"),
-    Variable("vorticity_lower", "s-1", "relative vorticity of the lower layer"),
-)
-TRACER = Variable("tracer", "1", "concentration of a passive tracer")
-WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and depth", static=True)
 
 
 class BarotropicVorticity:
@@ -82,7 +70,7 @@ class BarotropicVorticity:
     scheme : {"ab3", "ab2"}
         Adams-Bashforth; the first steps have as many terms as there is history.
     viscous : {"explicit", "implicit"}
-        Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < h^2 / (4 A).
+        Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
     vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
         Initial (potential) vorticity q of the layers: Lap psi - psi / R^2 or as of `Layers`.
     tracer : (ny, nx) array
@@ -105,7 +93,7 @@ class BarotropicVorticity:
     Notes
     -----
     Good values: 2 or more points a Munk width (A / beta)^(1/3), better 5; time_step below 0.5 dx / |v|
-    and h^2 / (8 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
+    and dx^2 / (16 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
     Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
     at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening.
 
@@ -177,7 +165,7 @@ class BarotropicVorticity:
         self._engine.set_state(
             start[: self._engine.count],
             None if tracer is None else field_at_points("tracer", tracer, grid),
-            None if particles is None else self._places(particles),
+            None if particles is None else places_of(particles, grid, self.setup.periodic),
         )
         self._kept: dict[str, np.ndarray] | None = None
         self._kept_at = 0.0
@@ -277,12 +265,10 @@ class BarotropicVorticity:
     # -- fields -------------------------------------------------------------------------------------
 
     @property
-    def variables(self) -> dict[str, Variable]:
+    def variables(self) -> dict[str, Any]:
         """The fields that `field` gives."""
-        listed = (STREAM, VORTICITY, *VELOCITY)
-        listed += LOWER if self.setup.layers else ()
-        listed += (TRACER,) if self.setup.diffusivity is not None else ()
-        return {variable.name: variable for variable in (*listed, WIND)}
+        listed = fields_of(self.setup.layers is not None, self.setup.diffusivity is not None)
+        return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx)."""
@@ -332,16 +318,6 @@ class BarotropicVorticity:
         start = [(grid.x, grid.dx), (grid.y, grid.dy)]
         return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in zip(place, start, wraps, strict=True)], axis=1)
 
-    def _places(self, particles: Any) -> np.ndarray:
-        """Particles in grid units of the arrays with their rims, (2, n)."""
-        xy = np.asarray(particles, np.float64)
-        if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
-            raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
-        grid, wraps = self.grid, self.setup.periodic
-        return np.stack(
-            [(xy[:, k] - x[0]) / h + wraps[k] for k, (x, h) in enumerate(((grid.x, grid.dx), (grid.y, grid.dy)))]
-        )
-
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
@@ -386,18 +362,10 @@ class BarotropicVorticity:
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: nondimensional numbers and resolution of the boundary layer."""
-        setup = self.setup
-        told = [layer_remark(setup.viscosity, setup.beta, self.grid.dx)]
-        curl = float(np.abs(setup.curl).max())
-        length = (self.grid.nx - 1) * self.grid.dx / math.pi
-        if curl > 0.0 and setup.beta != 0.0:
-            u = curl / abs(setup.beta)
-            numbers = {"alpha": curl * length**2 / u**2, "beta": abs(setup.beta) * length**2 / u}
-            numbers["mu"] = setup.friction * length / u
-            text = ", ".join(f"{name} = {value:.4g}" for name, value in numbers.items())
-            reynolds = f"{u * length / setup.viscosity:.4g}" if setup.viscosity > 0 else "infinite"
-            told.append(f"nondimensional (U = curl / beta = {u:.4g}): {text}, Re = {reynolds}")
-        return told
+        setup, grid = self.setup, self.grid
+        length = (grid.nx - 1) * grid.dx / math.pi
+        numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+        return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers]
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

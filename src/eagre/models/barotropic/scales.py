@@ -92,3 +92,13 @@ def layer_remark(viscosity: float, beta: float, dx: float) -> str:
     if points < 2.0:
         return f"{text}; under 2 the flow is grid noise (the document asks for 5)"
     return f"{text} (the document asks for 5)"
+
+
+def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
+    """The document's numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
+    if curl == 0.0 or beta == 0.0:
+        return []
+    u = curl / abs(beta)
+    numbers = {"alpha": curl * length**2 / u**2, "beta": abs(beta) * length**2 / u, "mu": friction * length / u}
+    numbers["Re"] = u * length / viscosity if viscosity > 0.0 else math.inf
+    return ["nondimensional: " + ", ".join(f"{name} = {value:.4g}" for name, value in numbers.items())]
