@@ -31,7 +31,27 @@ def sine_transform(field: Any) -> None:
         inner[...] = found
 
 
-class CpuBox:
+class Inversion:
+    """What every inversion offers; `layer` tells apart the arrays of two layers."""
+
+    def work(self, layer: int, field: Any) -> Any:
+        """The array that holds a layer between `forward` and `backward`."""
+        raise NotImplementedError
+
+    def forward(self, layer: int, field: Any) -> Launches:
+        """Bring a field to where it is solved."""
+        raise NotImplementedError
+
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+        """Solve (Lap - screening) psi = factor zeta in place, on what `work` gives."""
+        raise NotImplementedError
+
+    def backward(self, layer: int, field: Any) -> Launches:
+        """Bring psi back into a field."""
+        raise NotImplementedError
+
+
+class CpuBox(Inversion):
     """Walls all round, on the CPU: SciPy's sine transform along x, tridiagonal systems along y, in place."""
 
     def __init__(self, device: Device, precision: str, real: Any, nx: int, ny: int, dx: float, dy: float) -> None:
@@ -41,7 +61,6 @@ class CpuBox:
         self._carry = np.zeros(CHUNK)
 
     def work(self, layer: int, field: Any) -> Any:
-        """The array that holds a layer between `forward` and `backward`."""
         return field
 
     def forward(self, layer: int, field: Any) -> Launches:
@@ -57,7 +76,7 @@ class CpuBox:
         return [HostCall(sine_transform, (field,))]
 
 
-class CudaBox:
+class CudaBox(Inversion):
     """Walls all round, on a GPU: the kernels of `eagre.solvers.poisson.box_cuda`."""
 
     def __init__(self, box: Box, layers: int) -> None:
@@ -77,7 +96,7 @@ class CudaBox:
         return [self.box.rows(self._spectra[layer], field)]
 
 
-class General:
+class General(Inversion):
     """Any basin: a `PoissonSolver` on the unknown points."""
 
     def __init__(self, shape: tuple[int, int], spacing: tuple[float, float], boundaries: tuple[str, str]) -> None:
