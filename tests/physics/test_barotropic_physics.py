@@ -80,8 +80,9 @@ def test_no_slip_stops_the_flow_at_the_wall(walls):
         for points in (33, 65):
             grid = Grid.of_points(points, points, math.pi, math.pi)
             model = BarotropicVorticity(
-                grid, time_step=5e-4, viscosity=0.1, wind_curl=0.1 * wave(grid), walls=kind, device="cpu", precision="double"
-            )
+                grid, time_step=5e-4, viscosity=0.1, wind_curl=0.1 * wave(grid), walls=kind, device="cpu",
+                precision="double",
+            )  # fmt: skip
             model.advance(4.0)
             v = model.field("velocity_y")
             speeds.append(np.abs(v[:, 0]).max() / np.abs(v).max())

@@ -213,10 +213,11 @@ class Engine:
             inversion = self._inversion
             assert isinstance(inversion, CudaBox)
             box = inversion.box
-            program = self.device.program(passes_cuda.update_cuda, self.precision, {**box.switches(update=True), **switches})
+            switches |= box.switches(update=True)
+            program = self.device.program(passes_cuda.update_cuda, self.precision, switches)
             work = inversion.work(layer, None)
             arguments = (psi, q, new, older, oldest, curl, self.weights, c, work, box.table)
-            return [Launch(program, arguments, *box.geometry())]
+            return [Launch(program, arguments, *box.geometry(update=True))]
         if isinstance(self._inversion, CudaBox):
             program = self.device.program(passes_cuda.update_strips_cuda, self.precision, switches)
             blocks = (-(-self._inner[1] // 128), -(-self._inner[0] // 8))

@@ -137,7 +137,9 @@ class BarotropicVorticity:
         self.device = select(device)
         check_size(grid)
         check_memory(grid, self.device, precision, 2 if layers else 1)
-        radius = None if deformation_radius is None else checked_number("deformation_radius", deformation_radius, 1e-300)
+        radius = deformation_radius
+        if radius is not None:
+            radius = checked_number("deformation_radius", radius, 1e-300)
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -161,7 +163,8 @@ class BarotropicVorticity:
         self._engine = Engine(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
-        start = [field_at_points("vorticity", vorticity, grid), field_at_points("vorticity_lower", vorticity_lower, grid)]
+        upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
+        start = [upper, field_at_points("vorticity_lower", lower, grid)]
         self._engine.set_state(
             start[: self._engine.count],
             None if tracer is None else field_at_points("tracer", tracer, grid),

@@ -29,6 +29,13 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     return 96 if plan.n == 1024 else 128
 
 
+def block_threads(plan: SinePlan, update: bool) -> int:
+    """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
+    if update and plan.n <= 512:
+        return max(plan.threads, min(256, plan.n))
+    return plan.threads
+
+
 @dataclass(frozen=True)
 class ColumnShape:
     """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
@@ -93,16 +100,16 @@ class Box:
             return self.device.zeros((self.ny + 1, self.nx + 1), self.real)
         return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
 
-    def geometry(self) -> tuple[tuple[int], tuple[int], int]:
-        """Grid, block and shared memory of kernels that transform rows."""
+    def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
+        """Grid, block and shared memory of kernels that transform rows (and update them first)."""
         assert self.plan is not None
         blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
-        return (blocks,), (self.plan.threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         assert self.plan is not None
-        width = {"WIDTH": self.shape.columns, "TO_TILES": True}
+        width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
         return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
 
     def rows(self, source: Any, out: Any) -> Launch | HostCall:
