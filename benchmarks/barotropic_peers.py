@@ -84,7 +84,8 @@ def main() -> None:
                 if module is not np:
                     module.cuda.get_current_stream().synchronize()
                 times.append((time.perf_counter() - start) / 4)
-            print(f"{device} {points} {precision}: {1e6 * min(times):.1f} us a step, {apart:.1e} from Eagre", flush=True)
+            told = f"{1e6 * min(times):.1f} us a step, {apart:.1e} from Eagre"
+            print(f"{device} {points} {precision}: {told}", flush=True)
 
 
 if __name__ == "__main__":
