@@ -24,7 +24,7 @@ ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16
 """Weights of the present and the older tendencies by order."""
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
-FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
+FUSED_POINTS = 3073  # a side, up to which a GPU transforms rows in the kernel that updates them
 GRAPH_STEPS = (200, 20, 2)  # steps of the graphs that a GPU replays
 
 

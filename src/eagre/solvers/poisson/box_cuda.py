@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, HostCall, Launch, check_precision
+from eagre.backend.device import Device, Launch, check_precision
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+from eagre.solvers.poisson.product_cuda import SIDE, multiply_rows_cuda
 from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
@@ -49,7 +50,7 @@ class ColumnShape:
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
     columns = COLUMNS[precision]
-    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (2560, 32, 64), (4096, 64, 128))
+    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (4096, 64, 128))
     if precision == "double":
         steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
     for highest, own, limit in steps:
@@ -112,10 +113,12 @@ class Box:
         width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
         return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
 
-    def rows(self, source: Any, out: Any) -> Launch | HostCall:
+    def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
         if self.plan is None:
-            return HostCall(_product, (source, self._matrix, out))
+            program = self.device.program(multiply_rows_cuda, self.precision)
+            blocks = (-(-(self.nx - 1) // SIDE), -(-(self.ny - 1) // SIDE))
+            return Launch(program, (source, self._matrix, out), blocks, (SIDE * SIDE // 16,))
         tiles = {"FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
         program = self.device.program(sine_rows_cuda, self.precision, {**self.switches(), **tiles})
         return Launch(program, (source, out, self.table), *self.geometry())
@@ -129,16 +132,6 @@ class Box:
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
         return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
-
-
-def _product(source: Any, matrix: Any, out: Any) -> None:
-    """Sine transforms of rows as a product of matrices: for numbers of intervals with large factors.
-
-    Interior rows only: a wall's vorticity must not reach psi.
-    """
-    from eagre.backend.arrays import array_module
-
-    array_module(source).matmul(source[1:-1], matrix, out=out[1:-1])
 
 
 class ArrayBox:
