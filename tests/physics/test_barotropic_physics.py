@@ -131,6 +131,26 @@ def test_layers_are_their_modes():
     assert np.abs(shear.field("vorticity_lower") - 0.25e-6 * travelled).max() < 5e-3 * 1e-6
 
 
+def test_friction_of_layers_acts_on_their_vorticity():
+    """Shear psi1 - psi2 decays at A / (1 + F1 + F2); bottom friction takes mu zeta2 from q2 alone."""
+    n = 48
+    grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
+    x, _ = grid.mesh()
+    common = {"time_step": 2e-3, "basin": "periodic", "layers": Layers(3.0, 1.0), "device": "cpu"}
+    q = (-5e-6 * 0.75 * np.sin(x), 5e-6 * 0.25 * np.sin(x))
+    start = {"vorticity": q[0], "vorticity_lower": q[1], "precision": "double"}
+    shear = BarotropicVorticity(grid, viscosity=0.5, **start, **common)
+    shear.advance(1.0)
+    expected = 0.75e-6 * math.exp(-0.5 / 5.0) * np.sin(x)
+    assert np.abs(shear.field("streamfunction") - expected).max() < 5e-3 * 1e-6
+    rough = BarotropicVorticity(grid, bottom_friction=0.5, **start, **common)
+    psi = rough.field("streamfunction_lower")
+    rough.advance(2e-3)
+    now = [rough._engine.points(rough._engine.q[k][rough._engine.at]) for k in (0, 1)]
+    assert np.abs(now[0] - q[0]).max() < 1e-18
+    assert np.abs(now[1] - q[1] - 2e-3 * 0.5 * psi).max() < 1e-2 * 2e-3 * 0.5 * np.abs(psi).max()
+
+
 def test_flow_follows_the_depth():
     """Topography that slopes north acts as beta does."""
     n = 32
