@@ -37,7 +37,6 @@ def model_on(device, nx=65, ny=49, precision="double", **options):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -45,16 +44,20 @@ def model_on(device, nx=65, ny=49, precision="double", **options):
         {"scheme": "ab2", "jacobian": "advective", "nx": 33, "ny": 700},
         {"nx": 59, "ny": 31, "walls": "no-slip"},
         {"nx": 769, "ny": 101, "walls": "no-slip-thom"},
-        {"nx": 1025, "ny": 1025},
+        {"nx": 1025, "ny": 129},
         {"viscous": "implicit"},
         {"deformation_radius": 0.4, "nx": 129},
         {"all_terms": True},
         {"basin": "channel", "nx": 60, "all_terms": True},
         {"basin": "periodic", "nx": 60, "ny": 50},
+        {"precision": "single", "nx": 1025, "ny": 301},
+        {"precision": "single", "nx": 59, "ny": 31, "walls": "no-slip"},
     ],
     ids=str,
 )
-def test_as_the_cpu(precision, options):
+def test_as_the_cpu(options):
+    options = dict(options)
+    precision = options.pop("precision", "double")
     ours, theirs = model_on("cuda", precision=precision, **options), model_on("cpu", precision=precision, **options)
     for model in (ours, theirs):
         model.advance(53e-4)
@@ -66,7 +69,7 @@ def test_as_the_cpu(precision, options):
             assert np.abs(value - expected[name]).max() <= TOLERANCE[precision] * scale, name
 
 
-@pytest.mark.parametrize("points", [31, 33, 65, 129, 257, 259, 513, 515, 2049])
+@pytest.mark.parametrize("points", [31, 129, 259, 513, 2049])
 def test_seed_sizes(points):
     models = [
         BarotropicVorticity.double_gyre(points, device=device, precision="double", scheme="ab2", jacobian="advective")
@@ -87,7 +90,7 @@ def test_thousand_steps():
     assert np.linalg.norm(fields[0] - fields[1]) < 1e-10 * np.linalg.norm(fields[1])
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("precision", ["single"])
 def test_runs_repeat_and_restart_bit_for_bit(precision):
     whole, again, cut, on = (model_on("cuda", precision=precision, walls="no-slip") for _ in range(4))
     for model in (whole, again):

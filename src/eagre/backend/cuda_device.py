@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -103,8 +104,13 @@ class CudaDevice(Device):
             return lambda: self.run(bound * times)  # libraries cannot be captured
         with self.stream:
             self.stream.begin_capture()
-            for _ in range(times):
-                self.run(bound)
+            try:
+                for _ in range(times):
+                    self.run(bound)
+            except BaseException:
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):  # or the stream would be of no more use
+                    self.stream.end_capture()
+                raise
             graph = self.stream.end_capture()
 
         def go() -> None:

@@ -355,7 +355,7 @@ class Engine:
             self.device.fill(self.particles, particles)
         self.device.run(launches)
         for field in (*(f for history in self.history for f in history), *self.tracer_history):
-            field[...] = 0
+            self.device.fill(field, np.zeros(field.shape))
         self._set_weights()
 
     def state(self) -> dict[str, np.ndarray]:
