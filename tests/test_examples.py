@@ -53,7 +53,7 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    assert every_example() == ["dam_break", "demo", "rain_on_catchment", "thacker_bowl", "tide"]
+    assert every_example() == ["dam_break", "demo", "double_gyre", "rain_on_catchment", "thacker_bowl", "tide"]
 
 
 @pytest.mark.parametrize("case", sorted(EXAMPLES.glob("*/case.toml")), ids=lambda path: path.parent.name)
@@ -108,6 +108,21 @@ def test_dam_break_stays_round_and_keeps_its_water(tmp_path, cell_size, precisio
     np.testing.assert_allclose(depth[-1], depth[-1].T, atol=1e-5)
     np.testing.assert_allclose(depth[-1], depth[-1][::-1], atol=1e-5)
     assert depth[-1].max() < 1.2 and depth[-1].min() > 0.0
+
+
+def test_double_gyre_is_symmetric_with_its_currents_in_the_west(tmp_path):
+    import xarray as xr
+
+    output, printed = run_case("double_gyre", tmp_path, nx="65", end_time="0.002")
+    assert "points a Munk width; under 2" in printed and "Re = 0.4" in printed
+    with xr.open_dataset(output / "double_gyre.nc", decode_times=False) as ds:
+        assert ds.sizes["time"] == 3
+        psi = ds["streamfunction"].isel(time=-1).values.astype(np.float64)
+        speed = ds["speed"].isel(time=-1).values
+    np.testing.assert_allclose(psi, -psi[::-1], atol=1e-4)
+    assert 2.0 < psi.max() < 8.0
+    assert speed.max(axis=0).argmax() < 5
+    assert np.isfinite(read_gauges(output / "gauges.csv")["jet velocity_x"]).all()
 
 
 def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):

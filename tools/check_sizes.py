@@ -25,7 +25,7 @@ MODULE_WARNING = 250
 FUNCTION_LIMIT = 40
 CELL_LIMIT = 30
 KERNEL_LIMIT = 80
-KERNEL_FILES = ("march_cuda*.py", "sweep_*.py", "columns.py", "partition.py")
+KERNEL_FILES = ("*_cuda*.py", "sweep_*.py", "columns.py", "partition.py")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

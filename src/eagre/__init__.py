@@ -9,6 +9,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ShallowWater": "eagre.models.shallow_water.model",
+    "BarotropicVorticity": "eagre.models.barotropic.model",
+    "DoubleGyre": "eagre.models.barotropic.scales",
+    "Layers": "eagre.models.barotropic.layers",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "Rain": "eagre.sources",
     "Coriolis": "eagre.sources",

@@ -58,6 +58,18 @@ class Grid:
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
                 raise InputError(f"{name} = {value!r}", allowed="a length in metres, > 0", fix=f"{name} = 10.0")
 
+    @classmethod
+    def of_points(cls, nx: int, ny: int, length_x: float, length_y: float, x0: float = 0.0, y0: float = 0.0) -> Grid:
+        """A grid whose centres are nx x ny points, the outermost on the edges of [x0, x0 + length_x] x ...
+
+        For models whose unknowns stand on points with walls through the outermost ones.
+        """
+        for name, count in (("nx", nx), ("ny", ny)):
+            if not isinstance(count, (int, np.integer)) or count < 2:
+                raise InputError(f"{name} = {count!r}", allowed="a whole number of points >= 2", fix=f"{name} = 129")
+        dx, dy = length_x / (nx - 1), length_y / (ny - 1)
+        return cls(nx, ny, dx, dy, x0 - 0.5 * dx, y0 - 0.5 * dy)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of a field at centres, (ny, nx)."""

@@ -13,9 +13,7 @@ from eagre.backend.program import load, source_of
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi import kernels, sweep_cuda_x, sweep_cuda_y
 
-OPEN = Boundaries(
-    west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))]
-)
+OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))])
 
 
 def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **options):

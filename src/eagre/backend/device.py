@@ -23,7 +23,14 @@ class Launch(NamedTuple):
     arguments: tuple[Any, ...]
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
-    shared: int = 0
+    shared: int = 0  # bytes of dynamic shared memory a block
+
+
+class HostCall(NamedTuple):
+    """A function of a library that works on device arrays, run between launches (on the device's stream)."""
+
+    program: Callable[..., Any]
+    arguments: tuple[Any, ...]
 
 
 class Device:
@@ -58,11 +65,11 @@ class Device:
         """Overwrite one device array with another."""
         raise NotImplementedError
 
-    def run(self, launches: Sequence[Launch]) -> None:
+    def run(self, launches: Sequence[Launch | HostCall]) -> None:
         """Run launches in order."""
         raise NotImplementedError
 
-    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
 
@@ -127,11 +134,11 @@ class CpuDevice(HostArrays):
         self.threads = count
         self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
-    def run(self, launches: Sequence[Launch]) -> None:
+    def run(self, launches: Sequence[Launch | HostCall]) -> None:
         for launch in launches:
             launch.program(*launch.arguments)
 
-    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
         bound = [(launch.program, launch.arguments) for launch in launches]
 
         def go() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from eagre.backend.cuda import SIMULATED
-from eagre.backend.device import HostArrays, Launch
+from eagre.backend.device import HostArrays, HostCall, Launch
 from eagre.errors import DeviceError
 
 
@@ -25,11 +25,14 @@ class SimulatedDevice(HostArrays):
         if not SIMULATED:
             raise DeviceError("the CUDA simulator is off\nwrite:   NUMBA_ENABLE_CUDASIM=1 before Python starts")
 
-    def run(self, launches: Sequence[Launch]) -> None:
+    def run(self, launches: Sequence[Launch | HostCall]) -> None:
         for launch in launches:
+            if isinstance(launch, HostCall):
+                launch.program(*launch.arguments)
+                continue
             launch.program[launch.grid, launch.block, 0, launch.shared](*launch.arguments)
 
-    def repeated(self, launches: Sequence[Launch], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
         bound = list(launches)
 
         def go() -> None:

@@ -51,7 +51,7 @@ def bench(
     precision: str | None = None,
     sizes: Sequence[int] | None = None,
     *,
-    variants: Sequence[str] = ("rk2", "euler"),
+    variants: Sequence[str] | None = None,
     repeats: int = 5,
     seconds: float = 0.05,
     commit: str | None = None,
@@ -61,13 +61,14 @@ def bench(
     Parameters
     ----------
     kind : str
-        ``"shallow-water"`` or ``"shallow-water-adi"``.
+        ``"shallow-water"``, ``"shallow-water-adi"`` or ``"barotropic"`` (the document's double gyre).
     device : str or Device
     precision : {"single", "double"}, optional
         Else both.
     sizes : sequence of int, optional
         N; else 256, 1024, 2048 and 8192 as far as they fit on a GPU, 1024 on a CPU.
-    variants : sequence of {"rk2", "euler"}
+    variants : sequence of str, optional
+        ``"rk2"``, ``"euler"``; ``"seed"``, ``"default"`` for "barotropic"; else all.
     repeats : int
         Timings, of which the median and the best are kept.
     seconds : float, s
@@ -91,11 +92,20 @@ def bench(
         from eagre.cases.bench_adi import bench_adi
 
         return bench_adi(device, precision, sizes, repeats=repeats, seconds=seconds, commit=commit)
-    if kind != "shallow-water":
-        raise InputError(f"the model {kind!r}", allowed='"shallow-water", "shallow-water-adi"')
+    if kind not in ("shallow-water", "barotropic"):
+        raise InputError(f"the model {kind!r}", allowed='"shallow-water", "shallow-water-adi", "barotropic"')
     chosen = select(device)
     common = {"commit": commit or _commit(), "date": _today(), "versions": _versions(chosen)}
     records = []
+    if kind == "barotropic":
+        from eagre.cases import bench_barotropic
+
+        copies = {count: _copy_speed(chosen, count) for count in _thread_counts(chosen)}
+        for real in (precision,) if precision else ("single", "double"):
+            options = (tuple(variants or bench_barotropic.VARIANTS), copies, repeats, seconds)
+            records += [record | common for record in bench_barotropic.measure(chosen, real, sizes, *options)]
+        return [{key: record[key] for key in KEYS} for record in records]
+    variants = variants or ("rk2", "euler")
     copies = {count: _copy_speed(chosen, count) for count in _thread_counts(chosen)}
     for real in (precision,) if precision else ("single", "double"):
         for variant in variants:
@@ -108,7 +118,7 @@ def bench(
                         raise
                     continue
                 for threads, copy in copies.items():
-                    with _threads(chosen, threads):
+                    with threads_limited(chosen, threads):
                         steps, per_step = _time_steps(model, repeats, seconds)
                     told = _verified(model, difference)
                     records.append(_record(model, variant, threads, copy, steps, per_step) | {"error": told} | common)
@@ -251,7 +261,7 @@ def _record(
 
 
 def _copy_speed(device: Device, threads: int) -> float:
-    with _threads(device, threads):
+    with threads_limited(device, threads):
         return copy_bandwidth(device)
 
 
@@ -265,7 +275,7 @@ def _thread_counts(device: Device) -> list[int]:
 
 
 @contextmanager
-def _threads(device: Device, count: int) -> Iterator[None]:
+def threads_limited(device: Device, count: int) -> Iterator[None]:
     """Let the CPU use `count` threads for a while."""
     if device.kind != "cpu":
         yield

@@ -73,7 +73,7 @@ def bench_adi(
                         raise
                     continue
                 for threads, copy in copies.items():
-                    with shared._threads(chosen, threads):
+                    with shared.threads_limited(chosen, threads):
                         steps, per_step = _time_steps(model, repeats, seconds)
                     told = _verified(model, difference)
                     found = _record(shared, model, variant, threads, copy, steps, per_step)

@@ -53,7 +53,11 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.cases.validation_adi import IMPLICIT
 
         return IMPLICIT
-    allowed = '"shallow-water", "shallow-water-adi"'
+    if kind == "barotropic":
+        from eagre.cases.validation_barotropic import BAROTROPIC
+
+        return dict(BAROTROPIC)
+    allowed = '"shallow-water", "shallow-water-adi", "barotropic"'
     raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 
 
@@ -70,7 +74,7 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"`` or ``"shallow-water-adi"``.
+        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"`` or ``"barotropic"``.
     names : sequence of str, optional
         Some of `validations`; all if left out.
     output_dir : path, optional

@@ -88,6 +88,7 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
         ("grid", f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"),
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
+    rows += [("note", remark) for remark in getattr(model, "remarks", [])]
     if case.output is not None and plan.fields is not None:
         count = records(model.time, end, case.output.interval)
         amount = size(field_bytes(case, model, model.time))
@@ -108,14 +109,16 @@ def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
 
-    error = summary.diagnostics.get("volume_error", float("nan"))
+    error = summary.diagnostics.get("volume_error")
     rows = [
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
         ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
         ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s"),
-        ("mass error", f"{error:.2e}" if error == error else "not known: open sides, rain, or no water at the start"),
     ]
+    if error is not None:
+        unknown = "not known: open sides, rain, or no water at the start"
+        rows.append(("mass error", f"{error:.2e}" if error == error else unknown))
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]

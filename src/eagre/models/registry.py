@@ -57,6 +57,12 @@ KINDS: dict[str, Kind] = {
             "eagre.models.shallow_water_adi.model:ShallowWaterADI",
             "eagre.models.shallow_water_adi.config:ShallowWaterADICase",
         ),
+        Kind(
+            "barotropic",
+            "wind-driven ocean circulation: vorticity and a fast direct solver for the streamfunction",
+            "eagre.models.barotropic.model:BarotropicVorticity",
+            "eagre.models.barotropic.config:BarotropicCase",
+        ),
     )
 }
 """Every kind that can be run."""

@@ -332,4 +332,3 @@ def forces(stress, accel, coriolis, depths, q_sum, wind, push, p):
     """Explicit forces on a face times dt: wind, pressure gradient, rotation; sums of two depths and four fluxes."""
     half = real(0.5) * depths
     return p.dt * (wind * stress + push * accel * half + real(0.25) * coriolis * q_sum)
-

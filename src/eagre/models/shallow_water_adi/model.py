@@ -147,7 +147,7 @@ class ShallowWaterADI(Fields):
             raise InputError(
                 f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
                 allowed="water in every cell that is not land",
-                fix="drying = \"on\", or land = depth <= 0",
+                fix='drying = "on", or land = depth <= 0',
             )
         self._start = one_of("start", start, ("half-step", "zero"))
         self._time = checked_number("start_time", start_time, -1e12, 1e12)

@@ -58,4 +58,3 @@ def _series(segment: Segment) -> Series:
     if isinstance(segment.condition, Absorbing):
         return Series(own.times, segment.condition.still_level() + 2.0 * own.values, own.name)
     return own
-

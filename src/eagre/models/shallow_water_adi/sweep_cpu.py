@@ -230,9 +230,7 @@ def rows_along_x(z, d, flux, qo, qn, friction, forcing, ends, values, s, lines, 
         if OPEN and start + n == faces and ends.high[j - 1] != WALL:
             r = s[R + n - 2] if n > 1 else lines[((start - 1) * 5 + 4) * LINES + b]
             k = n - 1
-            s[B + k], s[A + k], s[E + k] = end_of(
-                s, ends.high[j - 1], ends.high_slot[j - 1], -1, values, r, k, p
-            )
+            s[B + k], s[A + k], s[E + k] = end_of(s, ends.high[j - 1], ends.high_slot[j - 1], -1, values, r, k, p)
         for k in range(n):
             at = (start + k) * 5 * LINES + b
             lines[at] = s[A + k]

@@ -1,0 +1,30 @@
+"""Array modules: NumPy arrays stay with NumPy and SciPy, CuPy arrays with CuPy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from eagre.backend.device import Device
+
+
+def on_gpu(array: Any) -> bool:
+    """Whether an array is CuPy's."""
+    return type(array).__module__.partition(".")[0] == "cupy"
+
+
+def array_module(array: Any) -> Any:
+    """``numpy`` or ``cupy``."""
+    return import_module("cupy" if on_gpu(array) else "numpy")
+
+
+def fourier_module(array: Any) -> Any:
+    """``scipy.fft`` or its counterpart in CuPy."""
+    return import_module("cupyx.scipy.fft" if on_gpu(array) else "scipy.fft")
+
+
+def device_of(array: Any) -> Device:
+    """The device on which an array lives."""
+    from eagre.backend.device import select
+
+    return select(f"cuda:{array.device.id}" if on_gpu(array) else "cpu")

@@ -1,0 +1,55 @@
+"""Exact and discrete solutions of linear gyres and basin modes, on [0, pi] x [0, pi]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def munk_profile(x: np.ndarray, alpha: float, beta: float, viscosity: float) -> np.ndarray:
+    """phi of the steady linear free-slip gyre psi = phi(x) sin 2y under the curl -alpha sin 2y.
+
+    A (phi'''' - 8 phi'' + 16 phi) - beta phi' = alpha, phi = phi'' = 0 at 0 and pi: four exponentials and
+    a constant (W. H. Munk, J. Meteorol. 7, 80-93 (1950)).
+    """
+    roots = np.roots([1.0, 0.0, -8.0, -beta / viscosity, 16.0])
+    constant = alpha / (16.0 * viscosity)
+    # Scaled so that each exponential is at most 1 within the basin.
+    shift = np.where(roots.real > 0.0, np.pi, 0.0)
+    rows = [roots**power * np.exp(roots * (at - shift)) for at in (0.0, np.pi) for power in (0, 2)]
+    weights = np.linalg.solve(np.array(rows), np.array([-constant, 0.0, -constant, 0.0]))
+    return (np.exp(roots * (x[:, None] - shift)) @ weights).real + constant
+
+
+def munk_profile_discrete(n: int, alpha: float, beta: float, viscosity: float) -> np.ndarray:
+    """The same with second differences on n intervals, (n + 1,): what the model tends to."""
+    h = np.pi / n
+    size = n - 1
+    second = (np.diag(np.ones(size - 1), 1) + np.diag(np.ones(size - 1), -1) - 2.0 * np.eye(size)) / h**2
+    first = (np.diag(np.ones(size - 1), 1) - np.diag(np.ones(size - 1), -1)) / (2.0 * h)
+    wave = second - (2.0 / h * np.sin(h)) ** 2 * np.eye(size)  # the second difference of sin 2y is exact
+    phi = np.linalg.solve(viscosity * wave @ wave - beta * first, np.full(size, alpha))
+    return np.concatenate([[0.0], phi, [0.0]])
+
+
+def stommel_profile(x: np.ndarray, alpha: float, beta: float, friction: float) -> np.ndarray:
+    """phi of the steady linear gyre with bottom friction: mu (phi'' - 4 phi) + beta phi' = -alpha, phi = 0 at the ends.
+
+    H. Stommel, Trans. AGU 29, 202-206 (1948), doi:10.1029/TR029i002p00202.
+    """
+    roots = np.roots([friction, beta, -4.0 * friction])
+    constant = alpha / (4.0 * friction)
+    shift = np.where(roots > 0.0, np.pi, 0.0)
+    rows = np.array([np.exp(roots * (at - shift)) for at in (0.0, np.pi)])
+    weights = np.linalg.solve(rows, [-constant, -constant])
+    return np.exp(roots * (x[:, None] - shift)) @ weights + constant
+
+
+def basin_mode(x: np.ndarray, y: np.ndarray, t: float, beta: float, m: int = 1, n: int = 1) -> np.ndarray:
+    """The inviscid Rossby mode cos(beta x / 2w + w t) sin(m x) sin(n y), w = beta / (2 sqrt(m^2 + n^2))."""
+    w = mode_frequency(beta, m, n)
+    return np.cos(beta * x / (2.0 * w) + w * t) * np.sin(m * x) * np.sin(n * y)[:, None]
+
+
+def mode_frequency(beta: float, m: int = 1, n: int = 1) -> float:
+    """Angular frequency of `basin_mode`."""
+    return beta / (2.0 * np.hypot(m, n))

@@ -1,0 +1,234 @@
+"""Case files of the barotropic vorticity model, and how a model is made from one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from eagre.config.case import Case
+from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.section import Section
+from eagre.config.values import Beta, Frequency, Metres, PositiveMetres, PositiveSeconds, one_of, quantity
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+if TYPE_CHECKING:
+    from eagre.models.barotropic.model import BarotropicVorticity
+
+Viscosity = Annotated[float, quantity("viscosity"), Field(ge=0)]
+Stress = Annotated[float, quantity("stress")]
+
+
+class BasinSection(Section):
+    """The basin and its points."""
+
+    kind: Annotated[str, one_of("box", "channel", "periodic")] = Field(
+        default="box", description="box (walls all round), channel (periodic along x) or periodic"
+    )
+    nx: int = Field(description="points from west to east, those on the walls included", ge=5, examples=[129])
+    ny: int | None = Field(default=None, description="points from south to north; as nx if not given", ge=5)
+    length_x: PositiveMetres | None = Field(
+        default=None, description="length from wall to wall, or the period; needed unless [nondimensional]",
+        examples=["3840 km"],
+    )  # fmt: skip
+    length_y: PositiveMetres | None = Field(default=None, description="as length_x if not given", examples=["3840 km"])
+    x0: Metres = Field(default=0.0, description="x of the western wall, metres")
+    y0: Metres = Field(default=0.0, description="y of the southern wall, metres")
+    walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
+        default="free-slip", description="free-slip, no-slip (second order) or no-slip-thom (first order)"
+    )
+
+
+class PhysicsSection(Section):
+    """Rotation and friction, in SI units."""
+
+    beta: Beta = Field(default=0.0, description="northward gradient of f, 1/(m s)", examples=[2e-11])
+    viscosity: Viscosity = Field(default=0.0, description="lateral friction, m2/s", examples=["400 m2/s"])
+    biharmonic_viscosity: float = Field(default=0.0, description="biharmonic friction, m4/s", ge=0, examples=[1e10])
+    bottom_friction: Frequency = Field(default=0.0, description="bottom friction, 1/s", examples=[1e-7])
+    deformation_radius: PositiveMetres | None = Field(
+        default=None, description="radius of a reduced-gravity layer; a rigid lid if not given", examples=["45 km"]
+    )
+
+
+class NondimensionalSection(Section):
+    """The document's numbers in place of [physics] and [wind]: the double gyre on [0, pi] x [0, pi]."""
+
+    alpha: float = Field(default=1.36e5, description="wind", ge=0, examples=[1.36e5])
+    beta: float = Field(default=1.36e5, description="gradient of f", examples=[1.36e5])
+    mu: float = Field(default=0.0, description="bottom friction", ge=0, examples=[0.0])
+    reynolds: float = Field(default=20.83, description="Reynolds number", gt=0, examples=[20.83])
+
+
+class WindSection(Section):
+    """What drives the flow: the curl itself, or the stress of a double gyre."""
+
+    curl: NumberField | None = Field(
+        default=None, description="curl of the stress over density and depth, 1/s2", examples=["-1e-17 * sin(y / 1e6)"]
+    )
+    stress: Stress | None = Field(
+        default=None,
+        description="tau0 of the stress -tau0 / 2 cos(2 pi y / length_y): a double gyre",
+        examples=["0.05 N/m2"],
+    )
+    density: float = Field(default=1000.0, description="density of the water, kg m-3", gt=0)
+    depth: PositiveMetres | None = Field(default=None, description="depth of the water", examples=["300 m"])
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> WindSection:
+        if (self.curl is None) == (self.stress is None):
+            got = "neither curl nor stress" if self.curl is None else "both curl and stress"
+            raise InputError(got, allowed="one of them", fix='stress = "0.05 N/m2"')
+        if self.stress is not None and self.depth is None:
+            raise InputError("stress without depth", allowed="both", fix='depth = "300 m"')
+        return self
+
+
+class TopographySection(Section):
+    """The bed under the flow."""
+
+    height: LengthField = Field(description="height of the bed above its mean, metres", examples=["500"])
+    coriolis: Frequency = Field(description="f0, 1/s", examples=[1e-4])
+    depth: PositiveMetres = Field(description="mean depth", examples=["4000 m"])
+
+
+class LayersSection(Section):
+    """Two layers in place of one."""
+
+    upper: float = Field(description="f0^2 / (g' H1), 1/m2", gt=0, examples=[4e-10])
+    lower: float = Field(description="f0^2 / (g' H2), 1/m2", gt=0, examples=[1e-10])
+
+
+class InitialSection(Section):
+    """The flow at the start."""
+
+    vorticity: NumberField = Field(default=FieldValue(0.0), description="vorticity, 1/s", examples=[0.0])
+    vorticity_lower: NumberField = Field(default=FieldValue(0.0), description="of the lower layer, 1/s", examples=[0.0])
+
+
+class TracerSection(Section):
+    """A passive tracer."""
+
+    initial: NumberField = Field(description="concentration at the start", examples=["where(x < 1e6, 1, 0)"])
+    diffusivity: Viscosity = Field(default=0.0, description="diffusivity, m2/s", examples=["100 m2/s"])
+
+
+class NumericsSection(Section):
+    """The time step and choices of the scheme."""
+
+    time_step: PositiveSeconds = Field(description="the time step", examples=["15 min"])
+    jacobian: Annotated[str, one_of("arakawa", "advective")] = Field(
+        default="arakawa", description="arakawa (conserves energy and enstrophy) or advective"
+    )
+    scheme: Annotated[str, one_of("ab3", "ab2")] = Field(default="ab3", description="ab3 or ab2 (Adams-Bashforth)")
+    viscous: Annotated[str, one_of("explicit", "implicit")] = Field(
+        default="explicit", description="explicit or implicit viscosity"
+    )
+
+
+class BarotropicCase(Case):
+    """A case file of the barotropic model: ``BarotropicCase.load("case.toml").build()``."""
+
+    kind: ClassVar[str] = "barotropic"
+    default_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "vorticity")
+    gauge_variables: ClassVar[tuple[str, ...]] = ("streamfunction", "velocity_x", "velocity_y")
+
+    basin: BasinSection = Field(description="the section [basin]", examples=[{"nx": 129, "length_x": "3840 km"}])
+    physics: PhysicsSection | None = Field(default=None, description="the section [physics]")
+    nondimensional: NondimensionalSection | None = Field(default=None, description="the section [nondimensional]")
+    wind: WindSection | None = Field(default=None, description="the section [wind]")
+    topography: TopographySection | None = Field(default=None, description="the section [topography]")
+    layers: LayersSection | None = Field(default=None, description="the section [layers]")
+    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
+    tracer: TracerSection | None = Field(default=None, description="the section [tracer]")
+    numerics: NumericsSection = Field(description="the section [numerics]", examples=[{"time_step": "15 min"}])
+
+    @model_validator(mode="after")
+    def _one_kind_of_units(self) -> BarotropicCase:
+        if self.nondimensional is not None and (self.physics is not None or self.wind is not None):
+            raise InputError("[nondimensional] with [physics] or [wind]", allowed="[nondimensional], or the other two")
+        if self.nondimensional is None and self.basin.length_x is None:
+            raise InputError("[basin] without length_x", allowed="a length", fix='length_x = "3840 km"')
+        return self
+
+    def build(self, device: str | None = None, precision: str | None = None) -> BarotropicVorticity:
+        """Make the model: basin, forcing, friction and the initial flow.
+
+        Parameters
+        ----------
+        device, precision : str, optional
+            In place of those in [run].
+
+        Returns
+        -------
+        BarotropicVorticity
+        """
+        from eagre.models.barotropic.layers import Layers
+        from eagre.models.barotropic.model import BarotropicVorticity
+
+        grid = self._grid()
+        options: dict[str, Any] = self._physics(grid)
+        if self.layers is not None:
+            options["layers"] = Layers(self.layers.upper, self.layers.lower)
+        if self.topography is not None:
+            with self.at("topography", "height"):
+                height = self.topography.height.at_centres(grid)
+            options["topography"] = (
+                self.topography.coriolis / self.topography.depth * np.broadcast_to(height, grid.shape)
+            )
+        for name in ("vorticity", "vorticity_lower"):
+            with self.at("initial", name):
+                options[name] = getattr(self.initial, name).at_centres(grid)
+        if self.tracer is not None:
+            with self.at("tracer", "initial"):
+                options["tracer"] = np.broadcast_to(self.tracer.initial.at_centres(grid), grid.shape)
+            options["tracer_diffusivity"] = self.tracer.diffusivity
+        return BarotropicVorticity(
+            grid,
+            basin=self.basin.kind,
+            walls=self.basin.walls,
+            device=device or self.run.device,
+            precision=precision or self.run.precision,
+            **self.numerics.model_dump(),
+            **options,
+        )
+
+    def _grid(self) -> Grid:
+        """Points of the basin."""
+        basin = self.basin
+        length_x = basin.length_x or math.pi
+        length_y = basin.length_y or length_x
+        nx, ny = basin.nx, basin.ny or basin.nx
+        # A period of n points has n intervals; between walls there is one less.
+        if basin.kind != "box":
+            length_x *= (nx - 1) / nx
+        if basin.kind == "periodic":
+            length_y *= (ny - 1) / ny
+        return Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0)
+
+    def _physics(self, grid: Grid) -> dict[str, Any]:
+        """Options of the model that [nondimensional], or [physics] and [wind], describe."""
+        numbers = self.nondimensional
+        if numbers is not None:
+            height = (grid.ny - 1) * grid.dy
+            curl = -numbers.alpha * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
+            return {
+                "beta": numbers.beta,
+                "bottom_friction": numbers.mu,
+                "viscosity": 1.0 / numbers.reynolds,
+                "wind_curl": np.repeat(curl[:, None], grid.nx, axis=1),
+            }
+        options: dict[str, Any] = (self.physics or PhysicsSection()).model_dump()
+        wind = self.wind
+        if wind is not None and wind.curl is not None:
+            with self.at("wind", "curl"):
+                options["wind_curl"] = wind.curl.at_centres(grid)
+        elif wind is not None and wind.stress is not None and wind.depth is not None:
+            height = (grid.ny - 1) * grid.dy
+            amplitude = np.pi * wind.stress / (wind.density * wind.depth * height)
+            curl = -amplitude * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
+            options["wind_curl"] = np.repeat(curl[:, None], grid.nx, axis=1)
+        return options

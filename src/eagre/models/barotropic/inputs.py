@@ -1,0 +1,81 @@
+"""Checks of what a user hands to the model."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.errors import InputError, MemoryNeededError
+from eagre.grid import Grid
+from eagre.models.barotropic.engine import Setup
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    """`value` if it is one of `allowed`; else an error that names the nearest."""
+    if value in allowed:
+        return value
+    near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
+    raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
+
+
+def checked_number(name: str, value: Any, low: float = 0.0) -> float:
+    """`value` as a finite float of at least `low`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low <= number <= 1e300:
+        least = "" if low <= -1e300 else " >= 0" if low == 0.0 else " > 0"
+        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{least}")
+    return number
+
+
+def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
+    """`value` as a float64 array (ny, nx); a scalar fills it."""
+    array = np.asarray(value, np.float64)
+    if array.ndim == 0:
+        array = np.full(grid.shape, float(array))
+    if array.shape != grid.shape or not np.isfinite(array).all():
+        raise InputError(
+            f"{name} of shape {array.shape}{'' if np.isfinite(array).all() else ' with values that are not finite'}",
+            allowed=f"a number, or finite numbers of shape {grid.shape}: values at the points",
+        )
+    return np.ascontiguousarray(array)
+
+
+def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
+    """Particles x, y, (n, 2), in grid units of the arrays with their rims, (2, n)."""
+    xy = np.asarray(particles, np.float64)
+    if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
+        raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
+    axes = ((grid.x, grid.dx), (grid.y, grid.dy))
+    return np.stack([(xy[:, k] - x[0]) / h + periodic[k] for k, (x, h) in enumerate(axes)])
+
+
+def check_size(grid: Grid) -> None:
+    """Refuse grids without room for two walls and a few points between them."""
+    if min(grid.nx, grid.ny) < 5:
+        raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
+
+
+def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
+    """Refuse what does not fit the device."""
+    needed = 9 * layers * grid.cells * np.dtype(check_precision(precision)).itemsize
+    if needed > device.free_memory():
+        raise MemoryNeededError(needed, device.free_memory(), str(device))
+
+
+def check_together(setup: Setup) -> None:
+    """Refuse options that exclude one another."""
+    if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
+        raise InputError(
+            'viscous = "implicit" with layers, a deformation radius, no-slip walls or no viscosity',
+            allowed="one layer with a rigid lid, free slip and a viscosity",
+            fix='viscous = "explicit"',
+        )
+    if setup.layers is not None and setup.screening:
+        raise InputError("layers and deformation_radius", allowed="one of them", fix="deformation_radius = None")

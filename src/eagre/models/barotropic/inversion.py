@@ -1,0 +1,121 @@
+"""From vorticity to the streamfunction: one way for each basin and device, with the same three verbs.
+
+`forward` brings an array to where it is solved, `solve` applies (Lap - screening)^-1, `backward` brings
+psi back. Modes of two layers are mixed between `forward` and `backward`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, HostCall, Launch
+from eagre.solvers.poisson import PoissonSolver
+from eagre.solvers.poisson.box_cuda import Box
+from eagre.solvers.poisson.columns import column_table
+from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
+
+Launches = list[Launch | HostCall]
+
+
+def sine_transform(field: Any) -> None:
+    """Sine transform along x of the interior of a field, in place: twice the plain sum."""
+    import scipy.fft
+
+    from eagre.solvers.poisson.axes import workers
+
+    inner = field[1:-1, 1:-1]
+    found = scipy.fft.dst(inner, type=1, axis=1, overwrite_x=True, workers=workers())
+    if not np.shares_memory(found, inner):
+        inner[...] = found
+
+
+class Inversion:
+    """What every inversion offers; `layer` tells apart the arrays of two layers."""
+
+    def work(self, layer: int, field: Any) -> Any:
+        """The array that holds a layer between `forward` and `backward`."""
+        raise NotImplementedError
+
+    def forward(self, layer: int, field: Any) -> Launches:
+        """Bring a field to where it is solved."""
+        raise NotImplementedError
+
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+        """Solve (Lap - screening) psi = factor zeta in place, on what `work` gives."""
+        raise NotImplementedError
+
+    def backward(self, layer: int, field: Any) -> Launches:
+        """Bring psi back into a field."""
+        raise NotImplementedError
+
+
+class CpuBox(Inversion):
+    """Walls all round, on the CPU: SciPy's sine transform along x, tridiagonal systems along y, in place."""
+
+    def __init__(self, device: Device, precision: str, real: Any, nx: int, ny: int, dx: float, dy: float) -> None:
+        self.device, self.precision, self.real = device, precision, real
+        self.size = (nx, ny, dx, dy)
+        self._scratch = np.zeros((-(-(nx - 1) // CHUNK), 2, CHUNK), real)
+        self._carry = np.zeros(CHUNK)
+
+    def work(self, layer: int, field: Any) -> Any:
+        return field
+
+    def forward(self, layer: int, field: Any) -> Launches:
+        return [HostCall(sine_transform, (field,))]
+
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+        table = column_table(*self.size, screening, 1, 0.25 * factor)[:, 1:]
+        program = self.device.program(solve_columns_cpu, self.precision)
+        arguments = (field[1:-1, 1:-1], np.ascontiguousarray(table, self.real), self._scratch, self._carry)
+        return [Launch(program, arguments)]
+
+    def backward(self, layer: int, field: Any) -> Launches:
+        return [HostCall(sine_transform, (field,))]
+
+
+class CudaBox(Inversion):
+    """Walls all round, on a GPU: the kernels of `eagre.solvers.poisson.box_cuda`."""
+
+    def __init__(self, box: Box, layers: int) -> None:
+        self.box = box
+        self._spectra = [box.spectrum() for _ in range(layers)]
+
+    def work(self, layer: int, field: Any) -> Any:
+        return self._spectra[layer]
+
+    def forward(self, layer: int, field: Any) -> Launches:
+        return [self.box.rows(field, self._spectra[layer])]
+
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+        return [self.box.columns(self._spectra[layer], screening, factor)]
+
+    def backward(self, layer: int, field: Any) -> Launches:
+        return [self.box.rows(self._spectra[layer], field)]
+
+
+class General(Inversion):
+    """Any basin: a `PoissonSolver` on the unknown points."""
+
+    def __init__(self, shape: tuple[int, int], spacing: tuple[float, float], boundaries: tuple[str, str]) -> None:
+        self.problem = (shape, spacing, boundaries)
+
+    def work(self, layer: int, field: Any) -> Any:
+        return field
+
+    def forward(self, layer: int, field: Any) -> Launches:
+        return []
+
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
+        return [HostCall(_solve, (PoissonSolver(*self.problem, screening=screening), field, factor))]
+
+    def backward(self, layer: int, field: Any) -> Launches:
+        return []
+
+
+def _solve(solver: PoissonSolver, field: Any, factor: float) -> None:
+    inner = field[1:-1, 1:-1]
+    found = solver.solve(inner)
+    inner[...] = found if factor == 1.0 else found * found.dtype.type(factor)

@@ -1,0 +1,54 @@
+"""Two layers: quasi-geostrophic, coupled by the stretching of the interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eagre.errors import InputError
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Two layers with q1 = Lap psi1 + F1 (psi2 - psi1), q2 = Lap psi2 + F2 (psi1 - psi2).
+
+    Wind acts on the upper layer (1), bottom friction and topography on the lower one (2).
+
+    Parameters
+    ----------
+    upper, lower : float
+        F1 = f0^2 / (g' H1) and F2 = f0^2 / (g' H2), 1 / length^2, > 0.
+
+    References
+    ----------
+    J. Pedlosky, Geophysical Fluid Dynamics, 2nd ed. (1987), section 6.16, doi:10.1007/978-1-4612-4650-3.
+    """
+
+    upper: float
+    lower: float
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.upper < 1e30 and 0.0 < self.lower < 1e30):
+            raise InputError(
+                f"layers with upper = {self.upper!r}, lower = {self.lower!r}",
+                allowed="numbers > 0: f0^2 / (g' H) of each layer, 1 / length^2",
+                fix="Layers(upper=4e-10, lower=1e-10)",
+            )
+
+    @property
+    def share(self) -> float:
+        """H1 / (H1 + H2)."""
+        return self.lower / (self.upper + self.lower)
+
+    def screening(self, mode: int) -> float:
+        """1 / (deformation radius)^2 of the barotropic (0) and the baroclinic (1) mode."""
+        return (0.0, self.upper + self.lower)[mode]
+
+    def coupling(self, layer: int, viscosity: float, friction: float) -> tuple[float, float]:
+        """Factors of psi - other psi and of q - other q in layer 0 or 1.
+
+        Viscosity acts on zeta = q + F (psi - other psi), and Lap (psi1 - psi2) = zeta1 - zeta2
+        = q1 - q2 + (F1 + F2)(psi1 - psi2); friction of the lower layer acts on its zeta.
+        """
+        own = (self.upper, self.lower)[layer]
+        by_psi = viscosity * own * (self.upper + self.lower) - (friction * own if layer == 1 else 0.0)
+        return by_psi, viscosity * own

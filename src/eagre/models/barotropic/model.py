@@ -1,0 +1,400 @@
+"""The barotropic vorticity model: assembly and time step (equations: README.md beside this file)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, select
+from eagre.errors import BlowUpError, InputError
+from eagre.grid import Grid
+from eagre.models.barotropic import diagnostics
+from eagre.models.barotropic.engine import Engine, Setup
+from eagre.models.barotropic.inputs import (
+    check_memory,
+    check_size,
+    check_together,
+    checked_number,
+    field_at_points,
+    one_of,
+    places_of,
+)
+from eagre.models.barotropic.layers import Layers
+from eagre.models.barotropic.outputs import fields_of
+from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+
+BASINS = ("box", "channel", "periodic")
+WALLS = ("free-slip", "no-slip", "no-slip-thom")
+LOOK_STEPS = {"cpu": 100, "cuda": 4000}  # between two looks at the state
+KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
+
+
+class BarotropicVorticity:
+    """Wind-driven quasi-geostrophic flow on a beta plane, with a direct solver for the streamfunction.
+
+    In a box, a channel or a doubly periodic basin, with free or no slip, over topography, in one or
+    two layers. Units are the caller's: metres and seconds, or a nondimensional set.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its cell centres are the points; walls pass through the outermost ones (`Grid.of_points`). A
+        periodic side has no point of its own twice: its period is nx dx.
+    time_step : float, s
+    beta : float, 1 / (m s)
+        Northward gradient of the Coriolis parameter.
+    wind_curl : float or (ny, nx) array, 1 / s2
+        curl(tau) / (rho D), the source of vorticity.
+    viscosity : float, m2 / s
+        Lateral friction A Lap zeta.
+    biharmonic_viscosity : float, m4 / s
+        B of -B Lap Lap zeta.
+    bottom_friction : float, 1 / s
+        mu of -mu zeta.
+    deformation_radius : float, m
+        Of a reduced-gravity layer; infinite (a rigid lid) if not given.
+    topography : (ny, nx) array, 1 / s
+        f0 b / D of a bed of height b: the flow carries zeta + this.
+    layers : Layers
+        Two layers in place of one.
+    basin : {"box", "channel", "periodic"}
+        Walls all round; periodic along x; periodic along both.
+    walls : {"free-slip", "no-slip", "no-slip-thom"}
+        No slip of second order (Woods), or of first order (Thom).
+    jacobian : {"arakawa", "advective"}
+        Arakawa's, which conserves energy and enstrophy; the plain one is the document's.
+    scheme : {"ab3", "ab2"}
+        Adams-Bashforth; the first steps have as many terms as there is history.
+    viscous : {"explicit", "implicit"}
+        Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
+    vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
+        Initial (potential) vorticity q of the layers: Lap psi - psi / R^2 or as of `Layers`.
+    tracer : (ny, nx) array
+        Initial concentration of a tracer that the (upper) flow carries.
+    tracer_diffusivity : float, m2 / s
+    particles : (n, 2) array, m
+        Initial x, y of particles that drift with the (upper) flow.
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    precision : {"single", "double"}
+    start_time : float, s
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges, shapes that do not match, or options that exclude one another.
+    DeviceError, MemoryNeededError
+        If the device is not there, or too small.
+
+    Notes
+    -----
+    Good values: 2 or more points a Munk width (A / beta)^(1/3), better 5; time_step below 0.5 dx / |v|
+    and dx^2 / (16 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
+    Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
+    at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening.
+
+    References
+    ----------
+    F. Bleichrodt, Accelerating finite differences for solving a barotropic ocean model on the GPU,
+    MSc thesis, Utrecht University (2011). A. Arakawa, J. Comput. Phys. 1, 119-143 (1966),
+    doi:10.1016/0021-9991(66)90015-5.
+    """
+
+    kind = "barotropic"
+
+    def __init__(
+        self,
+        grid: Grid,
+        *,
+        time_step: float,
+        beta: float = 0.0,
+        wind_curl: Any = 0.0,
+        viscosity: float = 0.0,
+        biharmonic_viscosity: float = 0.0,
+        bottom_friction: float = 0.0,
+        deformation_radius: float | None = None,
+        topography: Any = None,
+        layers: Layers | None = None,
+        basin: str = "box",
+        walls: str = "free-slip",
+        jacobian: str = "arakawa",
+        scheme: str = "ab3",
+        viscous: str = "explicit",
+        vorticity: Any = 0.0,
+        vorticity_lower: Any = 0.0,
+        tracer: Any = None,
+        tracer_diffusivity: float = 0.0,
+        particles: Any = None,
+        device: str | Device = "auto",
+        precision: str = "single",
+        start_time: float = 0.0,
+    ) -> None:
+        self.grid, self.precision = grid, precision
+        self.device = select(device)
+        check_size(grid)
+        check_memory(grid, self.device, precision, 2 if layers else 1)
+        radius = deformation_radius
+        if radius is not None:
+            radius = checked_number("deformation_radius", radius, 1e-300)
+        self.setup = Setup(
+            grid=grid,
+            basin=one_of("basin", basin, BASINS),
+            walls=one_of("walls", walls, WALLS),
+            jacobian=one_of("jacobian", jacobian, ("arakawa", "advective")),
+            order={"ab2": 2, "ab3": 3}[one_of("scheme", scheme, ("ab3", "ab2"))],
+            time_step=checked_number("time_step", time_step, 1e-300),
+            beta=checked_number("beta", beta, -1e300),
+            viscosity=checked_number("viscosity", viscosity),
+            biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
+            friction=checked_number("bottom_friction", bottom_friction),
+            screening=0.0 if radius is None else radius**-2,
+            implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
+            curl=field_at_points("wind_curl", wind_curl, grid),
+            topography=None if topography is None else field_at_points("topography", topography, grid),
+            layers=layers,
+            diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
+            particles=0 if particles is None else len(particles),
+        )
+        check_together(self.setup)
+        self._engine = Engine(self.setup, self.device, precision)
+        self._start = float(start_time)
+        self._landed: float | None = None
+        upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
+        start = [upper, field_at_points("vorticity_lower", lower, grid)]
+        self._engine.set_state(
+            start[: self._engine.count],
+            None if tracer is None else field_at_points("tracer", tracer, grid),
+            None if particles is None else places_of(particles, grid, self.setup.periodic),
+        )
+        self._kept: dict[str, np.ndarray] | None = None
+        self._kept_at = 0.0
+
+    @classmethod
+    def double_gyre(
+        cls,
+        points: int = 129,
+        *,
+        reynolds: float = 20.83,
+        alpha: float = 1.36e5,
+        beta: float = 1.36e5,
+        mu: float = 0.0,
+        time_step: float = 1e-7,
+        **options: Any,
+    ) -> BarotropicVorticity:
+        """The document's double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
+
+        `points` a side, wind curl -alpha sin 2y, viscosity 1 / reynolds, friction mu; `options` as of the class.
+        """
+        if not reynolds > 0.0:
+            raise InputError(f"reynolds = {reynolds!r}", allowed="a number > 0", fix="reynolds = 20.83")
+        grid = Grid.of_points(points, points, math.pi, math.pi)
+        curl = np.repeat(-alpha * np.sin(2.0 * grid.y)[:, None], points, axis=1)
+        return cls(
+            grid,
+            time_step=time_step,
+            beta=beta,
+            viscosity=1.0 / reynolds,
+            bottom_friction=mu,
+            wind_curl=curl,
+            **options,
+        )
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return self._landed if self._landed is not None else self._start + self.steps * self.time_step
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return self._engine.steps
+
+    @property
+    def time_step(self) -> float:
+        """The time step, s."""
+        return self.setup.time_step
+
+    def advance(self, until: float, max_steps: int | None = None) -> None:
+        """Step to the first step at or after `until`, s, or stop after `max_steps` steps.
+
+        Raises
+        ------
+        InputError
+            If `until` lies before the present.
+        BlowUpError
+            If the solution stops being finite; the model then holds the last good state.
+        """
+        if until < self.time:
+            raise InputError(f"until = {until:g} s", allowed=f"a time from {self.time:g} s on (the model's present)")
+        exact = (until - self._start) / self.time_step
+        last = math.ceil(exact - 1e-6)
+        left = min(last - self.steps, max_steps if max_steps is not None else 2**53)
+        while left > 0:
+            self._keep()
+            count = min(left, LOOK_STEPS[self.device.kind])
+            self._engine.advance(count)
+            self._landed = None
+            left -= count
+            self._look()
+        # A time that is a multiple of the step is met exactly, whatever the rounding of the product.
+        if self.steps == last and abs(last - exact) < 1e-6:
+            self._landed = float(until)
+
+    def _keep(self) -> None:
+        """Remember the present state, known to be good, on the host: now and then on a GPU."""
+        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.5
+        if self._kept is None or perf_counter() - self._kept_at >= wait:
+            self._kept, self._kept_at = self._engine.state(), perf_counter()
+
+    def _look(self) -> None:
+        """Go back to the last kept state and raise if the solution is not finite."""
+        found = self._sums()
+        if math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"]):
+            return
+        q = self._engine.points(self._engine.q[0][self._engine.at])
+        bad = np.argwhere(~np.isfinite(q))
+        cell = (int(bad[0][0]), int(bad[0][1])) if bad.size else (0, 0)
+        time = self.time
+        assert self._kept is not None
+        self._engine.restore(self._kept)
+        raise BlowUpError(time, cell, f"values that are not finite; the last good state is of t = {self.time:.6g}")
+
+    # -- fields -------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The fields that `field` gives."""
+        listed = fields_of(self.setup.layers is not None, self.setup.diffusivity is not None)
+        return {variable.name: variable for variable in listed}
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field at the points, (ny, nx)."""
+        engine, grid = self._engine, self.grid
+        if name not in self.variables:
+            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+        if name == "wind_curl":
+            return self.setup.curl.astype(engine.real)
+        if name == "tracer":
+            return engine.points(engine.tracer[engine.at])
+        layer = 1 if name.endswith("_lower") else 0
+        if name.startswith("streamfunction"):
+            return engine.points(engine.psi[layer][engine.at])
+        if name.startswith("vorticity"):
+            return self._vorticity(layer)
+        psi = engine.device.host(engine.psi[0][engine.at])
+        wrap_x, wrap_y = self.setup.periodic
+        inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
+        u, v = (values[inner] for values in diagnostics.velocity(psi, grid.dx, grid.dy))
+        return {"velocity_x": u, "velocity_y": v, "speed": np.hypot(u, v)}[name].astype(engine.real)
+
+    def _vorticity(self, layer: int) -> np.ndarray:
+        """zeta of a layer from q and psi."""
+        engine, setup = self._engine, self.setup
+        q = engine.points(engine.q[layer][engine.at])
+        if setup.layers is not None:
+            own = engine.real((setup.layers.upper, setup.layers.lower)[layer])
+            psi, other = (engine.points(engine.psi[k][engine.at]) for k in (layer, 1 - layer))
+            return q + own * (psi - other)
+        if setup.screening:
+            return q + engine.real(setup.screening) * engine.points(engine.psi[0][engine.at])
+        return q
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Values of fields at points (j, i)."""
+        unknown = [name for name in names if name not in self.variables]
+        if unknown:
+            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
+        j, i = np.array(points, np.int64).reshape(-1, 2).T
+        return {name: self.field(name)[j, i] for name in names}
+
+    @property
+    def particle_positions(self) -> np.ndarray:
+        """x, y of the particles, (n, 2), m."""
+        grid, wraps = self.grid, self.setup.periodic
+        place = self._engine.device.host(self._engine.particles)[:, : self.setup.particles]
+        start = [(grid.x, grid.dx), (grid.y, grid.dy)]
+        return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in zip(place, start, wraps, strict=True)], axis=1)
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a restart needs to go on bit for bit."""
+        landed = math.nan if self._landed is None else self._landed
+        return {**self._engine.state(), "start": np.array(self._start), "landed": np.array(landed)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state` from a model of the same set-up."""
+        self._engine.restore(state)
+        self._start, landed = float(state["start"]), float(state["landed"])
+        self._landed = None if math.isnan(landed) else landed
+        self._kept = None
+
+    # -- facts --------------------------------------------------------------------------------------
+
+    def _sums(self) -> dict[str, float]:
+        engine, setup = self._engine, self.setup
+        engine.device.synchronize()
+        psi, q = engine.psi[0][engine.at], engine.q[0][engine.at]
+        count = float(engine._inner[0] * engine._inner[1])
+        return diagnostics.integrals(psi, q, setup.screening, self.grid.cell_area, count)
+
+    def diagnostics(self) -> dict[str, float]:
+        """Energy, enstrophy and extremes of the (upper) layer, largest velocities and transport per depth."""
+        found = self._sums()
+        engine = self._engine
+        u, v = diagnostics.speeds(engine.psi[0][engine.at], self.grid.dx, self.grid.dy)
+        transport = found["max_streamfunction"] - found["min_streamfunction"]
+        return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
+
+    def energy_budget(self) -> dict[str, float]:
+        """What feeds and drains the energy now, and what the Jacobian leaves over (one layer)."""
+        if self.setup.layers is not None:
+            raise InputError("an energy budget of two layers", allowed="one layer")
+        return diagnostics.energy_budget(self)
+
+    def statistics(self) -> dict[str, float]:
+        """Steps and time step."""
+        return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know before the run: nondimensional numbers and resolution of the boundary layer."""
+        setup, grid = self.setup, self.grid
+        length = (grid.nx - 1) * grid.dx / math.pi
+        numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+        return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers]
+
+    def settings(self) -> dict[str, str | float | int]:
+        """The resolved set-up, for the attributes of output files."""
+        setup = self.setup
+        found: dict[str, str | float | int] = {
+            "basin": setup.basin,
+            "walls": setup.walls,
+            "jacobian": setup.jacobian,
+            "scheme": f"ab{setup.order}",
+            "time_step": setup.time_step,
+            "beta": setup.beta,
+            "viscosity": setup.viscosity,
+            "biharmonic_viscosity": setup.biharmonic,
+            "bottom_friction": setup.friction,
+            "screening": setup.screening,
+            "viscous": "implicit" if setup.implicit else "explicit",
+            "layers": 2 if setup.layers else 1,
+            "device": str(self.device),
+            "precision": self.precision,
+        }
+        if setup.beta != 0.0 and setup.viscosity > 0.0:
+            found["points_per_munk_width"] = munk_width(setup.viscosity, setup.beta) / self.grid.dx
+        return found
+
+    def run(self, until: float, **options: Any) -> Any:
+        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
+        from eagre.models.dataset import run_to_dataset
+
+        return run_to_dataset(self, until, **options)

@@ -1,0 +1,104 @@
+"""Nondimensional numbers of a gyre, and what they say about the resolution."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class DoubleGyre:
+    """A wind-driven double gyre in dimensional terms; defaults: Bleichrodt (2011), after Berloff and McWilliams (1999).
+
+    The basin is pi L x pi L. With velocity U, time L / U and vorticity U / L the equation keeps its form with
+    alpha, beta, mu and 1 / Re in place of the wind, beta, friction and viscosity.
+
+    Parameters
+    ----------
+    length : float, m
+        L.
+    depth : float, m
+        D.
+    beta : float, 1 / (m s)
+    density : float, kg m-3
+    wind_stress : float, N m-2
+        tau0 of tau_x = -tau0 / 2 cos(2 y / L).
+    viscosity : float, m2 s-1
+        A.
+    friction : float, 1 / s
+        epsilon0, of the bottom.
+    velocity : float, m / s
+        U; the Sverdrup velocity tau0 / (rho D beta L) if not given, which makes alpha = beta.
+
+    References
+    ----------
+    P. S. Berloff and J. C. McWilliams, J. Phys. Oceanogr. 29, 1925-1949 (1999),
+    doi:10.1175/1520-0485(1999)029<1925:LSLFVI>2.0.CO;2.
+    """
+
+    length: float = 3.84e6
+    depth: float = 300.0
+    beta: float = 2e-11
+    density: float = 1e3
+    wind_stress: float = 5e-2
+    viscosity: float = 400.0
+    friction: float = 0.0
+    velocity: float | None = None
+
+    @property
+    def scale_velocity(self) -> float:
+        """U, m / s."""
+        return self.velocity or self.wind_stress / (self.density * self.depth * self.beta * self.length)
+
+    @property
+    def time_scale(self) -> float:
+        """L / U, s."""
+        return self.length / self.scale_velocity
+
+    @property
+    def curl(self) -> float:
+        """Amplitude of curl(tau) / (rho D), 1 / s2: the forcing is -curl sin(2 y / L)."""
+        return self.wind_stress / (self.density * self.depth * self.length)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """alpha, beta, mu and Re."""
+        u, length = self.scale_velocity, self.length
+        return {
+            "alpha": self.wind_stress * length / (self.density * self.depth * u**2),
+            "beta": self.beta * length**2 / u,
+            "mu": self.friction * length / u,
+            "reynolds": u * length / self.viscosity if self.viscosity > 0 else math.inf,
+        }
+
+    def nondimensional_time(self, seconds: float) -> float:
+        """Time in units of L / U."""
+        return seconds / self.time_scale
+
+
+def munk_width(viscosity: float, beta: float) -> float:
+    """Width (A / beta)^(1/3) of the western boundary layer; infinite without beta."""
+    return (viscosity / abs(beta)) ** (1.0 / 3.0) if beta != 0.0 else math.inf
+
+
+def layer_remark(viscosity: float, beta: float, dx: float) -> str:
+    """Resolution of the western boundary layer, with a warning under 2 points a Munk width."""
+    if beta == 0.0 or viscosity == 0.0:
+        return "western boundary layer: no Munk layer (beta or viscosity is 0)"
+    points = munk_width(viscosity, beta) / dx
+    text = f"western boundary layer: {points:.2f} points a Munk width"
+    if points < 2.0:
+        return f"{text}; under 2 the flow is grid noise (the document asks for 5)"
+    return f"{text} (the document asks for 5)"
+
+
+def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
+    """The document's numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
+    if curl == 0.0 or beta == 0.0:
+        return []
+    u = curl / abs(beta)
+    numbers = {"alpha": curl * length**2 / u**2, "beta": abs(beta) * length**2 / u, "mu": friction * length / u}
+    numbers["Re"] = u * length / viscosity if viscosity > 0.0 else math.inf
+    return ["nondimensional: " + ", ".join(f"{name} = {value:.4g}" for name, value in numbers.items())]

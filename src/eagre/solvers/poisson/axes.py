@@ -1,0 +1,112 @@
+"""One axis of a Poisson problem: its basis, its eigenvalues and its transforms.
+
+| boundaries | location | basis | unknowns of spacing h | mode numbers | period angle theta |
+|---|---|---|---|---|---|
+| dirichlet | points | DST-I | inside, walls one h outside | k = 1 .. n | k pi / (n + 1) |
+| dirichlet | centres | DST-II | walls half an h outside | k = 1 .. n | k pi / n |
+| neumann | points | DCT-I | first and last on the walls | k = 0 .. n - 1 | k pi / (n - 1) |
+| neumann | centres | DCT-II | walls half an h outside | k = 0 .. n - 1 | k pi / n |
+| periodic | either | FFT | one period | k = 0 .. n - 1 | 2 k pi / n |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.arrays import array_module, fourier_module, on_gpu
+from eagre.errors import InputError
+
+BOUNDARIES = ("dirichlet", "neumann", "periodic")
+LOCATIONS = ("points", "centres")
+SYMBOLS = ("five-point", "spectral")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: n unknowns of spacing h."""
+
+    n: int
+    h: float
+    boundary: str
+    location: str
+
+    def __post_init__(self) -> None:
+        if self.boundary not in BOUNDARIES:
+            raise InputError(f"boundary {self.boundary!r}", allowed=", ".join(BOUNDARIES), fix='"dirichlet"')
+        if self.location not in LOCATIONS:
+            raise InputError(f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"')
+        least = 2 if self.boundary == "neumann" and self.location == "points" else 1
+        if self.n < least or not self.h > 0:
+            raise InputError(f"{self.n} unknowns of spacing {self.h!r}", allowed=f">= {least} unknowns, spacing > 0")
+
+    @property
+    def periodic(self) -> bool:
+        """Whether the basis is complex."""
+        return self.boundary == "periodic"
+
+    @property
+    def angles(self) -> np.ndarray:
+        """theta of the modes, (n,)."""
+        if self.periodic:
+            k = np.minimum(np.arange(self.n), self.n - np.arange(self.n))
+            return 2.0 * np.pi * k / self.n
+        if self.boundary == "dirichlet":
+            return np.pi * np.arange(1, self.n + 1) / (self.n + (self.location == "points"))
+        return np.pi * np.arange(self.n) / (self.n - (self.location == "points"))
+
+    def eigenvalues(self, symbol: str) -> np.ndarray:
+        """Eigenvalues of d2/dx2, (n,), double: -(4 / h^2) sin^2(theta / 2), or -(theta / h)^2 if spectral.
+
+        The textbook's -2 + 2 cos(theta) is the same number, but loses all digits for long waves in
+        single precision.
+        """
+        if symbol == "five-point":
+            return -((2.0 / self.h * np.sin(0.5 * self.angles)) ** 2)
+        return -((self.angles / self.h) ** 2)
+
+    def forward(self, x: Any, axis: int) -> Any:
+        """To the basis, for an axis that is not periodic."""
+        return self._transform(x, axis, inverse=False)
+
+    def backward(self, x: Any, axis: int) -> Any:
+        """From the basis, for an axis that is not periodic."""
+        return self._transform(x, axis, inverse=True)
+
+    def _transform(self, x: Any, axis: int, inverse: bool) -> Any:
+        kind = 1 if self.location == "points" else 2
+        if on_gpu(x) and kind == 1:
+            return extended(x, axis, self.boundary == "dirichlet", inverse)
+        fft = fourier_module(x)
+        name = ("i" if inverse else "") + ("dst" if self.boundary == "dirichlet" else "dct")
+        options = {} if on_gpu(x) else {"workers": workers()}
+        return getattr(fft, name)(x, type=kind, axis=axis, **options)
+
+
+def workers() -> int:
+    """Threads that SciPy's transforms take: as many as CPU drivers have."""
+    from eagre.backend.cpu import threads
+
+    return threads()
+
+
+def extended(x: Any, axis: int, odd: bool, inverse: bool) -> Any:
+    """DST-I or DCT-I by a real transform of the odd or even extension, for libraries that lack them.
+
+    The kernels of `sine_cuda` do without the extension; this serves the sizes that they do not.
+    """
+    module = array_module(x)
+    x = module.moveaxis(x, axis, -1)
+    n = x.shape[-1]
+    if odd:
+        zero = module.zeros((*x.shape[:-1], 1), x.dtype)
+        whole = module.concatenate([zero, x, zero, -x[..., ::-1]], axis=-1)
+        found = -module.fft.rfft(whole, axis=-1).imag[..., 1 : n + 1]
+    else:
+        whole = module.concatenate([x, x[..., -2:0:-1]], axis=-1)
+        found = module.fft.rfft(whole, axis=-1).real
+    if inverse:
+        found = found / whole.shape[-1]
+    return module.moveaxis(found.astype(x.dtype), -1, axis)

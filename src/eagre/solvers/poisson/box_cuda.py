@@ -1,0 +1,178 @@
+"""Kernels of the Dirichlet box on one GPU, bound to arrays: sine transforms of rows, systems of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.solvers.poisson.columns import column_table
+from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+from eagre.solvers.poisson.product_cuda import SIDE, multiply_rows_cuda
+from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
+from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
+
+COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
+
+
+def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
+    """Registers a thread of kernels that transform rows, measured on an H200 (benchmarks/NOTES.md).
+
+    With too few the values of a thread spill to memory, which costs little as long as everything is in
+    cache and ten times the kernel's time when it is not.
+    """
+    if plan.threads > 512:
+        return {"single": 80 if update else 56, "double": 96}[precision]
+    if precision == "single":
+        return 96 if plan.n < 2048 else 80
+    return 96 if plan.n == 1024 else 128
+
+
+def block_threads(plan: SinePlan, update: bool) -> int:
+    """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
+    if update and plan.n <= 512:
+        return max(plan.threads, min(256, plan.n))
+    return plan.threads
+
+
+@dataclass(frozen=True)
+class ColumnShape:
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
+
+    own: int
+    columns: int
+    threads: int
+    registers: int
+
+
+def column_shape(ny: int, precision: str) -> ColumnShape | None:
+    """The cut for ny intervals, or None if a block cannot hold the height."""
+    columns = COLUMNS[precision]
+    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (4096, 64, 128))
+    if precision == "double":
+        steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
+    for highest, own, limit in steps:
+        if ny <= highest:
+            threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
+            return ColumnShape(own, columns, threads, limit)
+    return None
+
+
+class Box:
+    """Launches that transform and solve on arrays with rims, (ny + 1, nx + 1), walls on the rims.
+
+    Parameters
+    ----------
+    device : Device
+        A GPU, or its simulator.
+    precision : {"single", "double"}
+    nx, ny : int
+        Intervals.
+    dx, dy : float
+        Spacing.
+    """
+
+    def __init__(self, device: Device, precision: str, nx: int, ny: int, dx: float, dy: float) -> None:
+        self.device, self.precision = device, precision
+        self.nx, self.ny, self.dx, self.dy = nx, ny, dx, dy
+        self.real = check_precision(precision)
+        shape = column_shape(ny, precision)
+        if shape is None:
+            raise ValueError(f"no column kernel for {ny} intervals")
+        self.shape = shape
+        self.plan = sine_plan(nx)
+        if self.plan is not None:
+            self.table = device.array(self.plan.table.astype(self.real))
+        else:
+            j = np.arange(nx + 1)
+            phase = np.outer(j, j) % (2 * nx)  # whole numbers: no digits are lost in large angles
+            self._matrix = device.array(np.sin(np.pi * phase / nx).astype(self.real))
+
+    @staticmethod
+    def serves(ny: int, precision: str) -> bool:
+        """Whether a box of that height can be solved."""
+        return column_shape(ny, precision) is not None
+
+    def spectrum(self) -> Any:
+        """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
+        if self.plan is None:
+            return self.device.zeros((self.ny + 1, self.nx + 1), self.real)
+        return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
+
+    def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
+        """Grid, block and shared memory of kernels that transform rows (and update them first)."""
+        assert self.plan is not None
+        blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
+        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+
+    def switches(self, update: bool = False) -> dict[str, Any]:
+        """Switches of kernels that transform rows; `update`: of one that makes the field first."""
+        assert self.plan is not None
+        width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
+        return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
+
+    def rows(self, source: Any, out: Any) -> Launch:
+        """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
+        if self.plan is None:
+            program = self.device.program(
+                multiply_rows_cuda, self.precision, {"REGISTERS": 168 if self.real is np.float32 else 224}
+            )
+            blocks = (2 * -(-self.nx // (2 * SIDE)), -(-(self.ny - 1) // SIDE))
+            return Launch(program, (source, self._matrix, out), blocks, (SIDE * SIDE // 16,))
+        tiles = {"FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
+        program = self.device.program(sine_rows_cuda, self.precision, {**self.switches(), **tiles})
+        return Launch(program, (source, out, self.table), *self.geometry())
+
+    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
+        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
+        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, self.shape.own, factor)
+        switches = {"OWN": self.shape.own, "COLUMNS": self.shape.columns, "REGISTERS": self.shape.registers}
+        switches["TILED"] = self.plan is not None
+        program = self.device.program(solve_columns_cuda, self.precision, switches)
+        flat = spectrum.reshape(-1)
+        arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
+        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
+
+
+class ArrayBox:
+    """A `Box` for right-hand sides without rims."""
+
+    def __init__(self, box: Box, screening: float) -> None:
+        self.box = box
+        self._field = box.device.zeros((box.ny + 1, box.nx + 1), box.real)
+        spectrum = box.spectrum()
+        self._launches = [
+            box.rows(self._field, spectrum), box.columns(spectrum, screening), box.rows(spectrum, self._field)
+        ]  # fmt: skip
+
+    @classmethod
+    def of(cls, solver: Any, device: Device, precision: str) -> ArrayBox | None:
+        """The box of a `PoissonSolver`, or None where its kernels do not serve."""
+        axes = solver.axes
+        walls = all(axis.boundary == "dirichlet" and axis.location == "points" for axis in axes)
+        if len(axes) != 2 or not walls or solver.symbol != "five-point":
+            return None
+        (my, mx), (dy, dx) = solver.shape, (axis.h for axis in axes)
+        if min(my, mx) < 3 or not Box.serves(my + 1, precision):
+            return None
+        return cls(Box(device, precision, mx + 1, my + 1, dx, dy), solver.screening)
+
+    def solve(self, f: Any) -> Any:
+        """Psi, a new array."""
+        device = self.box.device
+        device.synchronize()
+        self._field[1:-1, 1:-1] = f
+        _finish(f)
+        device.run(self._launches)
+        device.synchronize()
+        return self._field[1:-1, 1:-1].copy()
+
+
+def _finish(f: Any) -> None:
+    """Wait for the stream on which the caller works."""
+    from eagre.backend.arrays import array_module, on_gpu
+
+    if on_gpu(f):
+        array_module(f).cuda.get_current_stream().synchronize()

@@ -1,0 +1,61 @@
+"""Constant-coefficient tridiagonal systems along y, one a wavenumber, in factorised form.
+
+After a sine transform along x each wavenumber k obeys
+
+    x_(j+1) - (2 + sigma) x_j + x_(j-1) = dy^2 f_j,  j = 1 .. ny - 1,   x_0 = x_ny = 0,
+    sigma = 4 (dy / dx)^2 sin^2(k pi / 2 nx) + screening dy^2.
+
+With r + 1 / r = 2 + sigma, r < 1, the matrix is -(1 / r) (1 - r E^-1)(1 - r E), E x_j = x_(j+1), but
+for its first row. So two recurrences with one constant solve it,
+
+    g_j = f_j + r g_(j-1),   g_0 = 0;      p_j = g_j + r p_(j+1),   p_ny = 0,
+
+and x_j = -r dy^2 (p_j - p_0 h_j) with h_j = (r^j - r^(2 ny - j)) / (1 - r^(2 ny)) mends x_0 = 0.
+In single precision r itself would be too coarse where it is near 1: only 1 - r is used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+DELTA, SCALE, DECAY, IMAGE, LEAP1, LEAP2, LEAP4 = range(7)
+ROWS = 7
+
+
+def column_table(
+    nx: int, ny: int, dx: float, dy: float, screening: float = 0.0, leap: int = 1, factor: float = 1.0
+) -> np.ndarray:
+    """Constants of each wavenumber k = 0 .. nx - 1, (7, nx), made in double precision.
+
+    Parameters
+    ----------
+    nx, ny : int
+        Intervals along x and y.
+    dx, dy : float
+        Spacing.
+    screening : float
+        The Helmholtz term: (Lap - screening) psi = zeta.
+    leap : int
+        Rows that a thread owns, for the powers LEAP.
+    factor : float
+        Of the right-hand side.
+
+    Returns
+    -------
+    array
+        Rows DELTA: 1 - r. SCALE: -r dy^2 2 / nx (times factor), with the factor of the two sine transforms. DECAY:
+        -log r. IMAGE: 1 / (1 - r^(2 ny)). LEAP1, 2, 4: 1 - r^leap, 1 - r^(2 leap), 1 - r^(4 leap).
+        Column 0 belongs to no wavenumber.
+    """
+    k = np.arange(1, nx)
+    sigma = 4.0 * (dy / dx) ** 2 * np.sin(0.5 * np.pi * k / nx) ** 2 + screening * dy**2
+    delta = sigma / (np.sqrt(sigma + 0.25 * sigma**2) + 0.5 * sigma)
+    decay = -np.log1p(-delta)
+    table = np.zeros((ROWS, nx))
+    table[DELTA, 1:] = delta
+    table[SCALE, 1:] = -(1.0 - delta) * dy**2 * 2.0 / nx * factor
+    table[DECAY, 1:] = decay
+    table[IMAGE, 1:] = -1.0 / np.expm1(-2.0 * ny * decay)
+    for row, power in ((LEAP1, 1), (LEAP2, 2), (LEAP4, 4)):
+        table[row, 1:] = -np.expm1(-power * leap * decay)
+    return table

@@ -1,0 +1,179 @@
+"""The column systems of `columns` on a GPU: COLUMNS wavenumbers a block over the full height.
+
+A thread owns OWN consecutive rows of one wavenumber in registers, and the lanes of a warp own
+COLUMNS wavenumbers x 32 / COLUMNS neighbouring pieces. A recurrence runs through every piece by itself, the
+ends of the pieces are chained (by shuffles in a warp, through shared memory between warps), and the
+recurrence runs again from the right start.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, real, switch
+from eagre.backend.warp import lane_from_above, lane_from_below
+from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
+
+OWN = switch("OWN", 4)
+COLUMNS = switch("COLUMNS", 8)
+TILED = switch("TILED", False)  # whether the spectrum lies in tiles of COLUMNS wavenumbers (see `sine_cuda.read`)
+MOST_WARPS = 32
+FAR = 40.0  # exp(-FAR) is nothing
+
+
+@cell
+def from_before(x, distance, upwards):
+    """x of the piece `distance` lanes before this one on the way of the recurrence."""
+    return lane_from_above(x, distance) if upwards else lane_from_below(x, distance)
+
+
+@cell
+def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
+    """The recurrence from the first piece of the warp to the end of this one, from the ends of single pieces."""
+    total = end
+    other = from_before(total, COLUMNS, upwards)
+    if piece >= 1:
+        total += other - leap1 * other
+    other = from_before(total, 2 * COLUMNS, upwards)
+    if piece >= 2:
+        total += other - leap2 * other
+    if COLUMNS == 4:
+        other = from_before(total, 4 * COLUMNS, upwards)
+        if piece >= 4:
+            total += other - leap4 * other
+    return total
+
+
+@cell
+def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
+    """What the recurrence hands to this piece, from the ends of all pieces before it (after it, if upwards).
+
+    The value handed from piece to piece fades by 1 - leap1, over two and four pieces by 1 - leap2 and 1 - leap4.
+    """
+    column = np.uint64(lane % COLUMNS)
+    pieces = 32 // COLUMNS
+    piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
+    total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
+    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
+    if piece == pieces - 1:
+        shared[np.uint64(warp), column] = total
+    before = from_before(total, COLUMNS, upwards)
+    before = before if piece > 0 else real(0.0)
+    cuda.syncthreads()
+    carry = real(0.0)
+    for step in range(warps - 1 - warp if upwards else warp):
+        carry += shared[np.uint64(warps - 1 - step if upwards else step), column] - whole * carry
+    cuda.syncthreads()
+    # The carry fades over the pieces of this warp that lie before this one.
+    if piece & 1:
+        carry -= leap1 * carry
+    if piece & 2:
+        carry -= leap2 * carry
+    if piece & 4:
+        carry -= leap4 * carry
+    return before + carry
+
+
+@cell
+def both_recurrences(g, shared, table, k, count):
+    """g = p of the two recurrences (`columns`), from g = f; returns p of the first row of this piece."""
+    lane = cuda.threadIdx.x % 32
+    warp = cuda.threadIdx.x // 32
+    warps = cuda.blockDim.x // 32
+    delta = table[np.uint64(DELTA), k]
+    leap1 = table[np.uint64(LEAP1), k]
+    leap2 = table[np.uint64(LEAP2), k]
+    leap4 = table[np.uint64(LEAP4), k]
+    x = real(0.0)
+    for m in range(OWN):
+        x = g[m] + x - delta * x
+    x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, False)
+    for m in range(OWN):
+        x = g[m] + x - delta * x
+        g[m] = x
+    if count < OWN:
+        for m in range(OWN):
+            g[m] = g[m] if m < count else real(0.0)
+    x = real(0.0)
+    for m in range(OWN):
+        x = g[OWN - 1 - m] + x - delta * x
+    x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, True)
+    for m in range(OWN):
+        x = g[OWN - 1 - m] + x - delta * x
+        g[OWN - 1 - m] = x
+    return x
+
+
+@cell
+def read_piece(source, g, place, pitch, count):
+    """Load the rows of this piece, zeros from row `count` of it on."""
+    if count >= OWN:
+        for m in range(OWN):
+            g[m] = source[place]
+            place += pitch
+    else:
+        for m in range(OWN):
+            g[m] = source[place] if m < count else real(0.0)
+            place += pitch
+
+
+@cell
+def write_piece(out, g, place, pitch, count, scale):
+    """Store the first `count` rows of this piece, scaled."""
+    if count >= OWN:
+        for m in range(OWN):
+            out[place] = scale * g[m]
+            place += pitch
+    else:
+        for m in range(OWN):
+            if m < count:
+                out[place] = scale * g[m]
+            place += pitch
+
+
+@entry
+def solve_columns_cuda(source, out, table, rows):
+    """out = psi^ from source = zeta^, flat spectra; interior rows 1 .. rows - 2.
+
+    table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
+    """
+    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
+    g = cuda.local.array(OWN, real)
+    t = np.uint64(cuda.threadIdx.x)
+    column = t % np.uint64(COLUMNS)
+    k = np.uint64(cuda.blockIdx.x) * np.uint64(COLUMNS) + column
+    inside = k < np.uint64(table.shape[1])
+    k = k if inside else np.uint64(0)
+    first = 1 + cuda.threadIdx.x // COLUMNS * OWN
+    count = np.int32(rows - 1 - first)
+    if TILED:
+        pitch = np.uint64(COLUMNS)
+        place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
+    else:
+        pitch = np.uint64(source.shape[0] // rows)
+        place = np.uint64(first) * pitch + k
+    delta = table[np.uint64(DELTA), k]
+    read_piece(source, g, place, pitch, count)
+    x = both_recurrences(g, shared, table, k, count)
+    if t < np.uint64(COLUMNS):
+        shared[np.uint64(0), column] = (x - delta * x) * table[np.uint64(IMAGE), k]
+    cuda.syncthreads()
+    mend(g, shared[np.uint64(0), column], delta, table[np.uint64(DECAY), k], real(first), real(rows - 1))
+    if inside:
+        write_piece(out, g, place, pitch, count, table[np.uint64(SCALE), k])
+
+
+@cell
+def mend(g, wall, delta, decay, j0, ny):
+    """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)) that makes row 0 vanish, where it is felt."""
+    if decay * j0 < real(FAR):
+        h = wall * math.exp(-(decay * j0))
+        for m in range(OWN):
+            g[m] -= h
+            h -= delta * h
+        h = wall * math.exp(-(decay * (ny + ny - j0 - real(OWN - 1))))
+        for m in range(OWN):
+            g[OWN - 1 - m] += h
+            h -= delta * h

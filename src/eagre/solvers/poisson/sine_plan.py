@@ -1,0 +1,110 @@
+"""How a sine transform is cut into passes, and its tables, made in double precision.
+
+The sine transform of n - 1 values is the Fourier transform of their odd extension of length M = 2 n.
+With M = R L, input j = R m + r and output q = k + L s,
+
+    Z_q = sum_r exp(-2 pi i r (k + L s) / M) Y_r(k),    Y_r(k) = sum_m z_(R m + r) exp(-2 pi i m k / L).
+
+The extension is odd, so that Y_(-r)(k) = -Y_r(-k) and Z_(-q) = -Z_q: only r = 0 .. R/2 of the inner
+transforms and k = 0 .. L/2 of the outer ones are computed. Two rows travel as real and imaginary
+part of one complex row. That leaves (1/2 + 1/R) of a complex transform of length n a row: no doubled
+length, no difference of large numbers, and the accuracy of a plain Fourier transform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eagre.solvers.poisson.butterflies import TRANSFORMS
+
+FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
+    16: (8, (4,)),
+    24: (4, (12,)),
+    32: (8, (8,)),
+    48: (8, (12,)),
+    64: (8, (16,)),
+    96: (16, (12,)),
+    128: (8, (4, 8)),
+    192: (8, (12, 4)),
+    256: (16, (4, 8)),
+    384: (16, (12, 4)),
+    512: (16, (8, 8)),
+    768: (16, (12, 8)),
+    1024: (16, (8, 16)),
+    1536: (16, (12, 16)),
+    2048: (16, (16, 16)),
+    3072: (16, (12, 8, 4)),
+    4096: (16, (8, 8, 8)),
+}
+"""n -> R and the factors of L; the choice is measured (benchmarks/NOTES.md)."""
+
+
+@dataclass(frozen=True)
+class SinePlan:
+    """Passes of the sine transform of n - 1 values, for a block of threads that holds `pairs` pairs of rows."""
+
+    n: int
+    last: int  # R
+    factors: tuple[int, ...]  # of L
+    pairs: int
+
+    @property
+    def inner(self) -> int:
+        """L."""
+        return 2 * self.n // self.last
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """Transforms a pair in each pass: one a thread."""
+        first = [(self.last // 2 + 1) * (self.inner // factor) for factor in self.factors]
+        return (*first, self.inner // 2 + 1)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return -(-max(self.items) * self.pairs // 32) * 32
+
+    @property
+    def stride(self) -> int:
+        """Words of shared memory that a pair needs in each of the two planes."""
+        rows = self.last // 2 + 1
+        padded = [self.n + 1 + self.n // self.last]
+        rest, done = self.inner, 1
+        for factor in self.factors:
+            rest, done = rest // factor, done * factor
+            padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
+        return max(padded)
+
+    def shared_bytes(self, itemsize: int) -> int:
+        """Dynamic shared memory of a block."""
+        return 2 * self.stride * self.pairs * itemsize
+
+    def switches(self) -> dict[str, object]:
+        """Values of the switches of `eagre.solvers.poisson.sine_cuda`."""
+        f = (*self.factors, 1, 1)
+        return {
+            "N": self.n, "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAIRS": self.pairs,
+            "STRIDE": self.stride, "THREADS": self.threads,
+            "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
+            "LAST": TRANSFORMS[self.last],
+        }  # fmt: skip
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Rotations exp(-i phi) of the passes one after the other, (2, size), cosines and minus sines."""
+        parts, rest = [], self.inner
+        for factor in self.factors:
+            step = rest // factor
+            parts.append(np.outer(np.arange(factor), np.arange(step)).ravel() / rest)
+            rest = step
+        outer = np.outer(np.arange(self.last // 2 + 1), np.arange(self.inner // 2 + 1)).ravel()
+        phi = 2.0 * np.pi * np.concatenate([*parts, outer / (2 * self.n)])
+        return np.array([np.cos(phi), -np.sin(phi)])
+
+
+def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
+    """The plan for n intervals, or None if n has no plan (see `FACTORS`); one pair a block is fastest."""
+    return SinePlan(n, *FACTORS[n], pairs) if n in FACTORS else None

@@ -1,0 +1,180 @@
+"""Direct solution of (Lap - screening) psi = f with constant coefficients by fast transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.arrays import array_module, device_of, on_gpu
+from eagre.errors import InputError
+from eagre.solvers.poisson.axes import SYMBOLS, Axis, workers
+
+
+class PoissonSolver:
+    """A plan for (Lap - screening) psi = f on a uniform grid in one, two or three dimensions.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Unknowns along each axis, in the order of the arrays: (ny, nx) or (nz, ny, nx).
+    spacing : sequence of float
+        Grid spacing along each axis.
+    boundaries : str or sequence of str
+        ``"dirichlet"`` (psi = 0), ``"neumann"`` (no normal gradient) or ``"periodic"``, one for all or one an axis.
+    screening : float
+        >= 0; the Helmholtz term, 1 / length^2.
+    symbol : {"five-point", "spectral"}
+        Second differences (three points an axis), or the derivatives of the interpolating series.
+    location : {"points", "centres"}
+        Whether walls lie on grid points or half a spacing outside (see `eagre.solvers.poisson.axes`).
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges.
+
+    Notes
+    -----
+    Null space: without walls that hold psi and without screening psi is known up to a constant, and
+    f must have no mean. Then the mean of f is left out and psi has no mean (`singular` is True;
+    on Neumann points the mean weighs the ends by one half).
+
+    Precision and array type of the answer are those of f: float32 or float64, NumPy or CuPy.
+
+    References
+    ----------
+    U. Schumann and R. A. Sweet, J. Comput. Phys. 75, 123-137 (1988), doi:10.1016/0021-9991(88)90102-7.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        spacing: Sequence[float],
+        boundaries: str | Sequence[str] = "dirichlet",
+        *,
+        screening: float = 0.0,
+        symbol: str = "five-point",
+        location: str = "points",
+    ) -> None:
+        self.shape = tuple(int(n) for n in shape)
+        kinds = (boundaries,) * len(self.shape) if isinstance(boundaries, str) else tuple(boundaries)
+        if not 1 <= len(self.shape) <= 3 or len(spacing) != len(self.shape) or len(kinds) != len(self.shape):
+            raise InputError(
+                f"shape {self.shape}, spacing {tuple(spacing)}, boundaries {kinds}",
+                allowed="one, two or three axes, a spacing and a boundary for each",
+                fix='PoissonSolver((99, 199), (0.1, 0.1), ("dirichlet", "periodic"))',
+            )
+        if symbol not in SYMBOLS:
+            raise InputError(f"symbol = {symbol!r}", allowed=", ".join(SYMBOLS), fix='symbol = "five-point"')
+        if not 0.0 <= screening < np.inf:
+            raise InputError(f"screening = {screening!r}", allowed="a number >= 0, 1 / length^2")
+        self.axes = tuple(
+            Axis(n, float(h), kind, location) for n, h, kind in zip(self.shape, spacing, kinds, strict=True)
+        )
+        self.screening, self.symbol = float(screening), symbol
+        self._periodic = tuple(k for k, axis in enumerate(self.axes) if axis.periodic)
+        self._walled = tuple(k for k, axis in enumerate(self.axes) if not axis.periodic)
+        self.singular = self.screening == 0.0 and all(axis.boundary != "dirichlet" for axis in self.axes)
+        self._factors: dict[tuple[str, bool], Any] = {}
+        self._fast: dict[str, Any] = {}
+
+    def _factor(self, f: Any) -> Any:
+        """1 / (eigenvalue - screening) in the type of f, made in double precision; 0 for the null space."""
+        key = (str(f.dtype), on_gpu(f))
+        if key not in self._factors:
+            total = np.full((1,) * len(self.shape), -self.screening)
+            for k, axis in enumerate(self.axes):
+                values = axis.eigenvalues(self.symbol)
+                if self._periodic and k == self._periodic[-1]:
+                    values = values[: axis.n // 2 + 1]  # a real field has half a spectrum
+                total = total + values.reshape([-1 if k == m else 1 for m in range(len(self.shape))])
+            with np.errstate(divide="ignore"):
+                inverse = 1.0 / total
+            if self.singular:
+                inverse.flat[0] = 0.0
+            self._factors[key] = array_module(f).asarray(inverse.astype(f.dtype))
+        return self._factors[key]
+
+    def solve(self, f: Any) -> Any:
+        """Psi of the right-hand side f, an array of `shape`; a new array.
+
+        Raises
+        ------
+        InputError
+            If f has another shape, or is neither float32 nor float64.
+        """
+        if tuple(f.shape) != self.shape or f.dtype not in (np.float32, np.float64):
+            raise InputError(
+                f"a right-hand side of shape {tuple(f.shape)} and type {f.dtype}",
+                allowed=f"shape {self.shape}, float32 or float64",
+                fix="solver.solve(np.asarray(f, dtype=np.float64))",
+            )
+        if on_gpu(f) and (fast := self._box(f)) is not None:
+            return fast.solve(f)
+        x = f
+        for k in self._walled:
+            x = self.axes[k].forward(x, k)
+        factor = self._factor(f)
+        if self._periodic:
+            fft = _real_fourier(f)
+            x = fft.rfftn(x, axes=self._periodic) * factor
+            x = fft.irfftn(x, s=[self.shape[k] for k in self._periodic], axes=self._periodic)
+        else:
+            x = x * factor
+        for k in self._walled:
+            x = self.axes[k].backward(x, k)
+        return x.astype(f.dtype, copy=False)
+
+    def _box(self, f: Any) -> Any:
+        """The kernels of `box_cuda`, if they serve this problem."""
+        from eagre.solvers.poisson.box_cuda import ArrayBox
+
+        key = str(f.dtype)
+        if key not in self._fast:
+            self._fast[key] = ArrayBox.of(self, device_of(f), "single" if f.dtype == np.float32 else "double")
+        return self._fast[key]
+
+
+class _ScipyFourier:
+    """Real transforms of SciPy with the threads that CPU drivers have."""
+
+    @staticmethod
+    def rfftn(x: Any, axes: Sequence[int]) -> Any:
+        import scipy.fft
+
+        return scipy.fft.rfftn(x, axes=axes, workers=workers())
+
+    @staticmethod
+    def irfftn(x: Any, s: Sequence[int], axes: Sequence[int]) -> Any:
+        import scipy.fft
+
+        return scipy.fft.irfftn(x, s=s, axes=axes, workers=workers())
+
+
+def _real_fourier(f: Any) -> Any:
+    if on_gpu(f):
+        return array_module(f).fft
+    return _ScipyFourier
+
+
+@lru_cache(maxsize=16)
+def _cached(*key: Any) -> PoissonSolver:
+    shape, spacing, boundaries, screening, symbol, location = key
+    return PoissonSolver(shape, spacing, boundaries, screening=screening, symbol=symbol, location=location)
+
+
+def solve_poisson(
+    f: Any,
+    spacing: Sequence[float],
+    boundaries: str | Sequence[str] = "dirichlet",
+    *,
+    screening: float = 0.0,
+    symbol: str = "five-point",
+    location: str = "points",
+) -> Any:
+    """Solve (Lap - screening) psi = f; the plan is kept for the next call (see `PoissonSolver`)."""
+    kinds = boundaries if isinstance(boundaries, str) else tuple(boundaries)
+    return _cached(tuple(f.shape), tuple(spacing), kinds, screening, symbol, location).solve(f)

@@ -1,0 +1,116 @@
+"""The barotropic model against its plain transcription, and against itself after a restart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre import BarotropicVorticity, Grid
+from oracle.barotropic import BarotropicOracle
+
+
+def random_setup(nx=27, ny=19, seed=3):
+    """A box with different spacings, noise in wind and vorticity."""
+    rng = np.random.default_rng(seed)
+    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    zeta = np.zeros((ny, nx))
+    zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
+    return grid, zeta, rng.standard_normal((ny, nx))
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
+@pytest.mark.parametrize(("scheme", "radius", "walls"), [("ab2", None, "free-slip"), ("ab3", 0.5, "no-slip-thom")])
+def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
+    grid, zeta, curl = random_setup()
+    physics = {"beta": 3.0, "viscosity": 0.02}
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, wind_curl=curl, bottom_friction=0.3, deformation_radius=radius, walls=walls,
+        jacobian=jacobian, scheme=scheme, vorticity=zeta, device="cpu", precision=precision, **physics,
+    )  # fmt: skip
+    screening = 0.0 if radius is None else radius**-2
+    oracle = BarotropicOracle(
+        grid.nx - 1, grid.ny - 1, 2.6, 3.0, friction=0.3, curl=curl, jacobian=jacobian, order=int(scheme[2]),
+        no_slip=walls != "free-slip", screening=screening, **physics,
+    )  # fmt: skip
+    oracle.start(zeta)
+    for _ in range(25):
+        oracle.step(1e-3)
+    model.advance(0.025)
+    assert model.steps == 25 and model.time == 0.025
+    tolerance = 1e-12 if precision == "double" else 2e-5
+    psi = model.field("streamfunction")
+    assert np.abs(psi - oracle.psi).max() < tolerance * np.abs(oracle.psi).max()
+    inner = (slice(1, -1), slice(1, -1))
+    q = model._engine.points(model._engine.q[0][model._engine.at])
+    assert np.abs(q - oracle.zeta)[inner].max() < tolerance * np.abs(oracle.zeta).max()
+
+
+@pytest.mark.parametrize("points", [33, 65])
+def test_start_of_the_double_gyre(points):
+    """Regression numbers of the specification: psi_max, energy and enstrophy after 10,000 steps."""
+    psi_max, energy, enstrophy = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960e5)}[points]
+    model = BarotropicVorticity.double_gyre(
+        points, jacobian="advective", scheme="ab2", device="cpu", precision="double"
+    )
+    model.advance(1e-3)
+    found = model.diagnostics()
+    assert model.steps == 10_000
+    assert found["max_streamfunction"] == pytest.approx(psi_max, rel=1e-5)
+    assert found["energy"] == pytest.approx(energy, rel=1e-5)
+    assert found["enstrophy"] == pytest.approx(enstrophy, rel=2e-6)
+
+
+def test_first_step_is_the_wind():
+    model = BarotropicVorticity.double_gyre(33, device="cpu", precision="double")
+    model.advance(1e-7)
+    y = model.grid.y[1:-1, None]
+    assert np.abs(model.field("vorticity")[1:-1, 1:-1] + 1e-7 * 1.36e5 * np.sin(2 * y)).max() < 1e-17
+
+
+OPTIONS = {
+    "box": {},
+    "no slip": {"walls": "no-slip"},
+    "channel": {"basin": "channel", "walls": "no-slip"},
+    "periodic": {"basin": "periodic", "scheme": "ab2"},
+    "implicit": {"viscous": "implicit"},
+    "terms": {"topography": "noise", "biharmonic_viscosity": 1e-4, "bottom_friction": 0.1},
+    "tracer and particles": {"tracer": "noise", "tracer_diffusivity": 0.01, "particles": [[0.5, 0.5], [1.0, 2.0]]},
+}
+
+
+def model_of(name, **more):
+    from eagre.models.barotropic.layers import Layers
+
+    grid, zeta, curl = random_setup()
+    options = {**OPTIONS.get(name, {}), **more}
+    options = {k: (curl if isinstance(v, str) and v == "noise" else v) for k, v in options.items()}
+    if name == "layers":
+        options |= {"layers": Layers(3.0, 1.0), "vorticity_lower": 0.3 * zeta[::-1], "bottom_friction": 0.2}
+    base = {"time_step": 1e-3, "beta": 3.0, "viscosity": 0.02, "wind_curl": curl, "vorticity": zeta, "device": "cpu"}
+    return BarotropicVorticity(grid, **{**base, **options})
+
+
+@pytest.mark.parametrize("name", [*OPTIONS, "layers"])
+def test_restart_is_bitwise(name):
+    whole, first = model_of(name), model_of(name)
+    whole.advance(0.021)
+    first.advance(0.008)
+    second = model_of(name)
+    second.restore(first.state())
+    second.advance(0.021)
+    for key, value in whole.state().items():
+        assert np.array_equal(value, second.state()[key], equal_nan=True), key
+    assert all(np.isfinite(value).all() for key, value in whole.state().items() if key != "landed")
+
+
+def test_blow_up_names_the_time_and_goes_back():
+    from eagre import BlowUpError
+
+    grid, zeta, curl = random_setup()
+    model = BarotropicVorticity(grid, time_step=1.0, viscosity=1.0, wind_curl=curl, vorticity=zeta, device="cpu")
+    with pytest.raises(BlowUpError, match="not finite"):
+        model.advance(400.0)
+    assert math.isfinite(model.diagnostics()["energy"])

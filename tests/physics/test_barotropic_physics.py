@@ -1,0 +1,226 @@
+"""Physics of the barotropic model: linear solutions, conservation, layers, walls, tracer, particles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
+from eagre.cases import validate
+from eagre.models.barotropic.diagnostics import energy_spectrum
+
+
+@pytest.mark.parametrize("case", ["first-step", "munk", "stommel", "basin-mode", "conservation", "coarse-grid"])
+def test_validation(case):
+    results = validate("barotropic", [case], device="cpu", precision="double")
+    assert results and all(result.passed for result in results), [result.row() for result in results]
+
+
+def test_numbers_of_the_document():
+    gyre = DoubleGyre()
+    numbers = gyre.numbers
+    assert numbers["alpha"] == pytest.approx(1.36e5, rel=2e-3)
+    assert numbers["beta"] == pytest.approx(1.36e5, rel=2e-3)
+    assert numbers["reynolds"] == pytest.approx(20.83, rel=1e-3) and numbers["mu"] == 0.0
+    assert gyre.time_scale / 86400 == pytest.approx(20_481, rel=1e-3)
+    assert gyre.nondimensional_time(10 * 365.25 * 86400) == pytest.approx(0.1783, rel=1e-3)
+
+
+def wave(grid, k=1, m=1):
+    """sin sin on a box or a period."""
+    x, y = grid.mesh()
+    return np.sin(k * x) * np.sin(m * y)
+
+
+def test_friction_alone_decays():
+    grid = Grid.of_points(33, 33, math.pi, math.pi)
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, bottom_friction=0.5, vorticity=1e-6 * wave(grid), device="cpu", precision="double"
+    )
+    before = model.field("vorticity")
+    model.advance(1.0)
+    assert np.abs(model.field("vorticity") - math.exp(-0.5) * before).max() < 1e-6 * np.abs(before).max()
+
+
+@pytest.mark.parametrize(("options", "power"), [({"viscosity": 0.3}, 1), ({"biharmonic_viscosity": 1e-3}, 2)])
+@pytest.mark.parametrize("viscous", ["explicit", "implicit"])
+def test_viscosity_alone_decays(options, power, viscous):
+    if viscous == "implicit" and power == 2:
+        return
+    grid = Grid.of_points(33, 25, math.pi, math.pi)
+    model = BarotropicVorticity(
+        grid, time_step=2e-4 if viscous == "explicit" else 2e-3, vorticity=1e-6 * wave(grid, 2, 1), device="cpu",
+        precision="double", viscous=viscous, **options,
+    )  # fmt: skip
+    rate = (2 / grid.dx * math.sin(grid.dx)) ** 2 + (2 / grid.dy * math.sin(0.5 * grid.dy)) ** 2
+    before = model.field("vorticity")
+    model.advance(0.2)
+    factor = math.exp(-next(iter(options.values())) * rate**power * 0.2)
+    assert np.abs(model.field("vorticity") - factor * before).max() < 2e-6 * np.abs(before).max()
+
+
+def test_implicit_viscosity_bears_long_steps():
+    options = {"reynolds": 0.1, "alpha": 1e3, "beta": 1e3, "time_step": 2e-3, "device": "cpu", "precision": "double"}
+    model = BarotropicVorticity.double_gyre(33, viscous="implicit", **options)
+    assert options["time_step"] > 5 * 0.1 * model.grid.dx**2 / 8
+    model.advance(2.0)
+    steady = BarotropicVorticity.double_gyre(33, **{**options, "time_step": 5e-5})
+    steady.advance(2.0)
+    psi = steady.field("streamfunction")
+    assert np.abs(model.field("streamfunction") - psi).max() < 1e-4 * np.abs(psi).max()
+
+
+@pytest.mark.parametrize("walls", ["no-slip", "no-slip-thom"])
+def test_no_slip_stops_the_flow_at_the_wall(walls):
+    slips = {}
+    for kind in ("free-slip", walls):
+        speeds = []
+        for points in (33, 65):
+            grid = Grid.of_points(points, points, math.pi, math.pi)
+            model = BarotropicVorticity(
+                grid, time_step=5e-4, viscosity=0.1, wind_curl=0.1 * wave(grid), walls=kind, device="cpu",
+                precision="double",
+            )  # fmt: skip
+            model.advance(4.0)
+            v = model.field("velocity_y")
+            speeds.append(np.abs(v[:, 0]).max() / np.abs(v).max())
+        slips[kind] = speeds
+    assert slips["free-slip"][1] > 0.9
+    assert slips[walls][1] < 0.02 and slips[walls][1] < 0.6 * slips[walls][0]
+
+
+def test_reduced_gravity_slows_the_rossby_wave():
+    """A wave in a periodic basin travels west at beta / (k^2 + 1 / R^2)."""
+    n, beta = 64, 2.0
+    grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
+    x, _ = grid.mesh()
+    for radius in (None, 0.5):
+        screening = 0.0 if radius is None else radius**-2
+        speed = beta / (1.0 + screening)
+        model = BarotropicVorticity(
+            grid, time_step=5e-3, beta=beta, basin="periodic", deformation_radius=radius,
+            vorticity=-(1 + screening) * 1e-6 * np.sin(x), device="cpu", precision="double",
+        )  # fmt: skip
+        model.advance(1.0)
+        psi = 1e-6 * np.sin(x + speed)
+        assert np.abs(model.field("streamfunction") - psi).max() < 5e-3 * 1e-6
+
+
+def test_layers_are_their_modes():
+    """q1 = q2 moves as one layer; the baroclinic mode feels F1 + F2."""
+    n, beta = 48, 2.0
+    grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
+    x, _ = grid.mesh()
+    layers = Layers(3.0, 1.0)
+    common = {"time_step": 5e-3, "beta": beta, "basin": "periodic", "layers": layers, "device": "cpu"}
+    deep = BarotropicVorticity(
+        grid, vorticity=-1e-6 * np.sin(x), vorticity_lower=-1e-6 * np.sin(x), precision="double", **common
+    )
+    deep.advance(1.0)
+    for name in ("streamfunction", "streamfunction_lower"):
+        assert np.abs(deep.field(name) - 1e-6 * np.sin(x + beta)).max() < 5e-3 * 1e-6
+    # psi1 : psi2 = H2 : -H1 = 3 : -1, q1 - q2 = (Lap - 4)(psi1 - psi2)
+    shear = BarotropicVorticity(
+        grid, vorticity=-5e-6 * 0.75 * np.sin(x), vorticity_lower=5e-6 * 0.25 * np.sin(x), precision="double", **common
+    )
+    shear.advance(1.0)
+    travelled = np.sin(x + beta / 5.0)
+    assert np.abs(shear.field("streamfunction") - 0.75e-6 * travelled).max() < 5e-3 * 1e-6
+    assert np.abs(shear.field("vorticity_lower") - 0.25e-6 * travelled).max() < 5e-3 * 1e-6
+
+
+def test_friction_of_layers_acts_on_their_vorticity():
+    """Shear psi1 - psi2 decays at A / (1 + F1 + F2); bottom friction takes mu zeta2 from q2 alone."""
+    n = 48
+    grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
+    x, _ = grid.mesh()
+    common = {"time_step": 2e-3, "basin": "periodic", "layers": Layers(3.0, 1.0), "device": "cpu"}
+    q = (-5e-6 * 0.75 * np.sin(x), 5e-6 * 0.25 * np.sin(x))
+    start = {"vorticity": q[0], "vorticity_lower": q[1], "precision": "double"}
+    shear = BarotropicVorticity(grid, viscosity=0.5, **start, **common)
+    shear.advance(1.0)
+    expected = 0.75e-6 * math.exp(-0.5 / 5.0) * np.sin(x)
+    assert np.abs(shear.field("streamfunction") - expected).max() < 5e-3 * 1e-6
+    rough = BarotropicVorticity(grid, bottom_friction=0.5, **start, **common)
+    psi = rough.field("streamfunction_lower")
+    rough.advance(2e-3)
+    now = [rough._engine.points(rough._engine.q[k][rough._engine.at]) for k in (0, 1)]
+    assert np.abs(now[0] - q[0]).max() < 1e-18
+    assert np.abs(now[1] - q[1] - 2e-3 * 0.5 * psi).max() < 1e-2 * 2e-3 * 0.5 * np.abs(psi).max()
+
+
+def test_flow_follows_the_depth():
+    """Topography that slopes north acts as beta does."""
+    n = 32
+    grid = Grid(n, n + 1, math.pi / n, math.pi / n)
+    _, y = grid.mesh()
+    zeta = 1e-6 * np.sin(2 * grid.mesh()[0]) * np.sin(y - y[0])
+    fields = []
+    for options in ({"beta": 3.0}, {"topography": 3.0 * y}):
+        model = BarotropicVorticity(
+            grid, time_step=5e-3, basin="channel", vorticity=zeta, device="cpu", precision="double",
+            jacobian="advective", **options,
+        )  # fmt: skip
+        model.advance(0.5)
+        fields.append(model.field("streamfunction"))
+    assert np.abs(fields[0] - fields[1]).max() < 1e-12 * np.abs(fields[0]).max() + 1e-18
+
+
+def test_tracer_and_particles_go_round():
+    """A steady vortex carries a particle along its streamline; the tracer is kept."""
+    grid = Grid.of_points(65, 65, math.pi, math.pi)
+    model = BarotropicVorticity(
+        grid, time_step=2e-3, vorticity=-2.0 * wave(grid), tracer=1.0 + wave(grid, 2, 1), tracer_diffusivity=1e-3,
+        particles=[[1.0, 1.3], [2.5, 2.0]], device="cpu", precision="double",
+    )  # fmt: skip
+    start = model.particle_positions
+    tracer = model.field("tracer")
+    model.advance(3.0)
+    end = model.particle_positions
+    assert np.abs(end - start).max() > 0.5
+    psi = [np.sin(p[:, 0]) * np.sin(p[:, 1]) for p in (start, end)]
+    assert np.abs(psi[1] - psi[0]).max() < 2e-3
+    inner = (slice(1, -1), slice(1, -1))
+    assert model.field("tracer")[inner].mean() == pytest.approx(tracer[inner].mean(), rel=5e-3)
+    assert 0.0 < model.field("tracer").min() and model.field("tracer").max() < 2.0
+
+
+def test_diagnostics_and_spectrum():
+    grid = Grid.of_points(65, 49, math.pi, math.pi)
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, vorticity=-5.0 * wave(grid, 2, 1), wind_curl=wave(grid), beta=1.0, viscosity=0.1,
+        device="cpu", precision="double",
+    )  # fmt: skip
+    found = model.diagnostics()
+    assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
+    assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
+    assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
+    wavenumber, energy = energy_spectrum(model.field("streamfunction"), grid.dx, grid.dy)
+    assert energy.sum() * math.pi**2 == pytest.approx(found["energy"], rel=1e-10)
+    assert wavenumber[energy.argmax()] == pytest.approx(2.0)
+    budget = model.energy_budget()
+    assert abs(budget["residual"]) < 1e-12 and budget["viscosity"] < 0
+    spent = budget["wind"] + budget["viscosity"] + budget["friction"]
+    before = found["energy"]
+    model.advance(1e-3)
+    assert (model.diagnostics()["energy"] - before) / 1e-3 == pytest.approx(spent, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"basin": "bx"}, "box"),
+        ({"walls": "noslip"}, "no-slip"),
+        ({"time_step": 0.0}, "> 0"),
+        ({"viscosity": -1.0}, ">= 0"),
+        ({"wind_curl": np.zeros((3, 3))}, "values at the points"),
+        ({"viscous": "implicit"}, "explicit"),
+        ({"layers": Layers(1.0, 1.0), "deformation_radius": 1.0}, "one of them"),
+        ({"particles": [1.0, 2.0]}, "shape"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises(InputError, match=words):
+        BarotropicVorticity(Grid.of_points(9, 9, 1.0, 1.0), **{"time_step": 0.1, "device": "cpu", **options})

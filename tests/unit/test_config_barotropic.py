@@ -1,0 +1,81 @@
+"""Case files of the barotropic model, and its benchmark's records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre import BarotropicVorticity
+from eagre.cases.bench import KEYS, bench
+from eagre.config.problems import ConfigError
+from eagre.models.barotropic.config import BarotropicCase
+
+HEAD = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu", precision = "double"}\n'
+
+
+def built(text):
+    return BarotropicCase.loads(HEAD + text).build()
+
+
+def test_nondimensional_case_is_the_double_gyre():
+    model = built("basin.nx = 17\nnumerics.time_step = 1e-7\nnondimensional = {reynolds = 10.0, mu = 3.0}\n")
+    theirs = BarotropicVorticity.double_gyre(17, reynolds=10.0, mu=3.0, device="cpu", precision="double")
+    for one in (model, theirs):
+        one.advance(1e-6)
+    assert np.abs(model.field("streamfunction") - theirs.field("streamfunction")).max() < 1e-15
+    assert model.settings() == theirs.settings()
+
+
+def test_dimensional_case():
+    model = built(
+        'basin = {nx = 33, ny = 17, length_x = "3200 km", length_y = "1600 km", walls = "no-slip"}\n'
+        'physics = {beta = 2e-11, viscosity = "500 m2/s", deformation_radius = "45 km"}\n'
+        'wind = {stress = "0.1 N/m2", depth = "500 m"}\nnumerics = {time_step = "1 h", scheme = "ab2"}\n'
+    )
+    assert (model.grid.dx, model.grid.dy) == pytest.approx((1e5, 1e5))
+    assert model.grid.x[[0, -1]] == pytest.approx([0.0, 3.2e6])
+    amplitude = math.pi * 0.1 / (1000 * 500 * 1.6e6)
+    assert model.field("wind_curl")[4, 3] == pytest.approx(-amplitude)
+    assert model.setup.screening == pytest.approx(45e3**-2) and model.setup.order == 2
+    assert "Munk width" in model.remarks[0] and "Re = " in model.remarks[1]
+
+
+def test_channel_with_everything():
+    model = built(
+        'basin = {kind = "channel", nx = 32, ny = 17, length_x = 3.2e6, length_y = 1.6e6}\n'
+        "layers = {upper = 4e-10, lower = 1e-10}\ninitial.vorticity = 'sin(2 * pi * x / 3.2e6) * 1e-6'\n"
+        'topography = {height = "500 * x / 3.2e6", coriolis = 1e-4, depth = 4000}\n'
+        "tracer = {initial = 'where(x < 1e6, 1, 0)', diffusivity = 10}\nwind.curl = 1e-15\n"
+        "numerics = {time_step = 3600}\nphysics = {viscosity = 100.0}\n"
+    )
+    assert model.grid.dx == pytest.approx(1e5) and model.grid.dy == pytest.approx(1e5)
+    assert model.setup.topography is not None
+    assert model.setup.topography[0, 16] == pytest.approx(1e-4 * 500 * 0.5 / 4000)
+    model.advance(7200.0)
+    assert {"streamfunction_lower", "tracer"} <= set(model.variables)
+    assert all(np.isfinite(model.field(name)).all() for name in model.variables)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("basin.nx = 17\nnumerics.time_step = 1.0\n", "length_x"),
+        ("basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind.stress = 0.1\n", "depth"),
+        ("basin.nx = 17\nnumerics.time_step = 1.0\nnondimensional = {}\nphysics = {}\n", "nondimensional"),
+        ('basin = {nx = 17, length_x = 1.0, walls = "slip"}\nnumerics.time_step = 1.0\n', "free-slip"),
+        ("basin = {nx = 17, length_x = 1.0}\nnumerics = {}\n", "time_step"),
+    ],
+)
+def test_what_is_refused(text, words):
+    with pytest.raises(ConfigError, match=words):
+        BarotropicCase.loads(HEAD + text)
+
+
+def test_records_of_the_benchmark():
+    records = bench("barotropic", "cpu", "double", [33], variants=("seed",), repeats=2, seconds=0.002, commit="abc")
+    assert [tuple(record) for record in records] == [KEYS] * len(records)
+    for record in records:
+        assert record["model"] == "barotropic" and record["variant"] == "seed" and record["shape"] == [33, 33]
+        assert "document 0.3235 ms" in record["error"] and record["cell_steps_per_s"] > 0

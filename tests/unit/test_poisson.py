@@ -1,0 +1,187 @@
+"""The Poisson solver: transforms, round trips, precision, null space, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.fft
+
+from eagre.errors import InputError
+from eagre.solvers.poisson import PoissonSolver, reference, solve_poisson
+from eagre.solvers.poisson.axes import extended
+from eagre.solvers.poisson.sine_plan import FACTORS, SinePlan
+
+
+def plain_sine(x):
+    n = x.shape[-1] + 1
+    j = np.arange(1, n)
+    return x @ np.sin(np.pi * np.outer(j, j) / n)
+
+
+@pytest.mark.parametrize("size", [*range(1, 20), 31, 63, 64, 255])
+def test_documents_transforms(size):
+    x = np.random.default_rng(size).standard_normal((3, size))
+    expected = plain_sine(x)
+    scale = np.abs(expected).max()
+    for transform in (reference.sine_by_odd_extension, reference.sine_by_half_length):
+        assert np.abs(transform(x) - expected).max() < 1e-13 * scale
+    assert np.abs(extended(x, 1, odd=True, inverse=False) / 2 - expected).max() < 1e-13 * scale
+    assert np.abs(extended(2 * expected, 1, odd=True, inverse=True) - x).max() < 1e-12
+
+
+def test_two_signals_in_one_transform():
+    f, g = np.random.default_rng(0).standard_normal((2, 4, 24))
+    for found, signal in zip(reference.spectra_of_two(f, g), (f, g), strict=True):
+        assert np.abs(found - np.fft.fft(signal)).max() < 1e-13
+
+
+@pytest.mark.parametrize("n", sorted(FACTORS))
+def test_plans_hold_together(n):
+    """The passes of the plan, in NumPy, give the sine transform: indices and tables are right."""
+    last, factors = FACTORS[n]
+    plan = SinePlan(n, last, factors, 1)
+    assert np.prod(factors) * last == 2 * n and last % 2 == 0 and factors[0] % 2 == 0
+    assert plan.threads <= 1024 and plan.stride * 16 < 227 * 1024
+    x = np.random.default_rng(n).standard_normal(n - 1)
+    odd = np.concatenate([[0], x, [0], -x[::-1]])
+    inner = np.fft.fft(odd.reshape(plan.inner, last).T, axis=1)  # Y_r(k)
+    k = np.arange(plan.inner // 2 + 1)
+    table = plan.table[0] + 1j * plan.table[1]
+    rotations = table[-(last // 2 + 1) * k.size :].reshape(last // 2 + 1, k.size)
+    v = np.zeros((last, k.size), complex)
+    for r in range(last // 2 + 1):
+        v[r] = rotations[r] * inner[r, k]
+        if 0 < r < last // 2:
+            v[last - r] = -rotations[r].conj() * inner[r, -k]
+    z = np.fft.fft(v, axis=0)
+    found = np.zeros(2 * n)
+    for s in range(last):
+        found[k + plan.inner * s] = -0.5 * z[s].imag
+    expected = scipy.fft.dst(x, type=1) / 2
+    for s, kk in itertools.product(range(last // 2), (0, 1, plan.inner // 2)):
+        q = kk + plan.inner * s
+        if 0 < q < n:
+            assert abs(found[q] - expected[q - 1]) < 1e-12 * n
+
+
+CASES = [
+    ((17,), "dirichlet"),
+    ((12, 19), "dirichlet"),
+    ((12, 19), "neumann"),
+    ((12, 18), "periodic"),
+    ((12, 19), ("neumann", "periodic")),
+    ((12, 19), ("periodic", "dirichlet")),
+    ((6, 9, 7), ("dirichlet", "periodic", "neumann")),
+    ((6, 8, 7), ("periodic", "periodic", "neumann")),
+]
+
+
+def second_differences(psi, spacing, kinds, location):
+    """Sum of second differences with ghosts from the boundary conditions."""
+    total = np.zeros_like(psi)
+    for axis, (h, kind) in enumerate(zip(spacing, kinds, strict=True)):
+        p = np.moveaxis(psi, axis, 0)
+        if kind == "periodic":
+            west, east = p[-1], p[0]
+        elif kind == "dirichlet":
+            west, east = (0 * p[0], 0 * p[0]) if location == "points" else (-p[0], -p[-1])
+        else:
+            west, east = (p[1], p[-2]) if location == "points" else (p[0], p[-1])
+        whole = np.concatenate([west[None], p, east[None]])
+        total += np.moveaxis((whole[2:] - 2 * p + whole[:-2]) / h**2, 0, axis)
+    return total
+
+
+@pytest.mark.parametrize("location", ["points", "centres"])
+@pytest.mark.parametrize(("shape", "kinds"), CASES, ids=str)
+@pytest.mark.parametrize("screening", [0.0, 0.7])
+def test_round_trip(shape, kinds, location, screening):
+    spacing = (0.3, 0.2, 0.5)[: len(shape)]
+    solver = PoissonSolver(shape, spacing, kinds, screening=screening, location=location)
+    kinds = (kinds,) * len(shape) if isinstance(kinds, str) else kinds
+    psi = np.random.default_rng(1).standard_normal(shape)
+    f = second_differences(psi, spacing, kinds, location) - screening * psi
+    found = solver.solve(f)
+    if solver.singular:
+        weights = np.ones(shape)
+        if location == "points":
+            for axis, kind in enumerate(kinds):
+                if kind == "neumann":
+                    np.moveaxis(weights, axis, 0)[[0, -1]] *= 0.5
+        psi = psi - (weights * psi).sum() / weights.sum()
+    assert np.abs(found - psi).max() < 1e-12
+
+
+def test_spectral_symbol_is_exact_for_waves():
+    n, length = 32, 2.0
+    h = length / n
+    x = h * np.arange(1, n)
+    for k in (1, 7, 20):
+        wave = np.sin(k * np.pi * x / length)
+        found = solve_poisson(wave, (h,), symbol="spectral")
+        assert np.abs(found + wave / (k * np.pi / length) ** 2).max() < 1e-13
+
+
+def test_second_order():
+    errors = []
+    for n in (16, 32, 64):
+        h = np.pi / n
+        x = h * np.arange(1, n)
+        exact = np.sin(x) * np.sin(3 * x)[:, None] + np.sin(2 * x) * np.sin(x)[:, None]
+        f = -10 * np.sin(x) * np.sin(3 * x)[:, None] - 5 * np.sin(2 * x) * np.sin(x)[:, None]
+        errors.append(np.abs(solve_poisson(f, (h, h)) - exact).max())
+    orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert np.abs(orders - 2.0).max() < 0.1
+
+
+@pytest.mark.parametrize("n", [256, 1024])
+def test_single_precision(n):
+    """1.5e-7, where eigenvalues from the printed cosine would give 1e-4 to 4e-3."""
+    h = np.pi / n
+    y = h * np.arange(1, n)
+    f = -1.36e5 * np.sin(2 * y)[:, None] * (np.pi - y) / np.pi + 100 * np.random.default_rng(0).standard_normal(
+        (n - 1,) * 2
+    )
+    double = solve_poisson(f, (h, h))
+    single = solve_poisson(f.astype(np.float32), (h, h))
+    assert single.dtype == np.float32
+    assert np.linalg.norm(single - double) < 1e-6 * np.linalg.norm(double)
+    cosine = (-4 + 2 * np.cos(np.float32(np.pi / n) * np.arange(1, n, dtype=np.float32))).astype(np.float32)
+    symbol = (cosine[:, None] + cosine + np.float32(4)) / np.float32(h**2)
+    printed = scipy.fft.idstn(scipy.fft.dstn(f.astype(np.float32), type=1) / symbol, type=1)
+    assert np.linalg.norm(printed - double) > 1e-5 * np.linalg.norm(double)
+
+
+def test_plans_are_kept():
+    from eagre.solvers.poisson.solver import _cached
+
+    f = np.ones((5, 6))
+    solve_poisson(f, (1.0, 1.0))
+    before = _cached.cache_info().hits
+    solve_poisson(f, (1.0, 1.0))
+    assert _cached.cache_info().hits == before + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (((4, 5), (1.0,)), {}, "a spacing and a boundary for each"),
+        (((4, 5), (1.0, 1.0), "dirichlt"), {}, "dirichlet"),
+        (((4, 5), (1.0, -1.0)), {}, "spacing > 0"),
+        (((4, 5), (1.0, 1.0)), {"symbol": "nine"}, "five-point"),
+        (((4, 5), (1.0, 1.0)), {"location": "faces"}, "points, centres"),
+        (((4, 5), (1.0, 1.0)), {"screening": -1.0}, ">= 0"),
+    ],
+)
+def test_refusals(arguments, options, words):
+    with pytest.raises(InputError, match=words):
+        PoissonSolver(*arguments, **options)
+
+
+def test_refuses_other_arrays():
+    solver = PoissonSolver((4, 5), (1.0, 1.0))
+    for bad in (np.ones((5, 4)), np.ones((4, 5), int)):
+        with pytest.raises(InputError, match="float32 or float64"):
+            solver.solve(bad)
