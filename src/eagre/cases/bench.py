@@ -145,7 +145,9 @@ def resident_words(model: Any) -> float:
             for item in value:
                 count(item)
         elif not isinstance(value, (type, np.generic)) and hasattr(value, "nbytes"):
-            found[id(value)] = int(value.nbytes)
+            base = getattr(value, "base", None)  # of a view
+            whole = value if base is None else base
+            found[id(whole)] = int(whole.nbytes)
 
     for value in vars(model._engine).values():
         count(value)

@@ -42,16 +42,16 @@ class Faces(NamedTuple):
 class Place(NamedTuple):
     """Where a thread and its block are: cell (y, x) of the tile is cell (j, i) of the padded arrays."""
 
-    y: int
-    x: int
-    j: int
-    i: int
-    j0: int  # of the tile, without ghosts
-    i0: int
-    ny: int
-    nx: int
-    of_rows: bool  # whether the thread has a cell to the south and to the north of the tile to look after,
-    of_columns: bool  # or to the west and to the east
+    y: np.int32
+    x: np.int32
+    j: np.int32
+    i: np.int32
+    j0: np.int32  # of the tile, without ghosts
+    i0: np.int32
+    ny: np.int32
+    nx: np.int32
+    of_rows: bool | np.bool_  # whether the thread has a cell to the south and to the north of the tile to look after,
+    of_columns: bool | np.bool_  # or to the west and to the east
 
 
 class FacesOfThread(NamedTuple):
