@@ -31,3 +31,21 @@ class Variable:
     standard_name: str | None = None
     location: str = "centre"
     static: bool = False
+
+
+WATER_VARIABLES = (
+    Variable(
+        "surface_elevation",
+        "m",
+        "surface elevation; the bed where dry",
+        "water_surface_height_above_reference_datum",
+    ),
+    Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
+    Variable("discharge_x", "m2 s-1", "unit discharge in x"),
+    Variable("discharge_y", "m2 s-1", "unit discharge in y"),
+    Variable("velocity_x", "m s-1", "velocity in x, averaged over depth", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity in y, averaged over depth", "sea_water_y_velocity"),
+    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
+    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
+)
+"""What the shallow-water models show of their state, at centres."""

@@ -14,28 +14,12 @@ from eagre.boundaries import Boundaries
 from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
-from eagre.fields import Variable
+from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
 from eagre.models.shallow_water.engine import Engine, Setup
 from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
-
-VARIABLES = (
-    Variable(
-        "surface_elevation",
-        "m",
-        "surface elevation; the bed where dry",
-        "water_surface_height_above_reference_datum",
-    ),
-    Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
-    Variable("discharge_x", "m2 s-1", "unit discharge in x"),
-    Variable("discharge_y", "m2 s-1", "unit discharge in y"),
-    Variable("velocity_x", "m s-1", "velocity in x, averaged over depth", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y, averaged over depth", "sea_water_y_velocity"),
-    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
-    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
-)
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
@@ -267,7 +251,7 @@ class ShallowWater:
     @property
     def variables(self) -> dict[str, Variable]:
         """The fields that `field` gives."""
-        return {variable.name: variable for variable in VARIABLES}
+        return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""

@@ -8,24 +8,8 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.fields import Variable
+from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
-
-VARIABLES = (
-    Variable(
-        "surface_elevation",
-        "m",
-        "surface elevation; the bed where dry",
-        "water_surface_height_above_reference_datum",
-    ),
-    Variable("depth", "m", "water depth", "sea_floor_depth_below_sea_surface"),
-    Variable("discharge_x", "m2 s-1", "unit discharge in x"),
-    Variable("discharge_y", "m2 s-1", "unit discharge in y"),
-    Variable("velocity_x", "m s-1", "velocity in x, averaged over depth", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y, averaged over depth", "sea_water_y_velocity"),
-    Variable("speed", "m s-1", "speed, averaged over depth", "sea_water_speed"),
-    Variable("bed", "m", "bed elevation, mean of the cell", "ground_level_altitude", static=True),
-)
 
 
 class Fields:
@@ -44,7 +28,7 @@ class Fields:
     @property
     def variables(self) -> dict[str, Variable]:
         """The fields that `field` gives."""
-        return {variable.name: variable for variable in VARIABLES}
+        return {variable.name: variable for variable in WATER_VARIABLES}
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (ny, nx); dry cells have depth and velocity 0 and the bed as surface."""
