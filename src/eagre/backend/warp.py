@@ -9,6 +9,24 @@ SIMULATED_WARPS = 32
 
 
 @cell
+def thread():
+    """Number of this thread in its block, as warps are dealt."""
+    return cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+
+
+@cell
+def exchanged(x, source):
+    """In the simulator, which has no shuffles: x of lane `source` of the warp, through shared memory."""
+    lane, warp = thread() % 32, thread() // 32
+    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
+    shared[warp, lane] = x
+    cuda.syncthreads()
+    found = type(x)(shared[warp, source])
+    cuda.syncthreads()
+    return found
+
+
+@cell
 def from_lane_below(x):
     """x of the lane below; lane 0 keeps its own."""
     raise NotImplementedError("a warp operation")
@@ -21,13 +39,7 @@ def _up(x):
 
 @from_lane_below.variant("simulator")
 def _simulated_up(x):
-    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
-    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
-    shared[warp, lane] = x
-    cuda.syncthreads()
-    found = type(x)(shared[warp, max(lane - 1, 0)])
-    cuda.syncthreads()
-    return found
+    return exchanged(x, max(thread() % 32 - 1, 0))
 
 
 @cell
@@ -43,13 +55,7 @@ def _down(x):
 
 @from_lane_above.variant("simulator")
 def _simulated_down(x):
-    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
-    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
-    shared[warp, lane] = x
-    cuda.syncthreads()
-    found = type(x)(shared[warp, min(lane + 1, 31)])
-    cuda.syncthreads()
-    return found
+    return exchanged(x, min(thread() % 32 + 1, 31))
 
 
 @cell
@@ -102,13 +108,8 @@ def _far_up(x, distance):
 
 @lane_from_below.variant("simulator")
 def _simulated_far_up(x, distance):
-    lane, warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
-    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
-    shared[warp, lane] = x
-    cuda.syncthreads()
-    found = type(x)(shared[warp, lane - distance if lane >= distance else lane])
-    cuda.syncthreads()
-    return found
+    lane = thread() % 32
+    return exchanged(x, lane - distance if lane >= distance else lane)
 
 
 @cell
@@ -124,13 +125,8 @@ def _far_down(x, distance):
 
 @lane_from_above.variant("simulator")
 def _simulated_far_down(x, distance):
-    lane, warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
-    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
-    shared[warp, lane] = x
-    cuda.syncthreads()
-    found = type(x)(shared[warp, lane + distance if lane + distance < 32 else lane])
-    cuda.syncthreads()
-    return found
+    lane = thread() % 32
+    return exchanged(x, lane + distance if lane + distance < 32 else lane)
 
 
 @cell
@@ -146,10 +142,4 @@ def _any(x, source):
 
 @from_lane.variant("simulator")
 def _simulated_any(x, source):
-    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
-    shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
-    shared[warp, lane] = x
-    cuda.syncthreads()
-    found = type(x)(shared[warp, source])
-    cuda.syncthreads()
-    return found
+    return exchanged(x, source)
