@@ -185,18 +185,18 @@ def verdict_and_finish(clock, rates):
 
 
 @cell
-def settle(clock, rates):
-    """Judge the step that was attempted in one launch; rates are those of its two stages, as bit patterns."""
+def settle(clock, found, following):
+    """Judge the step that was attempted, if one was; `found`, `following` : the rates of its two stages, s-1."""
     if clock[ATTEMPTED] > 0.0:
         clock[ATTEMPTED] = 0.0
-        judge(clock, rate_of(rates[0]), rate_of(rates[1]))
+        judge(clock, found, following)
 
 
 @cell
-def parity_after(clock, rates):
+def parity_after(clock, found):
     """PARITY as `settle` will leave it."""
     dt, courant, tolerance, parity = clock[DT], clock[CFL], clock[TOLERANCE], clock[PARITY]
-    if clock[ATTEMPTED] > 0.0 and allowed(rate_of(rates[0]), dt, courant, tolerance):
+    if clock[ATTEMPTED] > 0.0 and allowed(found, dt, courant, tolerance):
         parity = 1.0 - parity
     return parity
 

@@ -34,7 +34,7 @@ TREATMENTS = {
 }
 PREDICTED_TOLERANCE = 0.02
 LARGEST_TILED = 300 * 300  # cells; on larger grids a GPU marches
-REGISTERS_OF_TILES = 128
+REGISTERS_OF_TILES = 96
 REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
@@ -122,7 +122,7 @@ class Engine:
             self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), real)
             self._rates = device.zeros((len(self._tiles),), bits)
         else:
-            self._rates = device.zeros((tile_cuda.RATES if self._tiled else 1,), bits)
+            self._rates = device.zeros((3, 2) if self._tiled else (1,), bits)
 
     @property
     def _wraps(self) -> tuple[bool, bool]:
@@ -187,13 +187,16 @@ class Engine:
         switches = {**self.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "REGISTERS": REGISTERS_OF_TILES}
         stages = [program(tile_cuda.tile_stage_cuda, self.precision, {**switches, "SECOND": s}) for s in (False, True)]
         blocks, threads = tile_cuda.shape_of(grid.ny, grid.nx)
-        arguments = (self._pair, self.middle, self.bed, self._manning, self._sources)
-        arguments = (*arguments, self._rates, self.parameters, self._clocks)
-        turns = range(tile_cuda.TURNS)
-        launches = [Launch(stage, (*arguments, turn), blocks, threads) for turn in turns for stage in stages]
+        shared = tile_cuda.shared_bytes(np.dtype(self.real).itemsize)
+        launches = []
+        for turn in range(tile_cuda.TURNS):
+            rates, clocks = tile_cuda.turn_of(turn, self._rates, self._clocks)
+            fields = (self._pair, self.middle, self.bed, self._manning, self._sources)
+            arguments = (*fields, rates, self.parameters, clocks)
+            launches += [Launch(stage, arguments, blocks, threads, shared) for stage in stages]
         settle = program(tile_cuda.settle_cuda, self.precision)
         self._steps_a_round = tile_cuda.TURNS
-        return [*launches, Launch(settle, (self._rates[4:], self.clock))]
+        return [*launches, Launch(settle, (self._rates[2], self.clock))]
 
     def _stage(self, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         grid = self.setup.grid

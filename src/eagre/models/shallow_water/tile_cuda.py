@@ -2,20 +2,20 @@
 
 There a step takes microseconds, and latency is what it spends them on. A thread has a cell, and a block
 updates a tile of 32 x TALL cells in four passes: the state of the tile and of two cells around it; face
-values; fluxes; the new state. Rows and columns just outside of the tile, whose face values its own fluxes
-need, are the extra work of the first two warps. Ghost cells are cells of the domain, mirrored or wrapped on
-the way in.
+values; fluxes; the new state. Three more warps have the cells just outside of the tile, whose face values
+its own fluxes need, and a last one has the clock. Ghost cells are cells of the domain, mirrored or wrapped
+on the way in.
 
 Nobody waits for the verdict on a time step: the first launch of a step looks at what the two launches before
 it have found. If that step was allowed, it counts and the buffers change their roles; if it was too long, it is
 made again from the same state, shorter.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, early_load, entry, real, switch, word
+from eagre.backend.cells import cell, cuda, early_load, entry, flat_store, real, switch, word
 from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import select
@@ -23,33 +23,62 @@ from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
     SOURCES,
-    bed_centre,
     depth,
-    first_update,
     manning_of,
     over_depth,
-    second_update,
+    updated,
     with_sources,
 )
 from eagre.models.shallow_water.tile_faces import (
+    PITCH,
     TALL,
     WIDE,
+    WORDS,
+    Corners,
     Place,
-    Shared,
-    clipped,
+    U,
+    V,
+    W,
+    bed_east,
+    bed_west,
     faces_of_block,
     fluxes_of_block,
     tendencies,
 )
-from eagre.stepping.clock import ATTEMPTED, DT, PARITY, RUNNING, SIZE, parity_after, settle
+from eagre.stepping.clock import ATTEMPTED, DT, PARITY, RUNNING, SIZE, parity_after, rate_of, settle
 
-# Shapes of shared arrays must be constants: with a halo of two, with one face more.
-WIDE_4, TALL_4, WIDE_1, TALL_1 = WIDE + 4, TALL + 4, WIDE + 1, TALL + 1
-RATES, TURNS = 6, 6
+SOUTH, NORTH, BESIDE, CLOCK = TALL, TALL + 1, TALL + 2, TALL + 3  # warps for what is not in the tile
+TURNS = 6  # steps after which the three pairs of rates and the two clocks come round again
+FOUND, FOLLOWING = SIZE, SIZE + 1  # behind the clock in shared memory: the rates of the step before
+CLOCK_WORDS = SIZE + 2
 SMALLEST = 2  # cells: what a wall mirrors
 
 WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic, else walls
 WRAP_Y = switch("WRAP_Y", False)
+
+
+class State(NamedTuple):
+    """Surface and unit discharges of a cell, and the bed at its corners."""
+
+    w: float
+    hu: float
+    hv: float
+    z: Corners
+
+
+class Rates(NamedTuple):
+    """The largest rates of both stages as bit patterns: (2,) of the step before, of this step and of the next one."""
+
+    before: np.ndarray
+    now: np.ndarray  # each stage adds its own
+    after: np.ndarray  # cleared
+
+
+class Clocks(NamedTuple):
+    """The clock that a step finds and the one that its first stage leaves."""
+
+    before: np.ndarray
+    now: np.ndarray
 
 
 class Own(NamedTuple):
@@ -65,13 +94,34 @@ class Own(NamedTuple):
 
 
 @cell
+def place(ny, nx):
+    """What this thread looks after."""
+    x, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    y, across_x, across_y = warp, warp < TALL, warp < TALL
+    if warp == SOUTH:
+        y, across_y = np.int32(-1), True
+    elif warp >= NORTH:
+        y, across_y = np.int32(TALL), warp == NORTH
+    if warp == BESIDE:
+        y, across_x = np.int32(x % TALL), True
+        x = np.int32(-1 if x < TALL else WIDE)
+    row, column = np.int32(cuda.blockIdx.y * TALL + y), np.int32(cuda.blockIdx.x * WIDE + x)
+    inside = warp < TALL and row < ny and column < nx
+    west = across_x and x >= 0 and row < ny and column <= nx
+    south = across_y and y >= 0 and row <= ny and column < nx
+    j, i = min(np.int32(row + 2), np.int32(ny + 3)), min(np.int32(column + 2), np.int32(nx + 3))
+    k = np.uint32((y + 2) * PITCH + x + 2)
+    return Place(k, j, i, row, column, across_x, across_y, west, south, inside)
+
+
+@cell
 def inner_cell(k, n, wrap):
     """Place of the cell that cell k of a padded row of n cells is a copy of."""
     if k < 2:
         k = k + n if wrap else 3 - k
     elif k >= n + 2:
         k = k - n if wrap else n + n + 3 - k
-    return max(2, min(k, n + 1))
+    return np.uint32(max(2, min(k, n + 1)))
 
 
 @cell
@@ -84,15 +134,9 @@ def one_of(pair, parity, j, i):
 
 
 @cell
-def load_cell(pair, middle, bed, s, parity, j, i, row, column, p):
-    """Cell (j, i) of the padded arrays, perhaps a ghost; its w, u, v go to (row, column) of the tile.
-
-    The first stage begins from pair[parity]. It asks for both before it knows which.
-    """
-    ny = np.int32(pair.shape[2] - 4)
-    nx = np.int32(pair.shape[3] - 4)
-    inner_j = inner_cell(j, ny, WRAP_Y)
-    inner_i = inner_cell(i, nx, WRAP_X)
+def state_of(pair, middle, bed, parity, j, i, ny, nx):
+    """State that the stage begins from in cell (j, i) of the padded arrays, perhaps a ghost."""
+    inner_j, inner_i = inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X)
     if SECOND:
         w, hu, hv = middle[0, inner_j, inner_i], middle[1, inner_j, inner_i], middle[2, inner_j, inner_i]
     else:
@@ -101,144 +145,150 @@ def load_cell(pair, middle, bed, s, parity, j, i, row, column, p):
         hu = -hu
     if not WRAP_Y and (j < 2 or j >= ny + 2):
         hv = -hv
-    h = depth(w, bed_centre(bed, j, i))
+    j, j_1, i, i_1 = np.uint32(j), np.uint32(j + 1), np.uint32(i), np.uint32(i + 1)
+    return State(w, hu, hv, Corners(bed[j, i], bed[j, i_1], bed[j_1, i], bed[j_1, i_1]))
+
+
+@cell
+def keep_state(s, k, state, p):
+    """Leave surface and velocity of cell k of the tile in shared memory."""
+    h = depth(state.w, real(0.5) * (bed_west(state.z) + bed_east(state.z)))
     over_h = over_depth(h, p)
-    u = PRIMITIVE(hu, over_h)
-    v = PRIMITIVE(hv, over_h)
-    s.w[row, column] = w
-    s.u[row, column] = u
-    s.v[row, column] = v
-    return Own(w, hu, hv, h, over_h, u, v)
+    u, v = PRIMITIVE(state.hu, over_h), PRIMITIVE(state.hv, over_h)
+    flat_store(s, k, W, state.w)
+    flat_store(s, k, U, u)
+    flat_store(s, k, V, v)
+    return Own(state.w, state.hu, state.hv, h, over_h, u, v)
 
 
 @cell
-def load_halo(pair, middle, bed, s, parity, j0, i0, thread, p):
-    """The two rows and columns around the tile, by the first threads of the block; no corners."""
-    row = thread // WIDE
-    column = thread % WIDE + 2
-    if row >= 2:
-        row += TALL
-    if thread >= 4 * WIDE:
-        row = (thread - 4 * WIDE) % TALL + 2
-        column = (thread - 4 * WIDE) // TALL
-        if column >= 2:
-            column += WIDE
-    if thread < 4 * (WIDE + TALL):
-        j = min(np.int32(j0 + row), np.int32(pair.shape[2] - 1))
-        i = min(np.int32(i0 + column), np.int32(pair.shape[3] - 1))
-        load_cell(pair, middle, bed, s, parity, j, i, row, column, p)
+def load_tile(pair, middle, bed, s, parity, at, ny, nx, p):
+    """State of this thread's cell and, beside the tile, of the one beyond it; own state and bed."""
+    state = state_of(pair, middle, bed, parity, at.j, at.i, ny, nx)
+    warp = np.int32(cuda.threadIdx.y)
+    if SOUTH <= warp <= BESIDE:
+        dj, di = np.int32(0), np.int32(0)
+        if warp == BESIDE:
+            di = np.int32(-1 if cuda.threadIdx.x < TALL else 1)
+        else:
+            dj = np.int32(-1 if warp == SOUTH else 1)
+        j, i = min(np.int32(at.j + dj), np.int32(ny + 3)), min(np.int32(at.i + di), np.int32(nx + 3))
+        keep_state(s, np.uint32(at.k + dj * PITCH + di), state_of(pair, middle, bed, parity, j, i, ny, nx), p)
+    return keep_state(s, at.k, state, p), state.z
 
 
 @cell
-def book(clocks, rates, turn, news, first):
-    """Judge the step before and announce the next in `news`: one thread a block; the `first` block writes it down."""
-    clock = cuda.local.array(SIZE, np.float64)
-    for k in range(SIZE):
-        clock[k] = clocks[turn % 2, k]
-    settle(clock, rates[2 * ((turn + 2) % 3) :])
-    news[0] = clock[DT]
-    if first:
-        clock[ATTEMPTED] = clock[RUNNING]
-        for k in range(SIZE):
-            clocks[(turn + 1) % 2, k] = clock[k]
-        rates[2 * ((turn + 1) % 3)] = 0
-        rates[2 * ((turn + 1) % 3) + 1] = 0
+def load_clock(shared, clock, found):
+    """Clock and rates into shared memory, a word a lane."""
+    lane = cuda.threadIdx.x
+    if lane < SIZE:
+        shared[lane] = clock[lane]
+    elif lane < CLOCK_WORDS:
+        shared[lane] = rate_of(found[lane - SIZE])
 
 
 @cell
-def place(pair):
-    """Where this thread is. Warp 0 also looks after the rows beside the tile, warp 1 after the columns."""
-    x = np.int32(cuda.threadIdx.x)
-    y = np.int32(cuda.threadIdx.y)
-    j0 = np.int32(cuda.blockIdx.y * TALL)
-    i0 = np.int32(cuda.blockIdx.x * WIDE)
-    ny = np.int32(pair.shape[2] - 4)
-    nx = np.int32(pair.shape[3] - 4)
-    return Place(y, x, clipped(j0 + y + 2, ny), clipped(i0 + x + 2, nx), j0, i0, ny, nx, y == 0, y == 1 and x < TALL)
+def book(clock):
+    """Judge the step before and announce the next; one thread."""
+    settle(clock, clock[FOUND], clock[FOLLOWING])
+    clock[ATTEMPTED] = clock[RUNNING]
 
 
 @cell
-def write_cell(pair, middle, manning, sources, own, before, rate_w, rate_u, rate_v, parity, at, p, dt):
+def write_clock(shared, clock, rates):
+    """Leave the clock for the second stage, and clear the rates that the next step adds to."""
+    lane = cuda.threadIdx.x
+    if lane < SIZE:
+        clock[lane] = shared[lane]
+    elif lane < CLOCK_WORDS:
+        rates[lane - SIZE] = 0
+
+
+@cell
+def write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt):
     """The new state of a thread's cell, from its tendencies."""
-    row, column = np.int32(at.j - 2), np.int32(at.i - 2)
+    row, column = np.uint32(at.row), np.uint32(at.column)
     if SOURCES:
-        rate_w, rate_u, rate_v = with_sources(rate_w, rate_u, rate_v, own.h, own.hu, own.hv, sources, row, column)
+        r_w, r_u, r_v = with_sources(r_w, r_u, r_v, own.h, own.hu, own.hv, sources, row, column)
     g_n2 = manning_of(manning, row, column, p)
-    if SECOND:
-        w, hu, hv = second_update(
-            own.w, own.hu, own.hv, before[0], before[1], before[2],
-            own.h, own.over_h, own.u, own.v, rate_w, rate_u, rate_v, g_n2, p, dt,
-        )  # fmt: skip
-        target = pair[0 if parity else 1]
-    else:
-        w, hu, hv = first_update(
-            own.w, own.hu, own.hv, own.h, own.over_h, own.u, own.v, rate_w, rate_u, rate_v, g_n2, p, dt
-        )
-        target = middle
-    target[0, at.j, at.i] = w
-    target[1, at.j, at.i] = hu
-    target[2, at.j, at.i] = hv
+    w, hu, hv = updated(
+        own.w, own.hu, own.hv, before[0], before[1], before[2],
+        own.h, own.over_h, own.u, own.v, r_w, r_u, r_v, g_n2, p, dt,
+    )  # fmt: skip
+    target = pair[0 if parity else 1] if SECOND else middle
+    j, i = np.uint32(at.j), np.uint32(at.i)
+    target[0, j, i] = w
+    target[1, j, i] = hu
+    target[2, j, i] = hv
 
 
 @cell
-def state_of_step(pair, clocks, rates, turn, at):
+def state_of_step(pair, found, clocks, at):
     """Parity of the state that the step begins from, whether there is a step, and that state of a thread's cell."""
     if SECOND:
-        parity = clocks[(turn + 1) % 2, PARITY] > 0.0
-        return parity, clocks[(turn + 1) % 2, ATTEMPTED] > 0.0, one_of(pair, parity, at.j, at.i)
+        now = clocks.now
+        parity = now[PARITY] > 0.0
+        return parity, now[ATTEMPTED] > 0.0, one_of(pair, parity, np.uint32(at.j), np.uint32(at.i))
     zero = real(0.0)
-    parity = parity_after(clocks[turn % 2], rates[2 * ((turn + 2) % 3) :]) > 0.0
-    return parity, True, (zero, zero, zero)
+    return parity_after(clocks.before, rate_of(found[0])) > 0.0, True, (zero, zero, zero)
 
 
 @entry
-def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks, turn):
+def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks):
     """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
 
-    Block (32, TALL), grid over tiles. pair : (2, 3, ny + 4, nx + 4). rates : (6,), three pairs of bit
-    patterns: one that the step before has left, one for this step, one that it clears for the next.
-    clocks : (2, SIZE), one that the first stage reads and one that it leaves. `turn` counts steps modulo 6.
+    Block (32, TALL + 4), grid over tiles. pair : (2, 3, ny + 4, nx + 4).
     """
-    s = Shared(
-        cuda.shared.array((TALL_4, WIDE_4), word),
-        cuda.shared.array((TALL_4, WIDE_4), word),
-        cuda.shared.array((TALL_4, WIDE_4), word),
-        cuda.shared.array((4, TALL, WIDE_1), word),
-        cuda.shared.array((4, TALL_1, WIDE), word),
-        cuda.shared.array((3, TALL, WIDE_1), word),
-        cuda.shared.array((3, TALL_1, WIDE), word),
-    )
-    news = cuda.shared.array(1, np.float64)
-    at = place(pair)
-    thread = np.int32(at.y * WIDE + at.x)
-    parity, attempted, before = state_of_step(pair, clocks, rates, turn, at)
-    own = load_cell(pair, middle, bed, s, parity, at.j, at.i, at.y + 2, at.x + 2, p)
-    load_halo(pair, middle, bed, s, parity, at.j0, at.i0, thread, p)
+    s = cuda.shared.array(0, word)
+    clock = cuda.shared.array(CLOCK_WORDS, np.float64)
+    top = cuda.shared.array(1, rates.now.dtype)
+    ny, nx = np.int32(pair.shape[2] - 4), np.int32(pair.shape[3] - 4)
+    at = place(ny, nx)
+    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    if warp == CLOCK:
+        load_clock(clock, clocks.now if SECOND else clocks.before, rates.before)
+        top[0] = 0
+    parity, attempted, before = state_of_step(pair, rates.before, clocks, at)
+    own, bed_around = load_tile(pair, middle, bed, s, parity, at, ny, nx, p)
     cuda.syncthreads()
-    if thread == WIDE * TALL - 1:
-        if SECOND:
-            news[0] = clocks[(turn + 1) % 2, DT]
-        else:
-            book(clocks, rates, turn, news, at.j0 == 0 and at.i0 == 0)
-    faces = faces_of_block(s, bed, at, p)
-    inflow, rate = fluxes_of_block(s, faces, at, p)
+    if not SECOND and warp == CLOCK and lane == 0:
+        book(clock)
+    x, y, shore = faces_of_block(s, bed_around, at, p)
+    west, south, rate = fluxes_of_block(s, x, y, shore, at, p)
+    raise_maximum(top, to_bits(rate))
     cuda.syncthreads()
-    if at.j0 + at.y < at.ny and at.i0 + at.x < at.nx and attempted:
-        r_w, r_u, r_v = tendencies(s, faces, inflow, at, own.h, p)
-        dt = real(news[0])
+    if at.inside and attempted:
+        r_w, r_u, r_v = tendencies(s, at.k, x, y, west, south, own.h, p)
+        dt = real(clock[DT])
         write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt)
-    stage = 1 if SECOND else 0
-    raise_maximum(rates[2 * (turn % 3) + stage :], to_bits(rate))
+    if warp == CLOCK:
+        if lane == 0:
+            cuda.atomic.max(rates.now, 1 if SECOND else 0, top[0])
+        if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+            write_clock(clock, clocks.now, rates.after)
 
 
 @entry
 def settle_cuda(rates, clock):
     """Judge the last step of a round, so that the host finds the clock as it is; one thread."""
-    settle(clock, rates)
+    settle(clock, rate_of(rates[0]), rate_of(rates[1]))
     rates[0] = 0
     rates[1] = 0
 
 
+def turn_of(turn: int, rates: Any, clocks: Any) -> tuple[Rates, Clocks]:
+    """What step `turn` of a round finds and leaves; rates : (3, 2), clocks : (2, SIZE)."""
+    return (
+        Rates(rates[(turn + 2) % 3], rates[turn % 3], rates[(turn + 1) % 3]),
+        Clocks(clocks[turn % 2], clocks[(turn + 1) % 2]),
+    )
+
+
 def shape_of(ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Grid and block of `tile_stage_cuda`."""
-    return (-(-nx // WIDE), -(-ny // TALL)), (WIDE, TALL)
+    return (-(-nx // WIDE), -(-ny // TALL)), (WIDE, TALL + 4)
+
+
+def shared_bytes(itemsize: int) -> int:
+    """Dynamic shared memory of a block."""
+    return WORDS * itemsize

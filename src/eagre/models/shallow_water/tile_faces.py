@@ -1,77 +1,50 @@
-"""Faces and fluxes of a tile of `tile_cuda`: what the threads of a block tell each other through shared memory."""
+"""Faces and fluxes of a tile of `tile_cuda`: what the threads of a block tell each other through shared memory.
+
+Shared memory is planes of (TALL + 4) x PITCH words, a word for each cell of the tile and of two cells
+around it. Cell k has its neighbours at k - 1 and k + 1, k - PITCH and k + PITCH.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, real
+from eagre.backend.cells import cell, cuda, flat_load, flat_store, real
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, smaller
-from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, bed_south, bed_west, covered, depth
+from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered, depth
 
-WIDE = 32
-TALL = 8
-
-
-class Shared(NamedTuple):
-    """What the threads of a block tell each other; cell (j, i) of the tile is at (j + 2, i + 2) of w, u, v."""
-
-    w: np.ndarray  # (TALL + 4, WIDE + 4)
-    u: np.ndarray
-    v: np.ndarray
-    east: np.ndarray  # w, z, u, v at the east faces of columns -1 .. WIDE - 1: (4, TALL, WIDE + 1)
-    north: np.ndarray  # w, z, v, u at the north faces of rows -1 .. TALL - 1: (4, TALL + 1, WIDE)
-    flux_x: np.ndarray  # mass, normal as the cell to the west sees it, tangential: (3, TALL, WIDE + 1)
-    flux_y: np.ndarray  # the same to the south: (3, TALL + 1, WIDE)
+WIDE, TALL = 32, 16
+PITCH = WIDE + 4
+PLANE = PITCH * (TALL + 4)
+W, U, V = 0, PLANE, 2 * PLANE  # surface and velocity of a cell; once there are faces, its fluxes to the west
+EAST_SIDE, NORTH_SIDE = 3 * PLANE, 7 * PLANE  # its east and north face: surface, bed, velocity across and along
+FLUX_X, FLUX_Y = W, 11 * PLANE  # through its west and south face: mass, momentum across as the low cell sees it, along
+WORDS = 14 * PLANE
 
 
-class Faces(NamedTuple):
-    """Face values of a cell in one direction: its low face, then its high one."""
+class Corners(NamedTuple):
+    """Bed at the corners of a cell, m."""
 
-    w_l: float
-    z_l: float
-    n_l: float  # velocity across the face
-    t_l: float  # and along it
-    w_h: float
-    z_h: float
-    n_h: float
-    t_h: float
+    south_west: float
+    south_east: float
+    north_west: float
+    north_east: float
 
 
 class Place(NamedTuple):
-    """Where a thread and its block are: cell (y, x) of the tile is cell (j, i) of the padded arrays."""
+    """What a thread looks after: cell k of the tile, (j, i) of the padded arrays, (row, column) of the domain."""
 
-    y: np.int32
-    x: np.int32
+    k: np.uint32
     j: np.int32
     i: np.int32
-    j0: np.int32  # of the tile, without ghosts
-    i0: np.int32
-    ny: np.int32
-    nx: np.int32
-    of_rows: bool | np.bool_  # whether the thread has a cell to the south and to the north of the tile to look after,
-    of_columns: bool | np.bool_  # or to the west and to the east
-
-
-class FacesOfThread(NamedTuple):
-    """Faces of a thread's cell in both directions and of its extra cell, and whether any of the block is a shore."""
-
-    x: Faces
-    y: Faces
-    last: Faces
-    shore: bool
-
-
-class Inflow(NamedTuple):
-    """Fluxes into the cell of a thread through its west and its south face, as the cell sees them."""
-
-    mass_x: float
-    normal_x: float
-    tangential_x: float
-    mass_y: float
-    normal_y: float
-    tangential_y: float
+    row: np.int32
+    column: np.int32
+    across_x: bool | np.bool_  # whether its faces in x matter to the tile, and in y
+    across_y: bool | np.bool_
+    west: bool | np.bool_  # whether the face to the west, or to the south, is the tile's and a cell of the domain's
+    south: bool | np.bool_
+    inside: bool | np.bool_  # whether the cell belongs to the tile and the domain
 
 
 class Slopes(NamedTuple):
@@ -88,25 +61,62 @@ class Slopes(NamedTuple):
     t_h: float
 
 
-@cell
-def slopes_x(s, row, column, p):
-    """Slopes in x of the cell at (row, column) of the tile."""
-    w, u, v = s.w[row, column], s.u[row, column], s.v[row, column]
-    return Slopes(
-        w, scaled_difference(s.w[row, column - 1], w, p), scaled_difference(w, s.w[row, column + 1], p),
-        u, scaled_difference(s.u[row, column - 1], u, p), scaled_difference(u, s.u[row, column + 1], p),
-        v, scaled_difference(s.v[row, column - 1], v, p), scaled_difference(v, s.v[row, column + 1], p),
-    )  # fmt: skip
+class Faces(NamedTuple):
+    """Face values of a cell in one direction: its low face, then its high one."""
+
+    w_l: float
+    z_l: float
+    n_l: float  # velocity across the face
+    t_l: float  # and along it
+    w_h: float
+    z_h: float
+    n_h: float
+    t_h: float
+
+
+class Flux(NamedTuple):
+    """Flux through the low face of a cell, as that cell sees it."""
+
+    mass: float
+    normal: float
+    tangential: float
+    speed: float
 
 
 @cell
-def slopes_y(s, row, column, p):
-    """Slopes in y of the cell at (row, column) of the tile."""
-    w, u, v = s.w[row, column], s.u[row, column], s.v[row, column]
+def bed_west(z):
+    """Bed at the west face, m."""
+    return real(0.5) * (z.south_west + z.north_west)
+
+
+@cell
+def bed_east(z):
+    """Bed at the east face, m."""
+    return real(0.5) * (z.south_east + z.north_east)
+
+
+@cell
+def bed_south(z):
+    """Bed at the south face, m."""
+    return real(0.5) * (z.south_west + z.south_east)
+
+
+@cell
+def bed_north(z):
+    """Bed at the north face, m."""
+    return real(0.5) * (z.north_west + z.north_east)
+
+
+@cell
+def slopes(s, k, across, along, step, p):
+    """Slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
+    w, n, t = flat_load(s, k, W), flat_load(s, k, across), flat_load(s, k, along)
     return Slopes(
-        w, scaled_difference(s.w[row - 1, column], w, p), scaled_difference(w, s.w[row + 1, column], p),
-        v, scaled_difference(s.v[row - 1, column], v, p), scaled_difference(v, s.v[row + 1, column], p),
-        u, scaled_difference(s.u[row - 1, column], u, p), scaled_difference(u, s.u[row + 1, column], p),
+        w, scaled_difference(flat_load(s, k, W - step), w, p), scaled_difference(w, flat_load(s, k, W + step), p),
+        n, scaled_difference(flat_load(s, k, across - step), n, p),
+        scaled_difference(n, flat_load(s, k, across + step), p),
+        t, scaled_difference(flat_load(s, k, along - step), t, p),
+        scaled_difference(t, flat_load(s, k, along + step), p),
     )  # fmt: skip
 
 
@@ -128,145 +138,77 @@ def any_faces(d, z_l, z_h, p):
 
 
 @cell
-def covered_x(s, bed, j, i, row, column, p):
-    """`covered_faces` in x of cell (j, i), at (row, column) of the tile."""
-    return covered_faces(slopes_x(s, row, column, p), bed_west(bed, j, i), bed_west(bed, j, i + 1), p)
-
-
-@cell
-def covered_y(s, bed, j, i, row, column, p):
-    """The same in y."""
-    return covered_faces(slopes_y(s, row, column, p), bed_south(bed, j, i), bed_south(bed, j + 1, i), p)
-
-
-@cell
-def any_x(s, bed, j, i, row, column, p):
-    """`any_faces` in x of cell (j, i), at (row, column) of the tile."""
-    return any_faces(slopes_x(s, row, column, p), bed_west(bed, j, i), bed_west(bed, j, i + 1), p)
-
-
-@cell
-def any_y(s, bed, j, i, row, column, p):
-    """The same in y."""
-    return any_faces(slopes_y(s, row, column, p), bed_south(bed, j, i), bed_south(bed, j + 1, i), p)
-
-
-@cell
-def tell(target, row, column, faces):
+def tell(s, k, plane, faces):
     """Leave the high face of a cell for the neighbour beyond it."""
-    target[0, row, column] = faces.w_h
-    target[1, row, column] = faces.z_h
-    target[2, row, column] = faces.n_h
-    target[3, row, column] = faces.t_h
+    flat_store(s, k, plane, faces.w_h)
+    flat_store(s, k, plane + PLANE, faces.z_h)
+    flat_store(s, k, plane + 2 * PLANE, faces.n_h)
+    flat_store(s, k, plane + 3 * PLANE, faces.t_h)
 
 
 @cell
-def flux(told, row, column, faces, shore, out, out_row, out_column, p):
-    """Flux through the low face of a cell, whose other side is at (row, column) of `told`; to `out` and returned.
+def faces_of_block(s, z, at, p):
+    """Faces of a thread's cell in x and in y, told to the neighbours; and whether any of the block is a shore.
 
-    shore : whether any face of the block is not under water.
+    A block that water covers takes the short formulas. z : `Corners` of the cell.
     """
+    x, wet_x = covered_faces(slopes(s, at.k, U, V, 1, p), bed_west(z), bed_east(z), p)
+    y, wet_y = covered_faces(slopes(s, at.k, V, U, PITCH, p), bed_south(z), bed_north(z), p)
+    tell(s, at.k, EAST_SIDE, x)
+    tell(s, at.k, NORTH_SIDE, y)
+    wet = (wet_x or not at.across_x) and (wet_y or not at.across_y)
+    shore = cuda.syncthreads_or(0 if wet else 1) != 0
+    if shore:
+        x = any_faces(slopes(s, at.k, U, V, 1, p), bed_west(z), bed_east(z), p)
+        y = any_faces(slopes(s, at.k, V, U, PITCH, p), bed_south(z), bed_north(z), p)
+        tell(s, at.k, EAST_SIDE, x)
+        tell(s, at.k, NORTH_SIDE, y)
+        cuda.syncthreads()
+    return x, y, shore
+
+
+@cell
+def flux(s, k, told, faces, shore, out, p):
+    """Flux through the low face of cell k, whose other side was told at `told` steps from plane 0; left at `out`."""
+    w, z = flat_load(s, k, told), flat_load(s, k, told + PLANE)
+    n, t = flat_load(s, k, told + 2 * PLANE), flat_load(s, k, told + 3 * PLANE)
     if shore:
         mass, low, high, along, speed = central_upwind(
-            told[0, row, column], told[1, row, column], told[2, row, column], told[3, row, column],
-            faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g,
-        )  # fmt: skip
+            w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g
+        )
     else:
         z = faces.z_l
-        mass, low, high, along, speed = covered_flux(
-            told[0, row, column] - z, told[2, row, column], told[3, row, column],
-            faces.w_l - z, faces.n_l, faces.t_l, p.g,
-        )  # fmt: skip
-    out[0, out_row, out_column] = mass
-    out[1, out_row, out_column] = low
-    out[2, out_row, out_column] = along
-    return mass, high, along, speed
+        mass, low, high, along, speed = covered_flux(w - z, n, t, faces.w_l - z, faces.n_l, faces.t_l, p.g)
+    flat_store(s, k, out, mass)
+    flat_store(s, k, out + PLANE, low)
+    flat_store(s, k, out + 2 * PLANE, along)
+    return Flux(mass, high, along, speed)
 
 
 @cell
-def clipped(k, n):
-    """Cell k of a padded row of n cells, or the last one."""
-    return min(np.int32(k), np.int32(n + 3))
-
-
-@cell
-def shores_of_block(s, bed, at, p):
-    """Faces of any cells, in place of those that took them to be covered."""
-    here_x = any_x(s, bed, at.j, at.i, at.y + 2, at.x + 2, p)
-    here_y = any_y(s, bed, at.j, at.i, at.y + 2, at.x + 2, p)
-    tell(s.east, at.y, at.x + 1, here_x)
-    tell(s.north, at.y + 1, at.x, here_y)
-    last = here_y
-    if at.of_rows:
-        tell(s.north, 0, at.x, any_y(s, bed, at.j0 + 1, at.i, 1, at.x + 2, p))
-        last = any_y(s, bed, clipped(at.j0 + TALL + 2, at.ny), at.i, TALL + 2, at.x + 2, p)
-    elif at.of_columns:
-        side = clipped(at.j0 + at.x + 2, at.ny)
-        tell(s.east, at.x, 0, any_x(s, bed, side, at.i0 + 1, at.x + 2, 1, p))
-        last = any_x(s, bed, side, clipped(at.i0 + WIDE + 2, at.nx), at.x + 2, WIDE + 2, p)
-    cuda.syncthreads()
-    return here_x, here_y, last
-
-
-@cell
-def faces_of_block(s, bed, at, p):
-    """Faces of a thread's cell and of its extra one; high faces go to the neighbours."""
-    here_x, wet_x = covered_x(s, bed, at.j, at.i, at.y + 2, at.x + 2, p)
-    here_y, wet_y = covered_y(s, bed, at.j, at.i, at.y + 2, at.x + 2, p)
-    tell(s.east, at.y, at.x + 1, here_x)
-    tell(s.north, at.y + 1, at.x, here_y)
-    first, last = here_y, here_y
-    wet_first, wet_last = True, True
-    if at.of_rows:
-        first, wet_first = covered_y(s, bed, at.j0 + 1, at.i, 1, at.x + 2, p)
-        last, wet_last = covered_y(s, bed, clipped(at.j0 + TALL + 2, at.ny), at.i, TALL + 2, at.x + 2, p)
-        tell(s.north, 0, at.x, first)
-    elif at.of_columns:
-        side = clipped(at.j0 + at.x + 2, at.ny)
-        first, wet_first = covered_x(s, bed, side, at.i0 + 1, at.x + 2, 1, p)
-        last, wet_last = covered_x(s, bed, side, clipped(at.i0 + WIDE + 2, at.nx), at.x + 2, WIDE + 2, p)
-        tell(s.east, at.x, 0, first)
-    shore = cuda.syncthreads_or(0 if wet_x and wet_y and wet_first and wet_last else 1) != 0
-    if shore:
-        here_x, here_y, last = shores_of_block(s, bed, at, p)
-    return FacesOfThread(here_x, here_y, last, shore)
-
-
-@cell
-def fluxes_of_block(s, faces, at, p):
-    """Fluxes through the low faces of a thread's cell and of its extra one, and the largest rate.
-
-    A face counts for the rate where a cell of the domain is on either side.
-    """
-    shore = faces.shore
-    mass_x, normal_x, tangential_x, speed_x = flux(s.east, at.y, at.x, faces.x, shore, s.flux_x, at.y, at.x, p)
-    mass_y, normal_y, tangential_y, speed_y = flux(s.north, at.y, at.x, faces.y, shore, s.flux_y, at.y, at.x, p)
-    row, column = np.int32(at.j0 + at.y), np.int32(at.i0 + at.x)
+def fluxes_of_block(s, x, y, shore, at, p):
+    """Fluxes through the west and the south face of a thread's cell, and the largest rate of the tile's, s-1."""
+    west = flux(s, at.k, EAST_SIDE - 1, x, shore, FLUX_X, p)
+    south = flux(s, at.k, NORTH_SIDE - PITCH, y, shore, FLUX_Y, p)
     rate = real(0.0)
-    if row < at.ny and column <= at.nx:
-        rate = speed_x * p.over_dx
-    if row <= at.ny and column < at.nx:
-        rate = larger(rate, speed_y * p.over_dy)
-    if at.of_rows:
-        _, _, _, speed = flux(s.north, TALL, at.x, faces.last, shore, s.flux_y, TALL, at.x, p)
-        if at.j0 + TALL <= at.ny and column < at.nx:
-            rate = larger(rate, speed * p.over_dy)
-    elif at.of_columns:
-        _, _, _, speed = flux(s.east, at.x, WIDE, faces.last, shore, s.flux_x, at.x, WIDE, p)
-        if at.i0 + WIDE <= at.nx and at.j0 + at.x < at.ny:
-            rate = larger(rate, speed * p.over_dx)
-    return Inflow(mass_x, normal_x, tangential_x, mass_y, normal_y, tangential_y), rate
+    if at.west:
+        rate = west.speed * p.over_dx
+    if at.south:
+        rate = larger(rate, south.speed * p.over_dy)
+    return west, south, rate
 
 
 @cell
-def tendencies(s, faces, inflow, at, h, p):
-    """Tendencies of w, hu and hv of a thread's cell of depth h from the fluxes around it."""
-    y, x, gh = at.y, at.x, p.g * h
-    r_w = p.over_dx * (inflow.mass_x - s.flux_x[0, y, x + 1]) + p.over_dy * (inflow.mass_y - s.flux_y[0, y + 1, x])
-    r_u = p.over_dx * (inflow.normal_x - s.flux_x[1, y, x + 1] - gh * (faces.x.w_h - faces.x.w_l)) + p.over_dy * (
-        inflow.tangential_y - s.flux_y[2, y + 1, x]
+def tendencies(s, k, x, y, west, south, h, p):
+    """Tendencies of w, hu and hv of cell k, of depth h, from the fluxes around it."""
+    gh = p.g * h
+    r_w = p.over_dx * (west.mass - flat_load(s, k, FLUX_X + 1)) + p.over_dy * (
+        south.mass - flat_load(s, k, FLUX_Y + PITCH)
     )
-    r_v = p.over_dx * (inflow.tangential_x - s.flux_x[2, y, x + 1]) + p.over_dy * (
-        inflow.normal_y - s.flux_y[1, y + 1, x] - gh * (faces.y.w_h - faces.y.w_l)
+    r_u = p.over_dx * (west.normal - flat_load(s, k, FLUX_X + PLANE + 1) - gh * (x.w_h - x.w_l)) + p.over_dy * (
+        south.tangential - flat_load(s, k, FLUX_Y + 2 * PLANE + PITCH)
+    )
+    r_v = p.over_dx * (west.tangential - flat_load(s, k, FLUX_X + 2 * PLANE + 1)) + p.over_dy * (
+        south.normal - flat_load(s, k, FLUX_Y + PLANE + PITCH) - gh * (y.w_h - y.w_l)
     )
     return r_w, r_u, r_v
