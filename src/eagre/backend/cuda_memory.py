@@ -1,6 +1,6 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Loads and stores by one flat index, several words at once, and loads that see other blocks' stores.
+"""Loads and stores by one flat index, several words at once, past other blocks; the start of dependent kernels.
 
 A flat index costs one address a field instead of one product a dimension, and constant offsets from
 it cost nothing. Every index is non-negative; a vector's place must be a multiple of its length.
@@ -117,3 +117,21 @@ def _vector_store(count: int) -> Any:
 
 load_two, load_four = _vector_load(2), _vector_load(4)
 store_two, store_four = _vector_store(2), _vector_store(4)
+
+
+def _instruction(text: str) -> Any:
+    @intrinsic
+    def emit(context: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", side_effect=True)
+            builder.call(function, [])
+            return context_.get_dummy_value()
+
+        return types.void(), generate
+
+    return emit
+
+
+# Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
+start_early = _instruction("griddepcontrol.launch_dependents;")
+wait_for_previous = _instruction("griddepcontrol.wait;")

@@ -217,11 +217,12 @@ class Engine:
             program = self.device.program(passes_cuda.update_cuda, self.precision, switches)
             work = inversion.work(layer, None)
             arguments = (psi, q, new, older, oldest, curl, self.weights, c, work, box.table)
-            return [Launch(program, arguments, *box.geometry(update=True))]
+            return [Launch(program, arguments, *box.geometry(update=True), early=True)]
         if isinstance(self._inversion, CudaBox):
+            switches["EARLY"] = self.device.starts_early
             program = self.device.program(passes_cuda.update_strips_cuda, self.precision, switches)
             blocks = (-(-self._inner[1] // 128), -(-self._inner[0] // 8))
-            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,))]
+            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,), early=True)]
         target = self.psi[layer][then]
         if self.device.kind == "cpu":
             program = self.device.program(passes_cpu.update_cpu, self.precision, switches)

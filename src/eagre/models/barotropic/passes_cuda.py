@@ -18,6 +18,7 @@ from eagre.solvers.poisson.sine_cuda import (
     STRIDE,
     THREADS,
     N,
+    begin,
     clear_ends,
     put,
     sine_transform,
@@ -118,6 +119,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
+    begin()
     t = np.uint64(cuda.threadIdx.x)
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
@@ -129,6 +131,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
 @entry
 def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c):
     """Interior points: new = zeta + dt F; a thread marches north over STRIP rows of one column."""
+    begin()
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     i = np.uint64(cuda.blockIdx.x) * np.uint64(STRIP_THREADS) + np.uint64(cuda.threadIdx.x)
     low = np.uint64(cuda.blockIdx.y) * np.uint64(STRIP)

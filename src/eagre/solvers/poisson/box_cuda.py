@@ -111,6 +111,7 @@ class Box:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         assert self.plan is not None
         width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
+        width["EARLY"] = self.device.starts_early
         return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
 
     def rows(self, source: Any, out: Any) -> Launch:
@@ -123,17 +124,17 @@ class Box:
             return Launch(program, (source, self._matrix, out), blocks, (SIDE * SIDE // 16,))
         tiles = {"FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
         program = self.device.program(sine_rows_cuda, self.precision, {**self.switches(), **tiles})
-        return Launch(program, (source, out, self.table), *self.geometry())
+        return Launch(program, (source, out, self.table), *self.geometry(), early=True)
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, self.shape.own, factor)
         switches = {"OWN": self.shape.own, "COLUMNS": self.shape.columns, "REGISTERS": self.shape.registers}
-        switches["TILED"] = self.plan is not None
+        switches |= {"TILED": self.plan is not None, "EARLY": self.device.starts_early}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
+        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,), early=True)
 
 
 class ArrayBox:

@@ -12,13 +12,14 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, switch
+from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import lane_from_above, lane_from_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)
 TILED = switch("TILED", False)  # whether the spectrum lies in tiles of COLUMNS wavenumbers (see `sine_cuda.read`)
+EARLY = switch("EARLY", False)  # whether the kernel may start before the kernel before has ended
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
 
@@ -155,6 +156,9 @@ def solve_columns_cuda(source, out, table, rows):
         pitch = np.uint64(source.shape[0] // rows)
         place = np.uint64(first) * pitch + k
     delta = table[np.uint64(DELTA), k]
+    if EARLY:
+        start_early()
+        wait_for_previous()
     read_piece(source, g, place, pitch, count)
     x = both_recurrences(g, shared, table, k, count)
     if t < np.uint64(COLUMNS):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
+from eagre.backend.cells import cell, cplx, cuda, entry, real, start_early, switch, wait_for_previous, word
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -26,10 +26,19 @@ THREADS = switch("THREADS", 32)
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
+EARLY = switch("EARLY", False)  # whether kernels may start before the kernel before has ended
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
 # base and constants the constants become part of the load. (Numba turns uint64 with int64 into a float.)
+
+
+@cell
+def begin():
+    """The next kernel's blocks may be dealt out; this one's wait until the kernel before has stored everything."""
+    if EARLY:
+        start_early()
+        wait_for_previous()
 
 
 @cell
@@ -257,6 +266,7 @@ def sine_rows_cuda(source, out, table):
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
+    begin()
     t = np.uint64(cuda.threadIdx.x)
     rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
     first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
