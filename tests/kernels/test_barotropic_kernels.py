@@ -37,12 +37,12 @@ def model_on(device, nx=17, ny=14, precision="double", **options):
     [
         {},
         {"scheme": "ab2", "jacobian": "advective", "ny": 23},
-        {"nx": 12, "walls": "no-slip"},  # 11 intervals: no plan, a product of matrices
+        {"nx": 12, "walls": "no-slip"},  # 11 intervals: no plan, a chirp
         {"viscous": "implicit", "fused_points": 0},
         {"all_terms": True},
         {"basin": "channel", "nx": 10, "all_terms": True},
     ],
-    ids=["fused", "ab2", "matrix", "implicit", "all", "channel"],
+    ids=["fused", "ab2", "chirp", "implicit", "all", "channel"],
 )
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
@@ -64,13 +64,13 @@ def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("n", [16, 24, 64, 192])
+@pytest.mark.parametrize("n", [16, 24, 64, 192, 11, 43, 130])  # the last three by way of a chirp
 def test_simulated_sine_transform(n):
     import scipy.fft
 
     from eagre.backend.device import Launch
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
+    from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
 
     plan = sine_plan(n)

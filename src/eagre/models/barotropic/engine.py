@@ -73,8 +73,7 @@ class Engine:
         grid = setup.grid
         self._inner = (setup.shape[0] - 2, setup.shape[1] - 2)
         self._inversion = self._choose_inversion()
-        planned = isinstance(self._inversion, CudaBox) and self._inversion.box.plan is not None
-        self._fused = planned and grid.nx <= FUSED_POINTS
+        self._fused = isinstance(self._inversion, CudaBox) and grid.nx <= FUSED_POINTS
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
         self._allocate()
         self._rounds: dict[int, Callable[[], None]] = {}
@@ -85,7 +84,7 @@ class Engine:
         size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
         if setup.basin == "box" and device.kind == "cpu":
             return CpuBox(device, self.precision, self.real, *size)
-        if setup.basin == "box" and Box.serves(grid.ny - 1, self.precision):
+        if setup.basin == "box" and Box.serves(*size[:2], self.precision):
             return CudaBox(Box(device, self.precision, *size), self.count)
         kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
         return General(self._inner, (grid.dy, grid.dx), (kinds[1], kinds[0]))

@@ -18,7 +18,6 @@ from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEA
 
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)
-TILED = switch("TILED", False)  # whether the spectrum lies in tiles of COLUMNS wavenumbers (see `sine_cuda.read`)
 EARLY = switch("EARLY", False)  # whether the kernel may start before the kernel before has ended
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
@@ -136,7 +135,7 @@ def write_piece(out, g, place, pitch, count, scale):
 
 @entry
 def solve_columns_cuda(source, out, table, rows):
-    """out = psi^ from source = zeta^, flat spectra; interior rows 1 .. rows - 2.
+    """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
 
     table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
@@ -149,12 +148,8 @@ def solve_columns_cuda(source, out, table, rows):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    if TILED:
-        pitch = np.uint64(COLUMNS)
-        place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
-    else:
-        pitch = np.uint64(source.shape[0] // rows)
-        place = np.uint64(first) * pitch + k
+    pitch = np.uint64(COLUMNS)
+    place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
     delta = table[np.uint64(DELTA), k]
     if EARLY:
         start_early()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, start_early, switch, wait_for_previous, word
+from eagre.backend.cells import cell, cuda, switch
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -22,23 +22,10 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
-THREADS = switch("THREADS", 32)
-WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
-FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
-TO_TILES = switch("TO_TILES", False)
-EARLY = switch("EARLY", False)  # whether kernels may start before the kernel before has ended
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
 # base and constants the constants become part of the load. (Numba turns uint64 with int64 into a float.)
-
-
-@cell
-def begin():
-    """The next kernel's blocks may be dealt out; this one's wait until the kernel before has stored everything."""
-    if EARLY:
-        start_early()
-        wait_for_previous()
 
 
 @cell
@@ -64,23 +51,6 @@ def get(shared, place):
 def rotation(table, k):
     """exp(-i phi) from the table."""
     return complex(table[np.uint64(0), k], table[np.uint64(1), k])
-
-
-@cell
-def read(source, row, j):
-    """Value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece of memory."""
-    if FROM_TILES:
-        return source[j // np.uint64(WIDTH), row - np.uint64(1), j % np.uint64(WIDTH)]
-    return source[row, j]
-
-
-@cell
-def write(out, row, k, value):
-    """Store value k of a row."""
-    if TO_TILES:
-        out[k // np.uint64(WIDTH), row - np.uint64(1), k % np.uint64(WIDTH)] = value
-    else:
-        out[row, k] = value
 
 
 @cell
@@ -200,76 +170,3 @@ def sine_transform(shared, table, v, t):
     if F3 > 1:
         third_pass(shared, v, t)
     return last_pass(shared, table, v, t)
-
-
-@cell
-def write_row(out, v, k, row, imaginary):
-    """S = i Z / 2 of one row of a pair: coalesced, each output by one thread."""
-    inner = 2 * N // R
-    for s in range(R // 2):
-        value = real(0.5) * v[s].real if imaginary else real(-0.5) * v[s].imag
-        if s > 0 or k > np.uint64(0):
-            write(out, row, k + np.uint64(inner * s), value)
-    if k > np.uint64(0) and k < np.uint64(inner // 2):
-        for s in range(R // 2, R):
-            value = real(-0.5) * v[s].real if imaginary else real(0.5) * v[s].imag
-            write(out, row, np.uint64(2 * N - inner * s) - k, value)
-
-
-@cell
-def write_pairs(out, v, t, first_row, rows):
-    """Write what `sine_transform` left in v to rows first_row .. of `out`, as far as they are below `rows`."""
-    items = N // R + 1
-    k = t % np.uint64(items)
-    row = first_row + np.uint64(2) * (t // np.uint64(items))
-    if row < rows:
-        write_row(out, v, k, row, False)
-    if row + np.uint64(1) < rows:
-        write_row(out, v, k, row + np.uint64(1), True)
-
-
-@cell
-def clear_ends(shared, t):
-    """Zero at j = 0 and j = N of every pair."""
-    if t < np.uint64(PAIRS):
-        put(shared, t * np.uint64(STRIDE), complex(real(0.0), real(0.0)))
-        put(shared, t * np.uint64(STRIDE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
-
-
-@cell
-def read_pairs(shared, source, v, t, first_row, rows):
-    """Put 2 PAIRS rows from first_row on into shared memory; rows from `rows` on repeat that row.
-
-    All loads of a pair are under way before the first is stored: one wait for memory, not one a turn.
-    """
-    turns = (N - 2) // THREADS + 1
-    for pair in range(PAIRS):
-        row = min(first_row + np.uint64(2 * pair), rows)
-        other = min(row + np.uint64(1), rows)
-        for start in range(0, turns, MOST):
-            for turn in range(min(MOST, turns - start)):
-                j = min(t + np.uint64(1 + (start + turn) * THREADS), np.uint64(N - 1))
-                v[turn] = complex(read(source, row, j), read(source, other, j))
-            for turn in range(min(MOST, turns - start)):
-                j = t + np.uint64(1 + (start + turn) * THREADS)
-                if j < np.uint64(N):
-                    put(shared, np.uint64(pair * STRIDE) + slot(j), v[turn])
-    clear_ends(shared, t)
-    cuda.syncthreads()
-
-
-@entry
-def sine_rows_cuda(source, out, table):
-    """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / N).
-
-    source, out : (ny + 1, N + 1), or a spectrum in tiles, (N / WIDTH, ny, WIDTH); a block takes 2 PAIRS rows.
-    """
-    shared = cuda.shared.array(0, word)
-    v = cuda.local.array(MOST, cplx)
-    begin()
-    t = np.uint64(cuda.threadIdx.x)
-    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
-    first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
-    read_pairs(shared, source, v, t, first_row, rows)
-    if sine_transform(shared, table, v, t):
-        write_pairs(out, v, t, first_row, rows)
