@@ -13,8 +13,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, start_early, switch, wait_for_previous, word
-from eagre.solvers.poisson.sine_cuda import PAIRS, STRIDE, N, R, put, rotation, sine_transform, slot
+from eagre.backend.cells import (
+    await_copies,
+    cell,
+    copy_ahead,
+    cplx,
+    cuda,
+    entry,
+    flat_load,
+    flat_store,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+    word,
+)
+from eagre.solvers.poisson.sine_cuda import PAIRS, STAGE, STRIDE, N, R, passes, put, read_first, rotation, slot
 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
@@ -35,22 +49,21 @@ def begin():
 
 
 @cell
-def read(source, row, j):
-    """Value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece of memory."""
-    if FROM_TILES:
-        return source[j // np.uint64(WIDTH), row - np.uint64(1), j % np.uint64(WIDTH)]
-    return source[row, j]
+def first_place(array, row, j, tiles):
+    """Place of value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece."""
+    pitch = np.uint64(array.shape[array.ndim - 1])
+    if tiles:
+        tile = j // np.uint64(WIDTH) * np.uint64(array.shape[1])
+        return (tile + row - np.uint64(1)) * pitch + j % np.uint64(WIDTH)
+    return row * pitch + j
 
 
 @cell
-def write(out, row, k, value):
-    """Store value k of a row, if it has one."""
-    if ROW < N and k >= np.uint64(ROW):
-        return
-    if TO_TILES:
-        out[k // np.uint64(WIDTH), row - np.uint64(1), k % np.uint64(WIDTH)] = value
-    else:
-        out[row, k] = value
+def step_along(array, count, tiles):
+    """From a value to the one `count` values further in its row; `count` is a multiple of WIDTH in tiles."""
+    if tiles:
+        return np.uint64(array.shape[1]) * np.uint64(count)
+    return np.uint64(count)
 
 
 @cell
@@ -87,7 +100,7 @@ def scale_outputs(table, v, t, start, last):
 
 @cell
 def put_outputs(shared, v, t):
-    """S = i Z / 2 of what `sine_transform` left in v as the next input."""
+    """S = i Z / 2 of what `passes` left in v as the next input."""
     inner = 2 * N // R
     items = inner // 2 + 1
     k = t % np.uint64(items)
@@ -106,44 +119,56 @@ def put_outputs(shared, v, t):
 
 @cell
 def transform_rows(shared, table, v, t):
-    """Sine transform of the pairs of rows in shared memory; leaves Z_q in v as `sine_transform` does."""
-    active = sine_transform(shared, table, v, t)
+    """Sine transform of the pairs of rows in shared memory; leaves Z_q in v as `passes` does."""
+    read_first(shared, v, t)
+    active = passes(shared, table, v, t)
     if ROW < N:
         cuda.syncthreads()
         if active:
             scale_outputs(table, v, t, CHIRP + ROW, N - 1)
             put_outputs(shared, v, t)
         cuda.syncthreads()
-        sine_transform(shared, table, v, t)
+        read_first(shared, v, t)
+        passes(shared, table, v, t)
         if active:
             scale_outputs(table, v, t, CHIRP + ROW + N, ROW - 1)
     return active
 
 
 @cell
-def write_row(out, v, k, row, imaginary):
-    """S = i Z / 2 of one row of a pair: coalesced, each output by one thread."""
+def write_outputs(out, v, place, step, other, q, mirrored):
+    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs; `other`: from row to row, 0 for none.
+
+    q : the first output's wavenumber; only those below ROW have a place.
+    """
     inner = 2 * N // R
     for s in range(R // 2):
-        value = real(0.5) * v[s].real if imaginary else real(-0.5) * v[s].imag
-        if s > 0 or k > np.uint64(0):
-            write(out, row, k + np.uint64(inner * s), value)
-    if k > np.uint64(0) and k < np.uint64(inner // 2):
-        for s in range(R // 2, R):
-            value = real(-0.5) * v[s].real if imaginary else real(0.5) * v[s].imag
-            write(out, row, np.uint64(2 * N - inner * s) - k, value)
+        z = v[R - 1 - s] if mirrored else v[s]
+        one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
+        two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
+        if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
+            flat_store(out, place, 0, one)
+            if other > np.uint64(0):
+                flat_store(out, place + other, 0, two)
+        place += step
 
 
 @cell
 def write_pairs(out, v, t, first_row, rows):
-    """Write what `sine_transform` left in v to rows first_row .. of `out`, as far as they are below `rows`."""
-    items = N // R + 1
+    """Write what `passes` left in v to rows first_row .. of `out`, as far as they are below `rows`: coalesced."""
+    inner = 2 * N // R
+    items = inner // 2 + 1
     k = t % np.uint64(items)
     row = first_row + np.uint64(2) * (t // np.uint64(items))
     if row < rows:
-        write_row(out, v, k, row, False)
-    if row + np.uint64(1) < rows:
-        write_row(out, v, k, row + np.uint64(1), True)
+        other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
+        other -= first_place(out, row, np.uint64(0), TO_TILES)
+        other = other if row + np.uint64(1) < rows else np.uint64(0)
+        step = step_along(out, inner, TO_TILES)
+        write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+        if k > np.uint64(0) and k < np.uint64(inner // 2):
+            q = np.uint64(inner) - k
+            write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
@@ -153,13 +178,17 @@ def read_pairs(shared, source, table, v, t, first_row, rows):
     All loads of a pair are under way before the first is stored: one wait for memory, not one a turn.
     """
     turns = (ROW - 2) // THREADS + 1
+    step = step_along(source, THREADS, FROM_TILES)
     for pair in range(PAIRS):
         row = min(first_row + np.uint64(2 * pair), rows)
-        other = min(row + np.uint64(1), rows)
+        place = first_place(source, row, t + np.uint64(1), FROM_TILES)
+        other = first_place(source, min(row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
         for start in range(0, turns, MOST):
             for turn in range(min(MOST, turns - start)):
-                j = min(t + np.uint64(1 + (start + turn) * THREADS), np.uint64(ROW - 1))
-                v[turn] = complex(read(source, row, j), read(source, other, j))
+                if (start + turn + 1) * THREADS < ROW or t + np.uint64(1 + (start + turn) * THREADS) < np.uint64(ROW):
+                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                place += step
+                other += step
             for turn in range(min(MOST, turns - start)):
                 j = t + np.uint64(1 + (start + turn) * THREADS)
                 if j < np.uint64(ROW):
@@ -183,3 +212,46 @@ def sine_rows_cuda(source, out, table):
     read_pairs(shared, source, table, v, t, first_row, rows)
     if transform_rows(shared, table, v, t):
         write_pairs(out, v, t, first_row, rows)
+
+
+@cell
+def ask_for_rows(shared, source, t, first_row, rows):
+    """Have two rows copied to the stage, beside what the block works on."""
+    step = step_along(source, THREADS, FROM_TILES)
+    place = first_place(source, first_row, t + np.uint64(1), FROM_TILES)
+    other = first_place(source, min(first_row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
+    for turn in range((N - 2) // THREADS + 1):
+        j = t + np.uint64(1 + turn * THREADS)
+        if (turn + 1) * THREADS < N or j < np.uint64(N):
+            copy_ahead(shared, np.uint64(STAGE) + slot(j), source, place)
+            copy_ahead(shared, np.uint64(STAGE + STRIDE) + slot(j), source, other)
+        place += step
+        other += step
+
+
+@entry
+def sine_rows_ahead_cuda(source, out, table):
+    """As `sine_rows_cuda` with ROW = N and PAIRS = 1; a block takes one pair of rows after the other.
+
+    The next pair is on its way while the block works on one: for long rows, of which a processor holds few.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(MOST, cplx)
+    begin()
+    t = np.uint64(cuda.threadIdx.x)
+    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
+    row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    if t == np.uint64(0):
+        put(shared, np.uint64(STAGE), complex(real(0.0), real(0.0)))
+        put(shared, np.uint64(STAGE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
+    ask_for_rows(shared, source, t, row, rows)
+    while row < rows:
+        await_copies()
+        cuda.syncthreads()
+        read_first(shared, v, t)
+        following = row + np.uint64(2) * np.uint64(cuda.gridDim.x)
+        if following < rows:
+            ask_for_rows(shared, source, t, following, rows)
+        if passes(shared, table, v, t):
+            write_pairs(out, v, t, row, rows)
+        row = following

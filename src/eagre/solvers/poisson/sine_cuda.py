@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, switch
+from eagre.backend.cells import cell, cuda, load_two, switch
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -22,6 +22,7 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
+STAGE = switch("STAGE", 0)  # where the first pass finds its input: 0, where the passes work, or beside that
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -50,22 +51,22 @@ def get(shared, place):
 @cell
 def rotation(table, k):
     """exp(-i phi) from the table."""
-    return complex(table[np.uint64(0), k], table[np.uint64(1), k])
+    c, s = load_two(table, k + k, 0)
+    return complex(c, s)
 
 
 @cell
-def first_pass(shared, table, v, t):
-    """Transforms of length F1 over m = a L / F1 + b of the odd extension z_(R m + r) of the rows.
+def read_first(shared, v, t):
+    """Inputs of the first pass: the odd extension z_(R m + r) of the rows, m = a L / F1 + b.
 
     m < L / 2 is the row itself, j = R m + r at (R + 1) m + r; the rest is its mirror image.
     """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    active = t < np.uint64(PAIRS * items)
-    base = t // np.uint64(items) * np.uint64(STRIDE)
+    base = np.uint64(STAGE) + t // np.uint64(items) * np.uint64(STRIDE)
     r = t % np.uint64(items) // np.uint64(step)
     b = t % np.uint64(step)
-    if active:
+    if t < np.uint64(PAIRS * items):
         place = base + r + np.uint64(R + 1) * b
         for a in range(F1 // 2):
             v[a] = get(shared, place + np.uint64((R + 1) * step * a))
@@ -74,9 +75,19 @@ def first_pass(shared, table, v, t):
         for a in range(F1 // 2):
             v[F1 - 1 - a] = -get(shared, place + np.uint64((R + 1) * step * a))
     cuda.syncthreads()
-    if active:
+
+
+@cell
+def first_pass(shared, table, v, t):
+    """Transforms of length F1 over a of what `read_first` left in v."""
+    step = 2 * N // R // F1
+    items = (R // 2 + 1) * step
+    r = t % np.uint64(items) // np.uint64(step)
+    b = t % np.uint64(step)
+    if t < np.uint64(PAIRS * items):
         FIRST(v)
-        base += r * np.uint64(F1 * (step + 1) if step > 1 else F1 + F1) + b
+        base = t // np.uint64(items) * np.uint64(STRIDE) + b
+        base += r * np.uint64(F1 * (step + 1) if step > 1 else F1 + F1)
         put(shared, base, v[0])
         for c in range(1, F1):
             if step > 1:
@@ -162,8 +173,8 @@ def last_pass(shared, table, v, t):
 
 
 @cell
-def sine_transform(shared, table, v, t):
-    """The passes; the last leaves Z_q of q = k + L s, s = 0 .. R - 1, in v."""
+def passes(shared, table, v, t):
+    """The passes after `read_first`; the last leaves Z_q of q = k + L s, s = 0 .. R - 1, in v."""
     first_pass(shared, table, v, t)
     if F2 > 1:
         second_pass(shared, table, v, t)

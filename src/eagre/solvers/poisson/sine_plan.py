@@ -21,12 +21,11 @@ import numpy as np
 from eagre.solvers.poisson.butterflies import TRANSFORMS
 
 FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
-    16: (8, (4,)),
-    24: (4, (12,)),
+    16: (4, (8,)),
     32: (8, (8,)),
-    48: (8, (12,)),
+    48: (12, (8,)),
     64: (8, (16,)),
-    96: (16, (12,)),
+    96: (12, (16,)),
     128: (8, (4, 8)),
     192: (8, (12, 4)),
     256: (16, (4, 8)),
@@ -45,7 +44,7 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     4608: (16, (12, 12, 4)),
     6144: (16, (12, 8, 8)),
 }
-"""n, ascending -> R and the factors of L; the choice is measured (benchmarks/NOTES.md)."""
+"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement (benchmarks/NOTES.md)."""
 
 
 @dataclass(frozen=True)
@@ -81,23 +80,28 @@ class SinePlan:
     def stride(self) -> int:
         """Words of shared memory that a pair needs in each of the two planes."""
         rows = self.last // 2 + 1
-        padded = [self.n + 1 + self.n // self.last]
+        padded = [self._padded_row]
         rest, done = self.inner, 1
         for factor in self.factors:
             rest, done = rest // factor, done * factor
             padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
         return max(padded)
 
-    def shared_bytes(self, itemsize: int) -> int:
-        """Dynamic shared memory of a block."""
-        return 2 * self.stride * self.pairs * itemsize
+    def shared_bytes(self, itemsize: int, ahead: bool = False) -> int:
+        """Dynamic shared memory of a block; `ahead`: with room for the next pair of rows."""
+        return 2 * (self.stride * self.pairs + (self._padded_row if ahead else 0)) * itemsize
 
-    def switches(self) -> dict[str, object]:
+    @property
+    def _padded_row(self) -> int:
+        return self.n + 1 + self.n // self.last
+
+    def switches(self, ahead: bool = False) -> dict[str, object]:
         """Values of the switches of `sine_cuda` and `rows_cuda`."""
+        stage = {"STAGE": self.stride, "STRIDE": self.stride + self._padded_row} if ahead else {"STRIDE": self.stride}
         f = (*self.factors, 1, 1)
         return {
-            "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAIRS": self.pairs,
-            "STRIDE": self.stride, "THREADS": self.threads,
+            "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "PAIRS": self.pairs, "THREADS": self.threads,
+            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], **stage,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
@@ -115,7 +119,7 @@ class SinePlan:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """Rotations of the passes, then for other lengths chirp, filter and chirp again, (2, size), real and imaginary."""
+        """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2. (size, 2), real and imaginary."""
         found = self._rotations
         if self.row != self.n:
             m = np.arange(2 * self.row - 1)
@@ -124,7 +128,7 @@ class SinePlan:
             even[m] = even[-m] = chirp.conj()
             chirp = chirp[: self.row]
             found = np.concatenate([found, chirp, 2.0 / self.n * np.fft.fft(even)[: self.n], 0.5j * chirp])
-        return np.array([found.real, found.imag])
+        return np.stack([found.real, found.imag], axis=1)
 
 
 def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
