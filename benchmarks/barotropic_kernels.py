@@ -40,7 +40,7 @@ def column_variants(model) -> list[str]:
         threads = -(-(-(-(box.ny - 1) // own) * width) // 32) * 32
         if threads > 1024 or -(-threads // 128) * registers > 512:
             continue
-        switches = {"OWN": own, "COLUMNS": width, "REGISTERS": registers, "TILED": spectrum.ndim == 3}
+        switches = {"OWN": own, "COLUMNS": width, "REGISTERS": registers}
         program = model.device.program(solve_columns_cuda, model.precision, switches)
         table = column_table(box.nx, box.ny, box.dx, box.dy, 0.0, own).astype(box.real)
         arguments = (flat, flat, model.device.array(table), np.int32(box.ny + 1))

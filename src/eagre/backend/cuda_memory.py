@@ -1,6 +1,6 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 # pyright: reportMissingImports=false, reportIndexIssue=false
-"""Loads and stores by one flat index, several words at once, and loads that see other blocks' stores.
+"""Loads and stores by one flat index, several words at once, past other blocks; the start of dependent kernels.
 
 A flat index costs one address a field instead of one product a dimension, and constant offsets from
 it cost nothing. Every index is non-negative; a vector's place must be a multiple of its length.
@@ -117,3 +117,44 @@ def _vector_store(count: int) -> Any:
 
 load_two, load_four = _vector_load(2), _vector_load(4)
 store_two, store_four = _vector_store(2), _vector_store(4)
+
+
+def _instruction(text: str) -> Any:
+    @intrinsic
+    def emit(context: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", side_effect=True)
+            builder.call(function, [])
+            return context_.get_dummy_value()
+
+        return types.void(), generate
+
+    return emit
+
+
+# Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
+start_early = _instruction("griddepcontrol.launch_dependents;")
+wait_for_previous = _instruction("griddepcontrol.wait;")
+await_copies = _instruction("cp.async.wait_all;")
+
+
+@intrinsic
+def copy_ahead(context: Any, shared: Any, place: Any, source: Any, k: Any) -> Any:
+    """Copy element k of the source's memory to shared[place] past the registers (PTX ISA, "cp.async")."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def address(array: int, index: int, space: int) -> Any:
+            data = context_.make_array(signature.args[array])(context_, builder, value=arguments[array]).data
+            at = context_.cast(builder, arguments[index], signature.args[index], types.int64)
+            pointer = builder.gep(data, [at])
+            element = context_.get_data_type(signature.args[array].dtype)
+            return builder.addrspacecast(pointer, ir.PointerType(element, space))
+
+        target = builder.ptrtoint(address(0, 1, 3), ir.IntType(32))
+        origin = builder.ptrtoint(address(2, 3, 1), ir.IntType(64))
+        text = f"cp.async.ca.shared.global [$0], [$1], {signature.args[2].dtype.bitwidth // 8};"
+        kind = ir.FunctionType(ir.VoidType(), [target.type, origin.type])
+        builder.call(ir.InlineAsm(kind, text, "r,l,~{memory}", side_effect=True), [target, origin])
+        return context_.get_dummy_value()
+
+    return types.void(shared, place, source, k), generate

@@ -24,6 +24,7 @@ class Launch(NamedTuple):
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
     shared: int = 0  # bytes of dynamic shared memory a block
+    early: bool = False  # may start before the launch before has ended: its kernel calls `wait_for_previous`
 
 
 class HostCall(NamedTuple):
@@ -40,6 +41,7 @@ class Device:
     target: str
     name: str
     graphs = False  # whether `repeated` makes one launch of many
+    starts_early = False  # whether launches marked `early` may overlap the end of the launch before
 
     def array(self, values: np.ndarray) -> Any:
         """A copy of `values` on the device, C-contiguous."""

@@ -73,8 +73,7 @@ class Engine:
         grid = setup.grid
         self._inner = (setup.shape[0] - 2, setup.shape[1] - 2)
         self._inversion = self._choose_inversion()
-        planned = isinstance(self._inversion, CudaBox) and self._inversion.box.plan is not None
-        self._fused = planned and grid.nx <= FUSED_POINTS
+        self._fused = isinstance(self._inversion, CudaBox) and grid.nx <= FUSED_POINTS
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
         self._allocate()
         self._rounds: dict[int, Callable[[], None]] = {}
@@ -85,7 +84,7 @@ class Engine:
         size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
         if setup.basin == "box" and device.kind == "cpu":
             return CpuBox(device, self.precision, self.real, *size)
-        if setup.basin == "box" and Box.serves(grid.ny - 1, self.precision):
+        if setup.basin == "box" and Box.serves(*size[:2], self.precision):
             return CudaBox(Box(device, self.precision, *size), self.count)
         kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
         return General(self._inner, (grid.dy, grid.dx), (kinds[1], kinds[0]))
@@ -217,11 +216,12 @@ class Engine:
             program = self.device.program(passes_cuda.update_cuda, self.precision, switches)
             work = inversion.work(layer, None)
             arguments = (psi, q, new, older, oldest, curl, self.weights, c, work, box.table)
-            return [Launch(program, arguments, *box.geometry(update=True))]
+            return [Launch(program, arguments, *box.geometry(update=True), early=True)]
         if isinstance(self._inversion, CudaBox):
+            switches["EARLY"] = self.device.starts_early
             program = self.device.program(passes_cuda.update_strips_cuda, self.precision, switches)
             blocks = (-(-self._inner[1] // 128), -(-self._inner[0] // 8))
-            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,))]
+            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,), early=True)]
         target = self.psi[layer][then]
         if self.device.kind == "cpu":
             program = self.device.program(passes_cpu.update_cpu, self.precision, switches)

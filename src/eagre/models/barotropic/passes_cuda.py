@@ -1,7 +1,7 @@
 """The passes of a step on a GPU: the update with the transform along x, and no-slip walls.
 
 A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
-rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.sine_cuda`
+rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
 (back to psi). Where the fields do not fit the cache, `update_strips_cuda` and a transform of its own take
 the place of the first: many small blocks keep more loads under way.
 """
@@ -12,18 +12,17 @@ import numpy as np
 
 from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.kernels import tendency
-from eagre.solvers.poisson.sine_cuda import (
+from eagre.solvers.poisson.rows_cuda import (
     MOST,
-    PAIRS,
-    STRIDE,
+    ROW,
     THREADS,
-    N,
+    begin,
     clear_ends,
-    put,
-    sine_transform,
-    slot,
+    put_row,
+    transform_rows,
     write_pairs,
 )
+from eagre.solvers.poisson.sine_cuda import PAIRS
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
 STRIP = switch("STRIP", 8)  # rows that a thread of `update_strips_cuda` marches over
@@ -93,18 +92,18 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
 
 
 @cell
-def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low, ny):
+def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of 2 PAIRS rows from low + 1 on, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for pair in range(PAIRS):
         row = low + np.uint64(2 * pair)
-        for turn in range((N - 2) // THREADS + 1):
+        for turn in range((ROW - 2) // THREADS + 1):
             i = t + np.uint64(turn * THREADS)
-            if i < np.uint64(N - 1):
+            if i < np.uint64(ROW - 1):
                 z = complex(real(0.0), real(0.0))
                 if row + np.uint64(1) < ny:
                     z = update_pair(psi, zeta, new, older, oldest, curl, w, c, row, i, ny)
-                put(shared, np.uint64(pair * STRIDE) + slot(i + np.uint64(1)), z)
+                put_row(shared, table, pair, i + np.uint64(1), z)
     clear_ends(shared, t)
     cuda.syncthreads()
 
@@ -113,22 +112,24 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low,
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
     """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; 2 PAIRS rows a block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : in tiles (`sine_cuda.read`); with HISTORY = 1
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : in tiles (`rows_cuda.read`); with HISTORY = 1
     `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
+    begin()
     t = np.uint64(cuda.threadIdx.x)
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
-    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, t, low, ny)
-    if sine_transform(shared, table, v, t):
+    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
+    if transform_rows(shared, table, v, t):
         write_pairs(spectrum, v, t, low + np.uint64(1), ny)
 
 
 @entry
 def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c):
     """Interior points: new = zeta + dt F; a thread marches north over STRIP rows of one column."""
+    begin()
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     i = np.uint64(cuda.blockIdx.x) * np.uint64(STRIP_THREADS) + np.uint64(cuda.threadIdx.x)
     low = np.uint64(cuda.blockIdx.y) * np.uint64(STRIP)

@@ -95,7 +95,7 @@ def workers() -> int:
 def extended(x: Any, axis: int, odd: bool, inverse: bool) -> Any:
     """DST-I or DCT-I by a real transform of the odd or even extension, for libraries that lack them.
 
-    The kernels of `sine_cuda` do without the extension; this serves the sizes that they do not.
+    The kernels of `rows_cuda` do without the extension; this serves the sizes that they do not.
     """
     module = array_module(x)
     x = module.moveaxis(x, axis, -1)

@@ -10,8 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
-from eagre.solvers.poisson.product_cuda import SIDE, multiply_rows_cuda
-from eagre.solvers.poisson.sine_cuda import sine_rows_cuda
+from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
 COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
@@ -24,16 +23,18 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     cache and ten times the kernel's time when it is not.
     """
     if plan.threads > 512:
-        return {"single": 80 if update else 56, "double": 96}[precision]
-    if precision == "single":
-        return 96 if plan.n < 2048 else 80
-    return 96 if plan.n == 1024 else 128
+        wanted = {"single": 80 if update else 56, "double": 96}[precision]
+    elif precision == "single":
+        wanted = 96 if plan.n < 2048 else 80
+    else:
+        wanted = 96 if plan.n == 1024 else 128
+    return min(wanted, 65536 // block_threads(plan, update) // 8 * 8)
 
 
 def block_threads(plan: SinePlan, update: bool) -> int:
     """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
-    if update and plan.n <= 512:
-        return max(plan.threads, min(256, plan.n))
+    if update and plan.row <= 640:
+        return max(plan.threads, min(256, plan.row))
     return plan.threads
 
 
@@ -82,58 +83,47 @@ class Box:
         if shape is None:
             raise ValueError(f"no column kernel for {ny} intervals")
         self.shape = shape
-        self.plan = sine_plan(nx)
-        if self.plan is not None:
-            self.table = device.array(self.plan.table.astype(self.real))
-        else:
-            j = np.arange(nx + 1)
-            phase = np.outer(j, j) % (2 * nx)  # whole numbers: no digits are lost in large angles
-            self._matrix = device.array(np.sin(np.pi * phase / nx).astype(self.real))
+        plan = sine_plan(nx)
+        if plan is None:
+            raise ValueError(f"no transform for {nx} intervals")
+        self.plan = plan
+        self.table = device.array(self.plan.table.astype(self.real))
 
     @staticmethod
-    def serves(ny: int, precision: str) -> bool:
-        """Whether a box of that height can be solved."""
-        return column_shape(ny, precision) is not None
+    def serves(nx: int, ny: int, precision: str) -> bool:
+        """Whether a box of that size can be solved."""
+        return sine_plan(nx) is not None and column_shape(ny, precision) is not None
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
-        if self.plan is None:
-            return self.device.zeros((self.ny + 1, self.nx + 1), self.real)
         return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
 
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
-        assert self.plan is not None
         blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
         return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
-        assert self.plan is not None
         width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
+        width["EARLY"] = self.device.starts_early
         return {**self.plan.switches(), **width, "REGISTERS": registers(self.plan, self.precision, update)}
 
     def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
-        if self.plan is None:
-            program = self.device.program(
-                multiply_rows_cuda, self.precision, {"REGISTERS": 168 if self.real is np.float32 else 224}
-            )
-            blocks = (2 * -(-self.nx // (2 * SIDE)), -(-(self.ny - 1) // SIDE))
-            return Launch(program, (source, self._matrix, out), blocks, (SIDE * SIDE // 16,))
         tiles = {"FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
         program = self.device.program(sine_rows_cuda, self.precision, {**self.switches(), **tiles})
-        return Launch(program, (source, out, self.table), *self.geometry())
+        return Launch(program, (source, out, self.table), *self.geometry(), early=True)
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, self.shape.own, factor)
         switches = {"OWN": self.shape.own, "COLUMNS": self.shape.columns, "REGISTERS": self.shape.registers}
-        switches["TILED"] = self.plan is not None
+        switches["EARLY"] = self.device.starts_early
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,))
+        return Launch(program, arguments, (-(-self.nx // self.shape.columns),), (self.shape.threads,), early=True)
 
 
 class ArrayBox:
@@ -155,7 +145,7 @@ class ArrayBox:
         if len(axes) != 2 or not walls or solver.symbol != "five-point":
             return None
         (my, mx), (dy, dx) = solver.shape, (axis.h for axis in axes)
-        if min(my, mx) < 3 or not Box.serves(my + 1, precision):
+        if min(my, mx) < 3 or not Box.serves(mx + 1, my + 1, precision):
             return None
         return cls(Box(device, precision, mx + 1, my + 1, dx, dy), solver.screening)
 

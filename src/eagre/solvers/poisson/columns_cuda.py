@@ -12,13 +12,13 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, switch
+from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import lane_from_above, lane_from_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)
-TILED = switch("TILED", False)  # whether the spectrum lies in tiles of COLUMNS wavenumbers (see `sine_cuda.read`)
+EARLY = switch("EARLY", False)  # whether the kernel may start before the kernel before has ended
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
 
@@ -135,7 +135,7 @@ def write_piece(out, g, place, pitch, count, scale):
 
 @entry
 def solve_columns_cuda(source, out, table, rows):
-    """out = psi^ from source = zeta^, flat spectra; interior rows 1 .. rows - 2.
+    """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
 
     table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
@@ -148,13 +148,12 @@ def solve_columns_cuda(source, out, table, rows):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    if TILED:
-        pitch = np.uint64(COLUMNS)
-        place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
-    else:
-        pitch = np.uint64(source.shape[0] // rows)
-        place = np.uint64(first) * pitch + k
+    pitch = np.uint64(COLUMNS)
+    place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
     delta = table[np.uint64(DELTA), k]
+    if EARLY:
+        start_early()
+        wait_for_previous()
     read_piece(source, g, place, pitch, count)
     x = both_recurrences(g, shared, table, k, count)
     if t < np.uint64(COLUMNS):

@@ -13,8 +13,8 @@ import numpy as np
 from eagre.backend.arrays import array_module
 from eagre.backend.cells import cuda, entry, switch, word
 
-TILE = switch("TILE", 32)
-PAD = switch("PAD", 1)
+TILE = 32
+WIDTH = switch("WIDTH", 33)  # of a row of the tile, padded; a sum would be no constant for the compiler
 
 
 def odd_extension(x: Any) -> Any:
@@ -61,9 +61,9 @@ def sine_by_half_length(x: Any) -> Any:
 def transpose_cuda(source, target):
     """target = source transposed, through a tile of shared memory that is padded by a column.
 
-    Both sides are coalesced; without the padding (PAD = 0) a column of the tile lies in one bank. Block (TILE, 8).
+    Both sides are coalesced; without the padding (WIDTH = 32) a column of the tile lies in one bank. Block (TILE, 8).
     """
-    tile = cuda.shared.array((TILE, TILE + PAD), word)
+    tile = cuda.shared.array((TILE, WIDTH), word)
     tx, ty = np.uint64(cuda.threadIdx.x), np.uint64(cuda.threadIdx.y)
     row, column = np.uint64(cuda.blockIdx.y) * np.uint64(TILE), np.uint64(cuda.blockIdx.x) * np.uint64(TILE)
     for step in range(TILE // 8):

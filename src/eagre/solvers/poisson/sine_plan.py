@@ -21,35 +21,44 @@ import numpy as np
 from eagre.solvers.poisson.butterflies import TRANSFORMS
 
 FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
-    16: (8, (4,)),
-    24: (4, (12,)),
+    16: (4, (8,)),
     32: (8, (8,)),
-    48: (8, (12,)),
+    48: (12, (8,)),
     64: (8, (16,)),
-    96: (16, (12,)),
+    96: (12, (16,)),
     128: (8, (4, 8)),
     192: (8, (12, 4)),
     256: (16, (4, 8)),
+    288: (4, (12, 12)),
     384: (16, (12, 4)),
     512: (16, (8, 8)),
+    576: (8, (12, 12)),
     768: (16, (12, 8)),
     1024: (16, (8, 16)),
+    1152: (16, (12, 12)),
     1536: (16, (12, 16)),
     2048: (16, (16, 16)),
+    2304: (12, (12, 8, 4)),
     3072: (16, (12, 8, 4)),
     4096: (16, (8, 8, 8)),
+    4608: (16, (12, 12, 4)),
+    6144: (16, (12, 8, 8)),
 }
-"""n -> R and the factors of L; the choice is measured (benchmarks/NOTES.md)."""
+"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement (benchmarks/NOTES.md)."""
 
 
 @dataclass(frozen=True)
 class SinePlan:
-    """Passes of the sine transform of n - 1 values, for a block of threads that holds `pairs` pairs of rows."""
+    """Passes of the sine transform of n - 1 values, for a block of threads that holds `pairs` pairs of rows.
+
+    Rows of another length, `row` intervals, need n >= 2 row - 2 (see `eagre.solvers.poisson.rows_cuda`).
+    """
 
     n: int
     last: int  # R
     factors: tuple[int, ...]  # of L
     pairs: int
+    row: int
 
     @property
     def inner(self) -> int:
@@ -71,40 +80,60 @@ class SinePlan:
     def stride(self) -> int:
         """Words of shared memory that a pair needs in each of the two planes."""
         rows = self.last // 2 + 1
-        padded = [self.n + 1 + self.n // self.last]
+        padded = [self._padded_row]
         rest, done = self.inner, 1
         for factor in self.factors:
             rest, done = rest // factor, done * factor
             padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
         return max(padded)
 
-    def shared_bytes(self, itemsize: int) -> int:
-        """Dynamic shared memory of a block."""
-        return 2 * self.stride * self.pairs * itemsize
+    def shared_bytes(self, itemsize: int, ahead: bool = False) -> int:
+        """Dynamic shared memory of a block; `ahead`: with room for the next pair of rows."""
+        return 2 * (self.stride * self.pairs + (self._padded_row if ahead else 0)) * itemsize
 
-    def switches(self) -> dict[str, object]:
-        """Values of the switches of `eagre.solvers.poisson.sine_cuda`."""
+    @property
+    def _padded_row(self) -> int:
+        return self.n + 1 + self.n // self.last
+
+    def switches(self, ahead: bool = False) -> dict[str, object]:
+        """Values of the switches of `sine_cuda` and `rows_cuda`."""
+        stage = {"STAGE": self.stride, "STRIDE": self.stride + self._padded_row} if ahead else {"STRIDE": self.stride}
         f = (*self.factors, 1, 1)
         return {
-            "N": self.n, "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAIRS": self.pairs,
-            "STRIDE": self.stride, "THREADS": self.threads,
+            "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "PAIRS": self.pairs, "THREADS": self.threads,
+            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], **stage,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
 
     @cached_property
-    def table(self) -> np.ndarray:
-        """Rotations exp(-i phi) of the passes one after the other, (2, size), cosines and minus sines."""
+    def _rotations(self) -> np.ndarray:
+        """exp(-i phi) of the passes one after the other."""
         parts, rest = [], self.inner
         for factor in self.factors:
             step = rest // factor
             parts.append(np.outer(np.arange(factor), np.arange(step)).ravel() / rest)
             rest = step
         outer = np.outer(np.arange(self.last // 2 + 1), np.arange(self.inner // 2 + 1)).ravel()
-        phi = 2.0 * np.pi * np.concatenate([*parts, outer / (2 * self.n)])
-        return np.array([np.cos(phi), -np.sin(phi)])
+        return np.exp(-2j * np.pi * np.concatenate([*parts, outer / (2 * self.n)]))
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2. (size, 2), real and imaginary."""
+        found = self._rotations
+        if self.row != self.n:
+            m = np.arange(2 * self.row - 1)
+            chirp = np.exp(-0.5j * np.pi * (m * m % (4 * self.row)) / self.row)  # whole numbers: no digits are lost
+            even = np.zeros(2 * self.n, complex)
+            even[m] = even[-m] = chirp.conj()
+            chirp = chirp[: self.row]
+            found = np.concatenate([found, chirp, 2.0 / self.n * np.fft.fft(even)[: self.n], 0.5j * chirp])
+        return np.stack([found.real, found.imag], axis=1)
 
 
 def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
-    """The plan for n intervals, or None if n has no plan (see `FACTORS`); one pair a block is fastest."""
-    return SinePlan(n, *FACTORS[n], pairs) if n in FACTORS else None
+    """The plan for rows of n intervals; None if n is too large for one. One pair a block is fastest."""
+    if n in FACTORS:
+        return SinePlan(n, *FACTORS[n], pairs, n)
+    size = next((size for size in FACTORS if size >= 2 * n - 2), None)
+    return None if size is None else SinePlan(size, *FACTORS[size], pairs, n)

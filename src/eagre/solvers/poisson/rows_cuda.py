@@ -1,0 +1,257 @@
+"""Sine transforms of rows in memory: loads, stores, and lengths without a plan by way of a chirp.
+
+A row of ROW intervals is transformed by a plan of N intervals. For ROW = N that is all. Else
+j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution (Bluestein 1970, doi:10.1109/TAU.1970.1162132),
+
+    -2 i S_k = w_k sum_j (z_j w_j) h_(k - j),   w_m = exp(-i pi m^2 / (2 ROW)),   h = conj(w),
+
+z odd and h even: a sine transform of N >= 2 ROW - 2 intervals, a product with the cosine transform of h, and the
+same sine transform again. Two rows still travel as one complex row, and nothing is doubled in length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import (
+    await_copies,
+    cell,
+    copy_ahead,
+    cplx,
+    cuda,
+    entry,
+    flat_load,
+    flat_store,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+    word,
+)
+from eagre.solvers.poisson.sine_cuda import PAIRS, STAGE, STRIDE, N, R, passes, put, read_first, rotation, slot
+
+ROW = switch("ROW", 16)  # intervals of a row
+CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
+THREADS = switch("THREADS", 32)
+WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
+FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
+TO_TILES = switch("TO_TILES", False)
+EARLY = switch("EARLY", False)  # whether kernels may start before the kernel before has ended
+MOST = 16  # the largest small transform
+
+
+@cell
+def begin():
+    """The next kernel's blocks may be dealt out; this one's wait until the kernel before has stored everything."""
+    if EARLY:
+        start_early()
+        wait_for_previous()
+
+
+@cell
+def first_place(array, row, j, tiles):
+    """Place of value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece."""
+    pitch = np.uint64(array.shape[array.ndim - 1])
+    if tiles:
+        tile = j // np.uint64(WIDTH) * np.uint64(array.shape[1])
+        return (tile + row - np.uint64(1)) * pitch + j % np.uint64(WIDTH)
+    return row * pitch + j
+
+
+@cell
+def step_along(array, count, tiles):
+    """From a value to the one `count` values further in its row; `count` is a multiple of WIDTH in tiles."""
+    if tiles:
+        return np.uint64(array.shape[1]) * np.uint64(count)
+    return np.uint64(count)
+
+
+@cell
+def put_row(shared, table, pair, j, z):
+    """Value j of a pair of rows into shared memory, times the chirp if there is one."""
+    if ROW < N:
+        z = z * rotation(table, j + np.uint64(CHIRP))
+    put(shared, np.uint64(pair * STRIDE) + slot(j), z)
+
+
+@cell
+def clear_ends(shared, t):
+    """Zero at j = 0 and from ROW to N of every pair."""
+    zero = complex(real(0.0), real(0.0))
+    for pair in range(PAIRS):
+        if t == np.uint64(0):
+            put(shared, np.uint64(pair * STRIDE), zero)
+        for turn in range((N - ROW) // THREADS + 1):
+            j = t + np.uint64(ROW + turn * THREADS)
+            if j <= np.uint64(N):
+                put(shared, np.uint64(pair * STRIDE) + slot(j), zero)
+
+
+@cell
+def scale_outputs(table, v, t, start, last):
+    """v times factors of the table, which begin at `start` for q = 0 and end with q = last."""
+    inner = 2 * N // R
+    k = t % np.uint64(inner // 2 + 1)
+    for s in range(R):
+        q = k + np.uint64(inner * s) if s < R // 2 else np.uint64(2 * N - inner * s) - k
+        if q <= np.uint64(last):
+            v[s] = v[s] * rotation(table, q + np.uint64(start))
+
+
+@cell
+def put_outputs(shared, v, t):
+    """S = i Z / 2 of what `passes` left in v as the next input."""
+    inner = 2 * N // R
+    items = inner // 2 + 1
+    k = t % np.uint64(items)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
+    for s in range(R // 2):
+        if s > 0 or k > np.uint64(0):
+            z = complex(real(-0.5) * v[s].imag, real(0.5) * v[s].real)
+            put(shared, base + slot(k + np.uint64(inner * s)), z)
+    if k > np.uint64(0) and k < np.uint64(inner // 2):
+        for s in range(R // 2, R):
+            z = complex(real(0.5) * v[s].imag, real(-0.5) * v[s].real)
+            put(shared, base + slot(np.uint64(2 * N - inner * s) - k), z)
+    if t < np.uint64(PAIRS):
+        put(shared, t * np.uint64(STRIDE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
+
+
+@cell
+def transform_rows(shared, table, v, t):
+    """Sine transform of the pairs of rows in shared memory; leaves Z_q in v as `passes` does."""
+    read_first(shared, v, t)
+    active = passes(shared, table, v, t)
+    if ROW < N:
+        cuda.syncthreads()
+        if active:
+            scale_outputs(table, v, t, CHIRP + ROW, N - 1)
+            put_outputs(shared, v, t)
+        cuda.syncthreads()
+        read_first(shared, v, t)
+        passes(shared, table, v, t)
+        if active:
+            scale_outputs(table, v, t, CHIRP + ROW + N, ROW - 1)
+    return active
+
+
+@cell
+def write_outputs(out, v, place, step, other, q, mirrored):
+    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs; `other`: from row to row, 0 for none.
+
+    q : the first output's wavenumber; only those below ROW have a place.
+    """
+    inner = 2 * N // R
+    for s in range(R // 2):
+        z = v[R - 1 - s] if mirrored else v[s]
+        one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
+        two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
+        if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
+            flat_store(out, place, 0, one)
+            if other > np.uint64(0):
+                flat_store(out, place + other, 0, two)
+        place += step
+
+
+@cell
+def write_pairs(out, v, t, first_row, rows):
+    """Write what `passes` left in v to rows first_row .. of `out`, as far as they are below `rows`: coalesced."""
+    inner = 2 * N // R
+    items = inner // 2 + 1
+    k = t % np.uint64(items)
+    row = first_row + np.uint64(2) * (t // np.uint64(items))
+    if row < rows:
+        other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
+        other -= first_place(out, row, np.uint64(0), TO_TILES)
+        other = other if row + np.uint64(1) < rows else np.uint64(0)
+        step = step_along(out, inner, TO_TILES)
+        write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+        if k > np.uint64(0) and k < np.uint64(inner // 2):
+            q = np.uint64(inner) - k
+            write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
+
+
+@cell
+def read_pairs(shared, source, table, v, t, first_row, rows):
+    """Put 2 PAIRS rows from first_row on into shared memory; rows from `rows` on repeat that row.
+
+    All loads of a pair are under way before the first is stored: one wait for memory, not one a turn.
+    """
+    turns = (ROW - 2) // THREADS + 1
+    step = step_along(source, THREADS, FROM_TILES)
+    for pair in range(PAIRS):
+        row = min(first_row + np.uint64(2 * pair), rows)
+        place = first_place(source, row, t + np.uint64(1), FROM_TILES)
+        other = first_place(source, min(row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
+        for start in range(0, turns, MOST):
+            for turn in range(min(MOST, turns - start)):
+                if (start + turn + 1) * THREADS < ROW or t + np.uint64(1 + (start + turn) * THREADS) < np.uint64(ROW):
+                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                place += step
+                other += step
+            for turn in range(min(MOST, turns - start)):
+                j = t + np.uint64(1 + (start + turn) * THREADS)
+                if j < np.uint64(ROW):
+                    put_row(shared, table, pair, j, v[turn])
+    clear_ends(shared, t)
+    cuda.syncthreads()
+
+
+@entry
+def sine_rows_cuda(source, out, table):
+    """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / ROW).
+
+    source, out : (ny + 1, ROW + 1), or a spectrum in tiles, (ROW / WIDTH, ny, WIDTH); a block takes 2 PAIRS rows.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(MOST, cplx)
+    begin()
+    t = np.uint64(cuda.threadIdx.x)
+    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
+    first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
+    read_pairs(shared, source, table, v, t, first_row, rows)
+    if transform_rows(shared, table, v, t):
+        write_pairs(out, v, t, first_row, rows)
+
+
+@cell
+def ask_for_rows(shared, source, t, first_row, rows):
+    """Have two rows copied to the stage, beside what the block works on."""
+    step = step_along(source, THREADS, FROM_TILES)
+    place = first_place(source, first_row, t + np.uint64(1), FROM_TILES)
+    other = first_place(source, min(first_row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
+    for turn in range((N - 2) // THREADS + 1):
+        j = t + np.uint64(1 + turn * THREADS)
+        if (turn + 1) * THREADS < N or j < np.uint64(N):
+            copy_ahead(shared, np.uint64(STAGE) + slot(j), source, place)
+            copy_ahead(shared, np.uint64(STAGE + STRIDE) + slot(j), source, other)
+        place += step
+        other += step
+
+
+@entry
+def sine_rows_ahead_cuda(source, out, table):
+    """As `sine_rows_cuda` with ROW = N and PAIRS = 1; a block takes one pair of rows after the other.
+
+    The next pair is on its way while the block works on one: for long rows, of which a processor holds few.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(MOST, cplx)
+    begin()
+    t = np.uint64(cuda.threadIdx.x)
+    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
+    row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    if t == np.uint64(0):
+        put(shared, np.uint64(STAGE), complex(real(0.0), real(0.0)))
+        put(shared, np.uint64(STAGE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
+    ask_for_rows(shared, source, t, row, rows)
+    while row < rows:
+        await_copies()
+        cuda.syncthreads()
+        read_first(shared, v, t)
+        following = row + np.uint64(2) * np.uint64(cuda.gridDim.x)
+        if following < rows:
+            ask_for_rows(shared, source, t, following, rows)
+        if passes(shared, table, v, t):
+            write_pairs(out, v, t, row, rows)
+        row = following
