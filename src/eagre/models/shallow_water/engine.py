@@ -193,7 +193,7 @@ class Engine:
             rates, clocks = tile_cuda.turn_of(turn, self._rates, self._clocks)
             fields = (self._pair, self.middle, self.bed, self._manning, self._sources)
             arguments = (*fields, rates, self.parameters, clocks)
-            launches += [Launch(stage, arguments, blocks, threads, shared) for stage in stages]
+            launches += [Launch(stage, arguments, blocks, threads, shared, early=True) for stage in stages]
         settle = program(tile_cuda.settle_cuda, self.precision)
         self._steps_a_round = tile_cuda.TURNS
         return [*launches, Launch(settle, (self._rates[2], self.clock))]

@@ -8,14 +8,25 @@ on the way in.
 
 Nobody waits for the verdict on a time step: the first launch of a step looks at what the two launches before
 it have found. If that step was allowed, it counts and the buffers change their roles; if it was too long, it is
-made again from the same state, shorter.
+made again from the same state, shorter. A launch may start before the one before it has ended.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, early_load, entry, flat_store, real, switch, word
+from eagre.backend.cells import (
+    cell,
+    cuda,
+    early_load,
+    entry,
+    flat_store,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+    word,
+)
 from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import select
@@ -55,15 +66,6 @@ SMALLEST = 2  # cells: what a wall mirrors
 
 WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic, else walls
 WRAP_Y = switch("WRAP_Y", False)
-
-
-class State(NamedTuple):
-    """Surface and unit discharges of a cell, and the bed at its corners."""
-
-    w: float
-    hu: float
-    hv: float
-    z: Corners
 
 
 class Rates(NamedTuple):
@@ -134,7 +136,7 @@ def one_of(pair, parity, j, i):
 
 
 @cell
-def state_of(pair, middle, bed, parity, j, i, ny, nx):
+def state_of(pair, middle, parity, j, i, ny, nx):
     """State that the stage begins from in cell (j, i) of the padded arrays, perhaps a ghost."""
     inner_j, inner_i = inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X)
     if SECOND:
@@ -145,26 +147,33 @@ def state_of(pair, middle, bed, parity, j, i, ny, nx):
         hu = -hu
     if not WRAP_Y and (j < 2 or j >= ny + 2):
         hv = -hv
-    j, j_1, i, i_1 = np.uint32(j), np.uint32(j + 1), np.uint32(i), np.uint32(i + 1)
-    return State(w, hu, hv, Corners(bed[j, i], bed[j, i_1], bed[j_1, i], bed[j_1, i_1]))
+    return w, hu, hv
 
 
 @cell
-def keep_state(s, k, state, p):
-    """Leave surface and velocity of cell k of the tile in shared memory."""
-    h = depth(state.w, real(0.5) * (bed_west(state.z) + bed_east(state.z)))
+def corners(bed, j, i):
+    """Bed at the corners of cell (j, i)."""
+    j, j_1, i, i_1 = np.uint32(j), np.uint32(j + 1), np.uint32(i), np.uint32(i + 1)
+    return Corners(bed[j, i], bed[j, i_1], bed[j_1, i], bed[j_1, i_1])
+
+
+@cell
+def keep_state(s, k, state, z, p):
+    """Leave surface and velocity of cell k of the tile, between corners z, in shared memory."""
+    w, hu, hv = state
+    h = depth(w, real(0.5) * (bed_west(z) + bed_east(z)))
     over_h = over_depth(h, p)
-    u, v = PRIMITIVE(state.hu, over_h), PRIMITIVE(state.hv, over_h)
-    flat_store(s, k, W, state.w)
+    u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
+    flat_store(s, k, W, w)
     flat_store(s, k, U, u)
     flat_store(s, k, V, v)
-    return Own(state.w, state.hu, state.hv, h, over_h, u, v)
+    return Own(w, hu, hv, h, over_h, u, v)
 
 
 @cell
-def load_tile(pair, middle, bed, s, parity, at, ny, nx, p):
-    """State of this thread's cell and, beside the tile, of the one beyond it; own state and bed."""
-    state = state_of(pair, middle, bed, parity, at.j, at.i, ny, nx)
+def load_tile(pair, middle, bed, s, z, parity, at, ny, nx, p):
+    """State of this thread's cell, between corners z, and beside the tile that of the one beyond it; the former."""
+    state = state_of(pair, middle, parity, at.j, at.i, ny, nx)
     warp = np.int32(cuda.threadIdx.y)
     if SOUTH <= warp <= BESIDE:
         dj, di = np.int32(0), np.int32(0)
@@ -173,8 +182,9 @@ def load_tile(pair, middle, bed, s, parity, at, ny, nx, p):
         else:
             dj = np.int32(-1 if warp == SOUTH else 1)
         j, i = min(np.int32(at.j + dj), np.int32(ny + 3)), min(np.int32(at.i + di), np.int32(nx + 3))
-        keep_state(s, np.uint32(at.k + dj * PITCH + di), state_of(pair, middle, bed, parity, j, i, ny, nx), p)
-    return keep_state(s, at.k, state, p), state.z
+        beyond = state_of(pair, middle, parity, j, i, ny, nx)
+        keep_state(s, np.uint32(at.k + dj * PITCH + di), beyond, corners(bed, j, i), p)
+    return keep_state(s, at.k, state, z, p)
 
 
 @cell
@@ -245,15 +255,18 @@ def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks):
     ny, nx = np.int32(pair.shape[2] - 4), np.int32(pair.shape[3] - 4)
     at = place(ny, nx)
     lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    start_early()
+    around = corners(bed, at.j, at.i)
+    wait_for_previous()
     if warp == CLOCK:
         load_clock(clock, clocks.now if SECOND else clocks.before, rates.before)
         top[0] = 0
     parity, attempted, before = state_of_step(pair, rates.before, clocks, at)
-    own, bed_around = load_tile(pair, middle, bed, s, parity, at, ny, nx, p)
+    own = load_tile(pair, middle, bed, s, around, parity, at, ny, nx, p)
     cuda.syncthreads()
     if not SECOND and warp == CLOCK and lane == 0:
         book(clock)
-    x, y, shore = faces_of_block(s, bed_around, at, p)
+    x, y, shore = faces_of_block(s, around, at, p)
     west, south, rate = fluxes_of_block(s, x, y, shore, at, p)
     raise_maximum(top, to_bits(rate))
     cuda.syncthreads()
