@@ -44,7 +44,7 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     4608: (16, (12, 12, 4)),
     6144: (16, (12, 8, 8)),
 }
-"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement (benchmarks/NOTES.md)."""
+"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
 
 @dataclass(frozen=True)
