@@ -1,7 +1,9 @@
-"""Speed of the tridiagonal solvers on a GPU beside cuSPARSE's, verified first.
+"""Speed of the tridiagonal solvers beside cuSPARSE's, and whether `solve` picks the fastest; verified first.
 
-``PYTHONPATH=src python benchmarks/tridiagonal.py`` prints a table: milliseconds, and per cent of the
-copy bandwidth when a, b, c, d are read and x is written once each. ``--json FILE`` writes records.
+``PYTHONPATH=src python benchmarks/tridiagonal.py`` (on a GPU) prints milliseconds, and per cent of the
+copy bandwidth when a, b, c, d are read and x is written once each; ``--json FILE`` writes records.
+``--choice`` times every method for many lengths and numbers of systems, on a GPU or with ``--device
+cpu`` on the CPU, and prints where the choice of `solve` is more than 10 % slower than the best one.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +19,33 @@ import numpy as np
 
 from eagre.backend.device import select
 from eagre.backend.timing import copy_bandwidth, times_of
+from eagre.solvers.tridiagonal.choice import best_method
+from eagre.solvers.tridiagonal.launches import launches
+from eagre.solvers.tridiagonal.reduction import reduce_arrays
+from eagre.solvers.tridiagonal.reduction_cuda import PARALLEL_FROM, fits
 
 bench: Any = importlib.import_module("eagre.cases.bench")
-driver: Any = importlib.import_module("eagre.solvers.tridiagonal.solve")
 REAL = {"single": np.float32, "double": np.float64}
+LENGTHS = (32, 33, 64, 100, 128, 200, 256, 400, 512, 777, 1024, 1500, 2048, 3000, 4096)
+SYSTEMS = {"cuda": (1, 32, 512, 4096), "cpu": (1, 32, 512)}
+METHODS = {"cuda": ("partition", "cr-pcr", "pcr", "cr", "thomas"), "cpu": ("thomas", "cr-pcr", "cr", "pcr")}
 
 
-def systems(device: Any, lines: int, n: int, axis: int, real: Any) -> list[Any]:
-    """Diagonally dominant systems on the device, (lines, n) or (n, lines)."""
-    shape = (lines, n) if axis == 1 else (n, lines)
-    rng = np.random.default_rng(1)
-    small = [rng.standard_normal((min(shape[0], 64), shape[1])).astype(real) for _ in range(3)]
-    a, c, d = (device.array(np.tile(x, (shape[0] // len(x), 1))) for x in small)
-    with device.stream:
-        b = abs(a) + abs(c) + 0.5
-    return [a, b, c, d]
+class Systems:
+    """Diagonally dominant systems on a device, cut from one array of random numbers."""
+
+    def __init__(self, device: Any, precision: str, words: int) -> None:
+        self.device = device
+        rng = np.random.default_rng(1)
+        block = rng.standard_normal((3, min(words, 2**20))).astype(REAL[precision])
+        a, c, d = (device.array(np.tile(x, -(-words // x.size))[:words]) for x in block)
+        with device.stream if device.kind == "cuda" else device.joined():
+            self.flat = [a, abs(a) + abs(c) + 0.5, c, d]
+
+    def cut(self, lines: int, n: int, axis: int) -> list[Any]:
+        """a, b, c, d of shape (outer, n, inner)."""
+        shape = (lines, n, 1) if axis == 1 else (1, n, lines)
+        return [array[: lines * n].reshape(shape) for array in self.flat]
 
 
 def residual(flat: list[Any], x: Any) -> float:
@@ -42,17 +57,17 @@ def residual(flat: list[Any], x: Any) -> float:
     return float(abs(left).max() / abs(d).max())
 
 
-def gtsv2(device: Any, flat: list[Any], precision: str) -> Any:
-    """cuSPARSE's gtsv2StridedBatch for contiguous systems, as a function of no arguments."""
+def gtsv2(device: Any, flat: list[Any], precision: str) -> tuple[Callable[[], None], Any, Any]:
+    """cuSPARSE's gtsv2StridedBatch for contiguous systems: a function of no arguments, x, and what must live on."""
     import cupy
     from cupy_backends.cuda.libs import cusparse
 
     handle = cusparse.create()
-    a, b, c, d = (x.reshape(-1) for x in flat)
-    lines, n = flat[1].shape[0], flat[1].shape[1]
-    a, c, x = a.copy(), c.copy(), d.copy()
-    a.reshape(lines, n)[:, 0] = 0
-    c.reshape(lines, n)[:, -1] = 0
+    lines, n = flat[1].shape[:2]
+    with device.stream:
+        a, b, c, x = (array.reshape(-1).copy() for array in flat)
+        a.reshape(lines, n)[:, 0] = 0
+        c.reshape(lines, n)[:, -1] = 0
     letter = {"single": "s", "double": "d"}[precision]
     pointers = (a.data.ptr, b.data.ptr, c.data.ptr, x.data.ptr, lines, n)
     size = getattr(cusparse, f"{letter}gtsv2StridedBatch_bufferSizeExt")(handle, n, *pointers)
@@ -63,78 +78,69 @@ def gtsv2(device: Any, flat: list[Any], precision: str) -> Any:
         with device.stream:  # CuPy's calls go to its current stream
             call(handle, n, *pointers, buffer.data.ptr)
 
-    return go, x, d, buffer
+    return go, x, (a, b, c, buffer)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", nargs="+", type=int, default=[256, 1024, 2048, 4096, 8192])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--tiles", action="store_true", help="try several layouts")
-    parser.add_argument("--commit")
-    asked = parser.parse_args()
-    device: Any = select("cuda")
-    copy = copy_bandwidth(device)
-    print(f"copy {copy / 1e9:.0f} GB/s")
-    records = []
-    for precision in ("single", "double"):
-        for n in asked.sizes:
-            for axis in (1, 0):
-                for variant, seconds, error in measured(device, precision, n, axis, asked.tiles):
-                    moved = 5 * n * n * np.dtype(REAL[precision]).itemsize
-                    print(
-                        f"{precision} {n:6} axis {axis} {variant:34} {1e3 * seconds:9.3f} ms "
-                        f"{moved / copy / seconds:5.0%} of copy  residual {error:.1e}", flush=True,
-                    )  # fmt: skip
-                    records.append(record(device, precision, n, axis, variant, seconds, error, copy, asked.commit))
-    if asked.json:
-        known = json.loads(asked.json.read_text()) if asked.json.exists() else []
-        asked.json.write_text(json.dumps(bench.merged(known, records), indent=1) + "\n")
+def timed(device: Any, precision: str, flat: list[Any], method: str, worth: float = np.inf) -> tuple[float, float]:
+    """Seconds and residual of one method; a method that is slower than `worth` seconds is timed once."""
+    x = device.zeros(flat[1].shape, flat[1].dtype)
+    if device.kind == "cpu" and method != "thomas":
+        found: list[Any] = []
+        seconds = min(times_of(device, lambda: found.append(reduce_arrays(*flat, PARALLEL_FROM[method])), 3, 1))
+        return seconds, residual(flat, found[-1])
+    run = launches(device, precision, flat, x, method)
+    device.run(run)
+    once = min(times_of(device, lambda: device.run(run), repeats=1, warm_up=0))
+    if once < worth:
+        repeats = max(1, min(10, int(5e-4 / once)))
+        once = min(times_of(device, device.repeated(run, repeats), repeats=4, warm_up=1)) / repeats
+    if device.kind == "cpu":
+        return once, residual(flat, x)
+    with device.stream:
+        return once, residual(flat, x)
 
 
-def measured(device: Any, precision: str, n: int, axis: int, tiles: bool) -> Any:
-    """(name, seconds, residual) of each method."""
-    given = systems(device, n, n, axis, REAL[precision])
-    flat = [x.reshape(n, n, 1) if axis == 1 else x.reshape(1, n, n) for x in given]
-    layouts: list[tuple[str, dict[str, int]]] = [("partition", {})]
-    if tiles and axis == 1:
-        layouts += [(f"partition warps={w}", {"TILE_WARPS": w}) for w in (4, 6)]
-    if tiles and axis == 0:
-        pairs = ((8, 4), (12, 4), (8, 6))
-        layouts += [(f"partition rows={r} threads={t}", {"TILE_ROWS": r, "TILE_THREADS": t}) for r, t in pairs]
-    for name, numbers in layouts:
-        before = {key: getattr(driver, key) for key in numbers}
-        try:
-            for key, value in numbers.items():
-                setattr(driver, key, value)
-            x = device.zeros(flat[1].shape, flat[1].dtype)
-            run = driver.launches(device, precision, flat, x)
-            device.run(run)
-            device.synchronize()
-            repeats = max(1, 2048 // n)
-            seconds = min(times_of(device, device.repeated(run, repeats), repeats=5)) / repeats
-            with device.stream:
-                yield name, seconds, residual(flat, x)
-        except Exception as error:
-            print("NOT", precision, n, axis, name, type(error).__name__, str(error)[:300], flush=True)
-        for key, value in before.items():
-            setattr(driver, key, value)
-    if n <= 4096 or axis == 0:
-        x = driver._thomas(device, precision, flat)
-        seconds = min(times_of(device, lambda: driver._thomas(device, precision, flat), repeats=3))
-        with device.stream:
-            yield "thomas", seconds, residual(flat, x)
+def choices(device: Any, precisions: list[str]) -> float:
+    """Print the time of each method for many sizes; the worst ratio of the choice's time to the best one."""
+    worst = 1.0
+    for precision in precisions:
+        systems = Systems(device, precision, max(LENGTHS) * max(SYSTEMS[device.kind]))
+        for axis in (1, 0):
+            for n in LENGTHS:
+                for lines in SYSTEMS[device.kind]:
+                    flat = systems.cut(lines, n, axis)
+                    itemsize = flat[1].dtype.itemsize
+                    took: dict[str, float] = {}
+                    for method in METHODS[device.kind]:
+                        if method in PARALLEL_FROM and device.kind == "cuda" and not fits(n, itemsize):
+                            continue
+                        best = min(took.values(), default=np.inf)
+                        took[method], error = timed(device, precision, flat, method, 30.0 * best)
+                        if error > (1e-5 if precision == "single" else 1e-13):
+                            print(f"NOT {precision} axis {axis} n {n} x {lines} {method}: residual {error:.1e}")
+                    outer, inner = (lines, 1) if axis == 1 else (1, lines)
+                    chosen = best_method(device.kind, outer, n, inner, itemsize)
+                    ratio = took[chosen] / min(took.values())
+                    worst = max(worst, ratio)
+                    told = " ".join(f"{1e6 * seconds:.1f}" for seconds in took.values())
+                    mark = " SLOW" if ratio > 1.1 else ""
+                    print(f"{precision} {axis} {n} {lines}: {told} {chosen} {ratio:.2f}{mark}", flush=True)
+    return worst
+
+
+def measured(device: Any, precision: str, n: int, axis: int) -> Iterator[tuple[str, float, float]]:
+    """(name, seconds, residual) of the methods and the peer for n systems of n."""
+    flat = Systems(device, precision, n * n).cut(n, n, axis)
+    for method in ("partition", "cr-pcr", "thomas"):
+        if (method == "thomas" and n > 4096 and axis == 1) or (method == "cr-pcr" and not fits(n, flat[1].itemsize)):
+            continue
+        yield method, *timed(device, precision, flat, method)
     if axis == 1:
-        try:
-            go, x, d, _buffer = gtsv2(device, given, precision)
-            seconds = min(times_of(device, go, repeats=5))
-            with device.stream:
-                x[...] = d
-            go()
-            with device.stream:
-                yield "cusparse gtsv2StridedBatch", seconds, residual(flat, x.reshape(flat[1].shape))
-        except Exception as error:
-            print("NOT cusparse", type(error).__name__, str(error)[:300], flush=True)
+        go, x, _kept = gtsv2(device, flat, precision)
+        go()
+        with device.stream:
+            error = residual(flat, x.reshape(flat[1].shape))
+        yield "cusparse gtsv2StridedBatch", min(times_of(device, go, repeats=5)), error
 
 
 def record(
@@ -152,6 +158,38 @@ def record(
         "versions": bench._versions(device),
     }  # fmt: skip
     return {key: found[key] for key in bench.KEYS}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--precision", nargs="+", default=["single", "double"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[256, 1024, 2048, 4096, 8192])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--choice", action="store_true", help="time every method and judge the automatic choice")
+    parser.add_argument("--commit")
+    asked = parser.parse_args()
+    device: Any = select(asked.device)
+    if asked.choice:
+        print("microseconds of", ", ".join(METHODS[device.kind]), "; the choice; its time over the best")
+        print(f"worst {choices(device, asked.precision):.2f}")
+        return
+    copy = copy_bandwidth(device)
+    print(f"copy {copy / 1e9:.0f} GB/s")
+    records = []
+    for precision in asked.precision:
+        for n in asked.sizes:
+            for axis in (1, 0):
+                for variant, seconds, error in measured(device, precision, n, axis):
+                    share = 5 * n * n * np.dtype(REAL[precision]).itemsize / copy / seconds
+                    print(
+                        f"{precision} {n:6} axis {axis} {variant:28} {1e3 * seconds:9.3f} ms {share:5.0%} of copy  "
+                        f"residual {error:.1e}", flush=True,
+                    )  # fmt: skip
+                    records.append(record(device, precision, n, axis, variant, seconds, error, copy, asked.commit))
+    if asked.json:
+        known = json.loads(asked.json.read_text()) if asked.json.exists() else []
+        asked.json.write_text(json.dumps(bench.merged(known, records), indent=1) + "\n")
 
 
 if __name__ == "__main__":

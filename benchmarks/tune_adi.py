@@ -17,17 +17,18 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
 SEED = {"dissipation": "none", "drying": "off"}
+# rows of a thread, threads of a column, columns of a block, registers
 Y = {
-    "single": [(8, 8, 64), (12, 8, 72), (8, 8, 80), (16, 4, 80)],
-    "double": [(8, 8, 80), (8, 12, 80), (6, 16, 64)],
+    "single": [(8, 8, 32, 64), (8, 8, 32, 48), (8, 8, 32, 56), (8, 16, 16, 64), (4, 16, 32, 64)],
+    "double": [(8, 8, 32, 80), (8, 8, 32, 72), (8, 8, 32, 64), (8, 8, 32, 96), (8, 12, 32, 80), (8, 16, 16, 80)],
 }
+# warps of a window, rows of a block, registers, overlap
 X = {
-    "single": [(6, 16, 80), (6, 16, 96)],
-    "double": [(8, 16, 112), (6, 16, 128), (4, 16, 128)],
+    "single": [(6, 16, 80, 40), (6, 32, 80, 40), (6, 16, 72, 40), (4, 16, 72, 40)],
+    "double": [(8, 16, 112, 92), (9, 16, 112, 80), (9, 32, 112, 80), (9, 16, 104, 80), (4, 16, 112, 80)],
 }
-SMALL_Y = [(4, 16, 64), (4, 24, 64), (3, 16, 64), (2, 24, 64)]
-SMALL_X = [(2, 1, 96), (2, 1, 128)]
-OVERLAP = {"single": 40, "double": 84}
+SMALL_Y = [(3, 16, 32, 64), (4, 64, 8, 64), (8, 32, 8, 128), (4, 64, 4, 128), (2, 128, 8, 64), (8, 32, 16, 96)]
+SMALL_X = [(2, 1, 128, 40), (2, 2, 128, 40)]
 
 
 def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterADI:
@@ -41,25 +42,15 @@ def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterAD
     )  # fmt: skip
 
 
-def small(precision: str) -> list[dict[str, Any]]:
-    """Layouts for a small grid."""
+def layouts(y: list[tuple[int, ...]], x: list[tuple[int, ...]], n: int) -> list[dict[str, Any]]:
+    """Layouts to time on n x n cells; each changes one sweep."""
     found: list[dict[str, Any]] = []
-    for rows, threads, registers in SMALL_Y:
-        mode = 0 if rows * threads >= 256 else 1
-        found.append({"which": 1, "rows": rows, "threads": threads, "registers": (96, registers), "mode_y": mode})
-    for warps, run, registers in SMALL_X:
-        found.append({"which": 0, "warps": warps, "run": run, "registers": (registers, 96), "overlap": 40})
-    return found
-
-
-def variants(precision: str) -> list[dict[str, Any]]:
-    """Layouts to time; each changes one sweep."""
-    found: list[dict[str, Any]] = []
-    for rows, threads, registers in Y[precision]:
-        found.append({"which": 1, "rows": rows, "threads": threads, "registers": (96, registers)})
-    for warps, run, registers in X[precision]:
-        shape = {"warps": warps, "run": run, "overlap": OVERLAP[precision]}
-        found.append({"which": 0, "registers": (registers, 96), **shape})
+    for rows, threads, width, registers in y:
+        mode = 0 if rows * threads >= n - 1 else 1
+        shape = {"rows": rows, "threads": threads, "width": width, "mode_y": mode}
+        found.append({"which": 1, "registers": (96, registers), **shape})
+    for warps, run, registers, overlap in x:
+        found.append({"which": 0, "registers": (registers, 96), "warps": warps, "run": run, "overlap": overlap})
     return found
 
 
@@ -93,7 +84,9 @@ def main() -> None:
     n = int(sys.argv[1])
     options = SEED if "seed" in sys.argv else {}
     precisions = sys.argv[2].split(",")
-    jobs = [(p, v, options) for p in precisions for v in variants(p) + small(p)]
+    large = {p: layouts(Y[p], X[p], n) for p in precisions}
+    small = {p: layouts(SMALL_Y, SMALL_X, 256) for p in precisions}
+    jobs = [(p, v, options) for p in precisions for v in large[p] + small[p]]
     with ProcessPoolExecutor(14) as pool:
         for told in pool.map(prepare, jobs):
             if told:
@@ -102,14 +95,14 @@ def main() -> None:
     copy = copy_bandwidth(device)
     print(f"copy {copy / 1e9:.0f} GB/s; {n} x {n}; {options}")
     for precision in precisions:
-        best = timed(basin(n, precision, device, **options)._engine, variants(precision), copy)
+        best = timed(basin(n, precision, device, **options)._engine, large[precision], copy)
         for size in (n, 512):
             engine = basin(size, precision, device, **options)._engine
-            engine.replan(**{"mode_y": 1, **best})
+            engine.replan(**best)
             step_of(engine, copy)
         engine = basin(256, precision, device, **options)._engine
-        best = timed(engine, small(precision), copy)
-        engine.replan(**{"mode_y": 1, **best})
+        best = timed(engine, small[precision], copy)
+        engine.replan(**best)
         step_of(engine, copy)
 
 
@@ -122,7 +115,7 @@ def timed(engine: Any, layouts: list[dict[str, Any]], copy: float) -> dict[str, 
         name = " ".join(f"{k}={v}" for k, v in layout.items())
         which = layout.pop("which")
         try:
-            engine.replan(**{"mode_y": 1, **layout})
+            engine.replan(**layout)
             seconds = time_of(engine, which)
         except Exception as error:
             print(f"{engine.precision} NOT {name}: {type(error).__name__} {str(error)[:200]}", flush=True)

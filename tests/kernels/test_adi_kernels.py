@@ -55,7 +55,7 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, sides):
 
     options = {"nx": nx, "ny": 13, "steps": 1, "boundaries": sides}
     simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
-    assert largest_difference(simulated, states("cpu", **options)) < 1e-12 if layout == "exact" else 1e-7
+    assert largest_difference(simulated, states("cpu", **options)) < (1e-12 if layout == "exact" else 1e-7)
 
 
 def test_power_seven_sixths():
@@ -89,9 +89,9 @@ def sweep_ptx(along, precision):
     signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
     entry = sweep_cuda_x.sweep_x_cuda
     if along == "y":
-        signature += (real[::1], real[::1], types.uint32[::1])
+        signature += (real[::1], real[::1], types.uint32[::1], types.int64)
         entry = sweep_cuda_y.sweep_y_cuda
-    signature += (bits[::1], types.int64, types.int64, numbers)
+    signature += (bits[::1],) + (types.int64,) * (4 if along == "x" else 2) + (numbers,)
     switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)

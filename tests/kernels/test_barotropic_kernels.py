@@ -39,16 +39,20 @@ def model_on(device, nx=17, ny=14, precision="double", **options):
         {"scheme": "ab2", "jacobian": "advective", "ny": 23},
         {"nx": 12, "walls": "no-slip"},  # 11 intervals: no plan, a chirp
         {"viscous": "implicit", "fused_points": 0},
+        {"fused_points": 0, "ahead": 8, "scheme": "ab2", "jacobian": "advective"},
         {"all_terms": True},
         {"basin": "channel", "nx": 10, "all_terms": True},
     ],
-    ids=["fused", "ab2", "chirp", "implicit", "all", "channel"],
+    ids=["fused", "ab2", "chirp", "implicit", "ahead", "all", "channel"],
 )
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
     from eagre.models.barotropic import engine
+    from eagre.solvers.poisson import box_cuda
 
     options = dict(options)
+    least = options.pop("ahead", 4096)
+    monkeypatch.setattr(box_cuda, "AHEAD", {"rows": least, "columns": least})
     monkeypatch.setattr(engine, "FUSED_POINTS", options.pop("fused_points", engine.FUSED_POINTS))
 
     both = (("double", 1e-12), ("single", 2e-5))

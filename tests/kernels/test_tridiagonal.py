@@ -11,7 +11,8 @@ from scipy.linalg import solve_banded
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import solve
 
-driver = importlib.import_module("eagre.solvers.tridiagonal.solve")
+driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
+solving = importlib.import_module("eagre.solvers.tridiagonal.solve")
 METHODS = ("thomas", "pcr", "cr", "cr-pcr")
 
 
@@ -91,10 +92,24 @@ def simulated(monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
-    monkeypatch.setattr(driver, "device_of", lambda array: device)
+    monkeypatch.setattr(solving, "device_of", lambda array: device)
     monkeypatch.setattr(driver, "_workspace", driver._workspace.__wrapped__)
     for name, value in (("TILE_ROWS", 3), ("TILE_THREADS", 2), ("TILE_WARPS", 2)):
         monkeypatch.setattr(driver, name, value)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("method", ["pcr", "cr", "cr-pcr"])
+@pytest.mark.parametrize(("lines", "n", "axis"), [(3, 1, 1), (2, 5, 1), (1, 70, 1), (5, 13, 0), (3, 33, 0)])
+def test_simulated_reduction(simulated, monkeypatch, method, lines, n, axis):
+    reduction_cuda = importlib.import_module("eagre.solvers.tridiagonal.reduction_cuda")
+    monkeypatch.setattr(reduction_cuda, "MOST_THREADS", 16)
+    monkeypatch.setitem(reduction_cuda.PARALLEL_FROM, "cr-pcr", 4)
+    system = systems(lines, n, "dominant")
+    given = system if axis == 1 else [np.ascontiguousarray(x.T) for x in system]
+    found = solve(*given, axis=axis, method=method)
+    found = found if axis == 1 else found.T
+    assert abs(found - banded(*system)).max() < 1e-13
 
 
 @pytest.mark.simulator

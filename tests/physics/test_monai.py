@@ -9,11 +9,16 @@ from eagre.cases.norms import root_mean_square
 from eagre.errors import InputError
 
 
-def check(coarsen, device, precision):
+def needs_monai_data():
+    """The folder of the measured data; skips the test where there is none."""
     try:
-        folder = monai.find_data()
+        return monai.find_data()
     except InputError:
         pytest.skip("no Monai Valley data: set EAGRE_DATA")
+
+
+def check(coarsen, device, precision):
+    folder = needs_monai_data()
     measured = monai.read_measurement(folder)
     found = monai.gauge_series(monai.monai_valley(folder, coarsen), measured.times, device=device, precision=precision)
     for name, values in measured.elevation.items():

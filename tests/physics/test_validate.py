@@ -6,6 +6,7 @@ import pytest
 
 from eagre.cases import validate
 from eagre.cases.validation import validations
+from physics.test_monai import needs_monai_data
 
 
 def test_a_few_cases_pass_and_are_written(tmp_path, device):
@@ -18,5 +19,7 @@ def test_a_few_cases_pass_and_are_written(tmp_path, device):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", validations("shallow-water"))
 def test_every_case_passes(name, tmp_path, device):
+    if name == "monai":
+        needs_monai_data()
     failed = [r.row() for r in validate("shallow-water", [name], tmp_path, device) if not r.passed]
     assert failed == []

@@ -11,7 +11,7 @@ import scipy.fft
 from eagre.errors import InputError
 from eagre.solvers.poisson import PoissonSolver, reference, solve_poisson
 from eagre.solvers.poisson.axes import extended
-from eagre.solvers.poisson.sine_plan import FACTORS, SinePlan
+from eagre.solvers.poisson.sine_plan import FACTORS, SinePlan, sine_plan
 
 
 def plain_sine(x):
@@ -41,14 +41,15 @@ def test_two_signals_in_one_transform():
 def test_plans_hold_together(n):
     """The passes of the plan, in NumPy, give the sine transform: indices and tables are right."""
     last, factors = FACTORS[n]
-    plan = SinePlan(n, last, factors, 1)
+    plan = SinePlan(n, last, factors, 1, n)
+    assert plan.inner % 8 == 0, "a step along a row of tiles ends in the same column of another tile"
     assert np.prod(factors) * last == 2 * n and last % 2 == 0 and factors[0] % 2 == 0
     assert plan.threads <= 1024 and plan.stride * 16 < 227 * 1024
     x = np.random.default_rng(n).standard_normal(n - 1)
     odd = np.concatenate([[0], x, [0], -x[::-1]])
     inner = np.fft.fft(odd.reshape(plan.inner, last).T, axis=1)  # Y_r(k)
     k = np.arange(plan.inner // 2 + 1)
-    table = plan.table[0] + 1j * plan.table[1]
+    table = plan.table[:, 0] + 1j * plan.table[:, 1]
     rotations = table[-(last // 2 + 1) * k.size :].reshape(last // 2 + 1, k.size)
     v = np.zeros((last, k.size), complex)
     for r in range(last // 2 + 1):
@@ -64,6 +65,29 @@ def test_plans_hold_together(n):
         q = kk + plan.inner * s
         if 0 < q < n:
             assert abs(found[q] - expected[q - 1]) < 1e-12 * n
+
+
+@pytest.mark.parametrize("n", [5, 11, 43, 258, 514, 1030, 3000])
+def test_lengths_without_a_plan(n):
+    """Chirp, transform, filter, transform and chirp, in NumPy with the plan's table."""
+    plan = sine_plan(n)
+    assert plan.n in FACTORS and plan.n >= 2 * n - 2
+    first = plan.switches()["CHIRP"]
+    table = plan.table[first:, 0] + 1j * plan.table[first:, 1]
+    chirp, filters, outputs = table[:n], table[n : n + plan.n], table[n + plan.n :]
+    x = np.random.default_rng(n).standard_normal(n - 1)
+    z = np.zeros(plan.n - 1, complex)
+    z[: n - 1] = x * chirp[1:]
+    for _ in range(2):
+        z = (scipy.fft.dst(z.real, type=1) + 1j * scipy.fft.dst(z.imag, type=1)) / 2
+        z *= filters[1:]
+        filters = np.ones(plan.n)
+    found = (z[: n - 1] * outputs[1:]).real
+    assert np.abs(found - scipy.fft.dst(x, type=1) / 2).max() < 1e-13 * n
+
+
+def test_too_long_rows_have_no_plan():
+    assert sine_plan(4095) is None and sine_plan(4096) is not None
 
 
 CASES = [

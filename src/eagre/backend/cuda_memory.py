@@ -63,19 +63,22 @@ def fresh_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
     return array.dtype(array, k, offset), generate
 
 
-@intrinsic
-def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+def _prefetch(level: str) -> Any:
+    @intrinsic
+    def ask(context: Any, array: Any, k: Any, offset: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _place(context_, builder, signature, arguments)
+            kind = ir.FunctionType(ir.VoidType(), [pointer.type])
+            builder.call(ir.InlineAsm(kind, f"prefetch.global.{level} [$0];", "l", side_effect=True), [pointer])
+            return context_.get_dummy_value()
 
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _place(context_, builder, signature, arguments)
-        function = ir.InlineAsm(
-            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
-        )
-        builder.call(function, [pointer])
-        return context_.get_dummy_value()
+        return types.void(array, k, offset), generate
 
-    return types.void(array, k, offset), generate
+    return ask
+
+
+# Ask for element ``k + offset`` to be brought to the second-level or first-level cache; waits for nothing.
+ask_for, ask_near = _prefetch("L2"), _prefetch("L1")
 
 
 def _vector_load(count: int) -> Any:

@@ -24,8 +24,7 @@ def reciprocal(x):
 def _reciprocal_from_seed(x):
     y = rcp_seed(x)
     e = real(1.0) - x * y
-    y = y + y * e
-    return y + y * (e * e)
+    return y + y * (e + e * e)
 
 
 @reciprocal.variant("simulator")
@@ -73,6 +72,23 @@ def _root_from_seed(x):
 @root.variant("simulator")
 def _simulated_root(x):
     return math.sqrt(x)
+
+
+@cell
+def hypotenuse(x, y):
+    """sqrt(x^2 + y^2)."""
+    return math.sqrt(x * x + y * y)
+
+
+@hypotenuse.variant("cuda", "double")
+def _hypotenuse_from_seed(x, y):
+    square = x * x + (y * y + real(1e-200))
+    return square * inverse_root(square)
+
+
+@hypotenuse.variant("simulator")
+def _simulated_hypotenuse(x, y):
+    return math.sqrt(x * x + y * y)
 
 
 # -- x^(4/3) ----------------------------------------------------------------------------------------

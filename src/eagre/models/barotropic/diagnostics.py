@@ -54,7 +54,8 @@ def energy_budget(model: Any) -> dict[str, float]:
     from eagre.models.barotropic import kernels
 
     engine, setup = model._engine, model.setup
-    psi, q = (engine.device.host(field[0][engine.at]).astype(np.float64) for field in (engine.psi, engine.q))
+    fields = (field[0][engine.at] for field in (engine.psi, engine.q))
+    psi, q = (engine.device.host(engine.view(field)).astype(np.float64) for field in fields)
     grid = setup.grid
     inner = (slice(1, -1), slice(1, -1))
     zeta = q + setup.screening * psi

@@ -8,13 +8,13 @@ from eagre.backend.cells import cell, real
 
 
 @cell
-def velocity(psi, x, y):
+def velocity(psi, width, x, y):
     """Differences of psi that give (u, v) at (x, y) in grid units; psi is bilinear between points.
 
     u = -psi_y, v = psi_x of the bilinear psi: free of divergence, and nothing crosses a wall. Returns the
     differences of psi; the caller divides by the spacings.
     """
-    i = min(max(int(math.floor(x)), 0), psi.shape[1] - 2)  # noqa: RUF046
+    i = min(max(int(math.floor(x)), 0), width - 2)  # noqa: RUF046
     j = min(max(int(math.floor(y)), 0), psi.shape[0] - 2)  # noqa: RUF046
     a, b = x - i, y - j
     p00, p10, p01, p11 = psi[j, i], psi[j, i + 1], psi[j + 1, i], psi[j + 1, i + 1]
@@ -24,23 +24,22 @@ def velocity(psi, x, y):
 
 
 @cell
-def drifted(one, n, psi, place, over_area_dt, wrap_x, wrap_y):
+def drifted(one, n, psi, place, width, over_area_dt, wrap_x, wrap_y):
     """Move particle n by the midpoint rule.
 
-    place : (2, n) in grid units of the array with its rims,
-    double; `one` is 0.
+    place : (2, n) in grid units of the array with its rims, double; width : its columns; `one` is 0.
 
     over_area_dt : dt / (dx dy); wrap : length of a periodic axis in grid units, whose points are 1 .. wrap, or 0.
     """
     x, y = place[0, n], place[1, n]
-    u, v = velocity(psi, x, y)
-    u, v = velocity(psi, x + real(0.5) * over_area_dt * u, y + real(0.5) * over_area_dt * v)
+    u, v = velocity(psi, width, x, y)
+    u, v = velocity(psi, width, x + real(0.5) * over_area_dt * u, y + real(0.5) * over_area_dt * v)
     x += over_area_dt * u
     y += over_area_dt * v
     if wrap_x > 0:
         x -= wrap_x * math.floor((x - 1.0) / wrap_x)
     else:
-        x = min(max(x, 0.0), float(psi.shape[1] - 1))
+        x = min(max(x, 0.0), float(width - 1))
     if wrap_y > 0:
         y -= wrap_y * math.floor((y - 1.0) / wrap_y)
     else:

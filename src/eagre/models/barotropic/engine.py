@@ -18,12 +18,14 @@ from eagre.models.barotropic import kernels, passes_cpu, passes_cuda, rims
 from eagre.models.barotropic.drift import drifted
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General, Launches
 from eagre.models.barotropic.layers import Layers
+from eagre.models.barotropic.strips_cuda import update_strips_cuda
 from eagre.solvers.poisson.box_cuda import Box
 
 ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16.0 / 12.0, 5.0 / 12.0)}
 """Weights of the present and the older tendencies by order."""
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
+LINE = 128  # bytes; on a GPU rows of a box begin at multiples of it
 FUSED_POINTS = 3073  # a side, up to which a GPU transforms rows in the kernel that updates them
 GRAPH_STEPS = (200, 20, 2)  # steps of the graphs that a GPU replays
 
@@ -73,6 +75,9 @@ class Engine:
         grid = setup.grid
         self._inner = (setup.shape[0] - 2, setup.shape[1] - 2)
         self._inversion = self._choose_inversion()
+        self._width = setup.shape[1]
+        line = LINE // np.dtype(self.real).itemsize if isinstance(self._inversion, CudaBox) else 1
+        self._shape = (setup.shape[0], -(-self._width // line) * line)
         self._fused = isinstance(self._inversion, CudaBox) and grid.nx <= FUSED_POINTS
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
         self._allocate()
@@ -94,7 +99,7 @@ class Engine:
         device, layers = self.device, range(self.count)
 
         def field() -> Any:
-            return device.zeros(setup.shape, self.real)
+            return device.zeros(self._shape, self.real)
 
         self.q = [[field(), field()] for _ in layers]
         # The CPU and general basins find psi where the new vorticity was left, so they need two.
@@ -216,12 +221,14 @@ class Engine:
             program = self.device.program(passes_cuda.update_cuda, self.precision, switches)
             work = inversion.work(layer, None)
             arguments = (psi, q, new, older, oldest, curl, self.weights, c, work, box.table)
-            return [Launch(program, arguments, *box.geometry(update=True), early=True)]
+            return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
         if isinstance(self._inversion, CudaBox):
-            switches["EARLY"] = self.device.starts_early
-            program = self.device.program(passes_cuda.update_strips_cuda, self.precision, switches)
-            blocks = (-(-self._inner[1] // 128), -(-self._inner[0] // 8))
-            return [Launch(program, (psi, q, new, older, oldest, curl, self.weights, c), blocks, (128,), early=True)]
+            vector = 16 // np.dtype(self.real).itemsize
+            switches |= {"EARLY": int(self.device.starts_early), "VECTOR": vector, "SPAN": vector + 2, "REGISTERS": 96}
+            program = self.device.program(update_strips_cuda, self.precision, switches)
+            blocks = (-(-self._width // (128 * vector)), -(-self._inner[0] // 8))
+            arguments = (psi, q, new, older, oldest, curl, self.weights, c, np.int32(self._width))
+            return [Launch(program, arguments, blocks, (128,), early=True)]
         target = self.psi[layer][then]
         if self.device.kind == "cpu":
             program = self.device.program(passes_cpu.update_cpu, self.precision, switches)
@@ -283,7 +290,7 @@ class Engine:
             made.append(self.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
         if kinds[0] != rims.FREE_SLIP:
             program = self.device.loop(rims.rims_x, self.precision, {"WALL_X": kinds[0]})
-            made.append(self.device.over(program, (ny, 1), (psi, q, real(over_dx2))))
+            made.append(self.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
         return made
 
     def _advect_tracer(self, at: int) -> Launches:
@@ -305,7 +312,8 @@ class Engine:
         wraps = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
         rate = setup.time_step / (grid.dx * grid.dy)
         program = self.device.loop(drifted, self.precision)
-        return self.device.over(program, (1, setup.particles), (self.psi[0][then], self.particles, rate, *wraps))
+        arguments = (self.psi[0][then], self.particles, self._width, rate, *wraps)
+        return self.device.over(program, (1, setup.particles), arguments)
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -338,24 +346,25 @@ class Engine:
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
+        setup = self.setup
         self.steps = 0
         for layer, values in enumerate(q):
             padded = np.pad(self._with_rims(values)[1:-1, 1:-1], 1)
             field = self.q[layer][0]
-            self.device.fill(field, padded.astype(self.real))
+            self._fill(field, padded)
             if not isinstance(self._inversion, CudaBox):
                 self.device.copy(self.psi[layer][0], field)
         launches = self._invert(0, fused=False)
         for layer in range(self.count):
             launches += self._rims(self.psi[layer][0], self.q[layer][0])
         if tracer is not None:
-            self.device.fill(self.tracer[0], self._with_rims(tracer).astype(self.real))
+            self._fill(self.tracer[0], self._with_rims(tracer))
             launches += self._rims(self.tracer[0], self.tracer[0], no_flux=True)
         if particles is not None:
             self.device.fill(self.particles, particles)
         self.device.run(launches)
         for field in (*(f for history in self.history for f in history), *self.tracer_history):
-            self.device.fill(field, np.zeros(field.shape))
+            self._fill(field, np.zeros(setup.shape))
         self._set_weights()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -372,20 +381,32 @@ class Engine:
             found |= {f"tracer_tendency_{age}": field for age, field in enumerate(older)}
         if self.setup.particles:
             found["particles"] = self.particles
-        return {name: value if name == "steps" else self.device.host(value) for name, value in found.items()}
+        host = self.device.host
+        return {
+            name: value if name == "steps" else host(value if name == "particles" else self.view(value))
+            for name, value in found.items()
+        }
+
+    def view(self, field: Any) -> Any:
+        """An array with rims, without what pads its rows."""
+        return field[:, : self._width]
+
+    def _fill(self, field: Any, values: np.ndarray) -> None:
+        """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
+        self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self._width))).astype(self.real))
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
         for layer in range(self.count):
-            self.device.fill(self.q[layer][self.at], state[f"q{layer}"])
-            self.device.fill(self.psi[layer][self.at], state[f"psi{layer}"])
+            self._fill(self.q[layer][self.at], state[f"q{layer}"])
+            self._fill(self.psi[layer][self.at], state[f"psi{layer}"])
             for age, field in enumerate(self._ages(self.history[layer], self.at)[: self.setup.order - 1]):
-                self.device.fill(field, state[f"tendency{layer}_{age}"])
+                self._fill(field, state[f"tendency{layer}_{age}"])
         if self.tracer:
-            self.device.fill(self.tracer[self.at], state["tracer"])
+            self._fill(self.tracer[self.at], state["tracer"])
             for age, field in enumerate(self._ages(self.tracer_history, self.at)[: self.setup.order - 1]):
-                self.device.fill(field, state[f"tracer_tendency_{age}"])
+                self._fill(field, state[f"tracer_tendency_{age}"])
         if self.setup.particles:
             self.device.fill(self.particles, state["particles"])
         self._set_weights()
@@ -393,5 +414,5 @@ class Engine:
     def points(self, field: Any) -> np.ndarray:
         """Host copy of an array with rims at points, (ny, nx)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
-        values = self.device.host(field)
+        values = self.device.host(self.view(field))
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]

@@ -287,7 +287,7 @@ class BarotropicVorticity:
             return engine.points(engine.psi[layer][engine.at])
         if name.startswith("vorticity"):
             return self._vorticity(layer)
-        psi = engine.device.host(engine.psi[0][engine.at])
+        psi = engine.device.host(engine.view(engine.psi[0][engine.at]))
         wrap_x, wrap_y = self.setup.periodic
         inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
         u, v = (values[inner] for values in diagnostics.velocity(psi, grid.dx, grid.dy))
@@ -340,7 +340,7 @@ class BarotropicVorticity:
     def _sums(self) -> dict[str, float]:
         engine, setup = self._engine, self.setup
         engine.device.synchronize()
-        psi, q = engine.psi[0][engine.at], engine.q[0][engine.at]
+        psi, q = engine.view(engine.psi[0][engine.at]), engine.view(engine.q[0][engine.at])
         count = float(engine._inner[0] * engine._inner[1])
         return diagnostics.integrals(psi, q, setup.screening, self.grid.cell_area, count)
 
@@ -348,7 +348,7 @@ class BarotropicVorticity:
         """Energy, enstrophy and extremes of the (upper) layer, largest velocities and transport per depth."""
         found = self._sums()
         engine = self._engine
-        u, v = diagnostics.speeds(engine.psi[0][engine.at], self.grid.dx, self.grid.dy)
+        u, v = diagnostics.speeds(engine.view(engine.psi[0][engine.at]), self.grid.dx, self.grid.dy)
         transport = found["max_streamfunction"] - found["min_streamfunction"]
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 

@@ -2,7 +2,7 @@
 
 A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
 rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
-(back to psi). Where the fields do not fit the cache, `update_strips_cuda` and a transform of its own take
+(back to psi). Where the fields do not fit the cache, `strips_cuda` and a transform of its own take
 the place of the first: many small blocks keep more loads under way.
 """
 
@@ -18,6 +18,7 @@ from eagre.solvers.poisson.rows_cuda import (
     THREADS,
     begin,
     clear_ends,
+    finish,
     put_row,
     transform_rows,
     write_pairs,
@@ -25,8 +26,6 @@ from eagre.solvers.poisson.rows_cuda import (
 from eagre.solvers.poisson.sine_cuda import PAIRS
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-STRIP = switch("STRIP", 8)  # rows that a thread of `update_strips_cuda` marches over
-STRIP_THREADS = switch("STRIP_THREADS", 128)
 WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
 
 
@@ -117,44 +116,14 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
-    begin()
     t = np.uint64(cuda.threadIdx.x)
+    begin(table, t)
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
-    if transform_rows(shared, table, v, t):
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
         write_pairs(spectrum, v, t, low + np.uint64(1), ny)
 
 
-@entry
-def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c):
-    """Interior points: new = zeta + dt F; a thread marches north over STRIP rows of one column."""
-    begin()
-    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    i = np.uint64(cuda.blockIdx.x) * np.uint64(STRIP_THREADS) + np.uint64(cuda.threadIdx.x)
-    low = np.uint64(cuda.blockIdx.y) * np.uint64(STRIP)
-    ny = np.uint64(zeta.shape[0] - 1)
-    m, e = i + np.uint64(1), i + np.uint64(2)
-    if e < np.uint64(zeta.shape[1]):
-        j = low + np.uint64(1)
-        p0w, p0, p0e = psi[low, i], psi[low, m], psi[low, e]
-        z0w, z0, z0e = zeta[low, i], zeta[low, m], zeta[low, e]
-        p1w, p1, p1e = psi[j, i], psi[j, m], psi[j, e]
-        z1w, z1, z1e = zeta[j, i], zeta[j, m], zeta[j, e]
-        for step in range(STRIP):
-            j = low + np.uint64(1 + step)
-            if j < ny:
-                k = j + np.uint64(1)
-                p2w, p2, p2e = psi[k, i], psi[k, m], psi[k, e]
-                z2w, z2, z2e = zeta[k, i], zeta[k, m], zeta[k, e]
-                before, long_before = older[j, m], real(0.0)
-                if HISTORY == 2:
-                    long_before = oldest[j, m]
-                forcing = wind(curl, j, m)
-                f = tendency(
-                    p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, forcing, c
-                )
-                new[j, m] = advanced(z1, f, before, long_before, w)
-                keep(f, older, oldest, j, m)
-                p0w, p0, p0e, p1w, p1, p1e = p1w, p1, p1e, p2w, p2, p2e
-                z0w, z0, z0e, z1w, z1, z1e = z1w, z1, z1e, z2w, z2, z2e

@@ -52,9 +52,8 @@ def rims_y(one, i, psi, zeta, over_h2):
 
 
 @cell
-def rims_x(j, one, psi, zeta, over_h2):
-    """West and east rims in row j, corners included; `one` is 0."""
-    end = zeta.shape[1] - 1
+def rims_x(j, one, psi, zeta, end, over_h2):
+    """West and east rims, columns 0 and `end`, in row j, corners included; `one` is 0."""
     if WALL_X == 1:
         zeta[j, 0] = thom(psi[j, 1], over_h2)
         zeta[j, end] = thom(psi[j, end - 1], over_h2)

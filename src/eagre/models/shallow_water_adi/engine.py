@@ -45,6 +45,12 @@ class Setup:
     deepest: float  # m, at the start and outside
 
     @property
+    def may_dry(self) -> bool:
+        """Whether the rules for dry cells, land and open sides are needed anywhere."""
+        is_open = any(side.kind != cells.WALL for side in sides_of(self.segments))
+        return self.drying or is_open or self.viscosity > 0.0 or bool((self.bed > cells.LAND).any())
+
+    @property
     def series(self) -> list[Series]:
         """Series that drive the run: one a segment, then the factors of the sources."""
         own = [side.series for side in sides_of(self.segments)]
@@ -76,7 +82,8 @@ class Engine:
         self.z = [device.zeros(shape, real) for _ in range(2)]
         self.p = [device.zeros(shape, real) for _ in range(2)]
         self.q = [device.zeros(shape, real) for _ in range(2)]
-        self.bed = device.array(padded(setup.bed, grid, real, cells.OUTSIDE))
+        outside = cells.OUTSIDE if setup.may_dry else cells.BEYOND
+        self.bed = device.array(padded(setup.bed, grid, real, outside))
         uniform = bool((setup.friction == setup.friction.flat[0]).all())
         self.uniform_friction = float(setup.friction.flat[0]) if uniform else None
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
@@ -118,13 +125,14 @@ class Engine:
             "CONVECTION": setup.convection,
             "DISSIPATION": setup.dissipation,
             "DRYING": setup.drying,
+            "MAY_DRY": setup.may_dry,
             "FRICTION": 0 if uniform == 0.0 else law + (uniform is None),
             "FORCED": setup.sources is not None,
             "VISCOUS": setup.viscosity > 0.0,
         }
         cuda = self.device.kind == "cuda"
         entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu
-        self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying})
+        self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying, "MAY_DRY": setup.may_dry})
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
         self.method = "elimination along whole lines"
         return self._compile_cuda() if cuda else self._compile_cpu()
@@ -144,17 +152,16 @@ class Engine:
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
         (strips, segments), _ = plan.shape_y(grid)
-        self._told = device.zeros((strips * segments * columns.WORDS * 32,), real)
-        self._seams = device.zeros((strips * segments * 2 * 32,), real)
+        self._told = device.zeros((strips * segments * columns.WORDS * plan.width,), real)
+        self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
         self._flags = device.zeros((strips * segments + 1,), np.uint32)
         programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
         for mode in modes:
-            ordered = strips * segments > getattr(device, "multiprocessors", 0)
-            switches = {**self.switches, **plan.switches_y, "MODE": mode, "ORDERED": ordered}
+            switches = {**self.switches, **plan.switches_y, "MODE": mode}
             programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
         if len(modes) > 1:
-            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": 32}))
+            programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
         return programs
 
     def watch(self) -> None:
@@ -232,14 +239,17 @@ class Engine:
         grid, plan, numbers = self.setup.grid, self.plan, self.numbers[which]
         size = (grid.ny, grid.nx, numbers)
         if which == 0:
-            return [Launch(self._programs[0], (*common, self.guard, *size), *plan.shape_x(grid))]
+            more = (self.guard, plan.run, plan.overlap)
+            return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
         (strips, segments), block = plan.shape_y(grid)
-        arguments = (*common, self._told, self._seams, self._flags, self.guard, *size)
+        at_once = getattr(self.device, "multiprocessors", 0)
+        arguments = (*common, self._told, self._seams, self._flags, at_once, self.guard, *size)
         shape = ((strips, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if plan.mode_y == columns.REDUCE:
-            seams = (self._told, self._seams, self.guard, segments, 32 * strips)
-            passes.insert(1, Launch(self._programs[3], seams, (-(-32 * strips // 64),), (64,)))
+            lines = plan.width * strips
+            seams = (self._told, self._seams, self.guard, segments, lines)
+            passes.insert(1, Launch(self._programs[3], seams, (-(-lines // 64),), (64,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 

@@ -11,6 +11,7 @@ and put into the momentum row (equation 2) leaves one unknown a cell:
     A P_{i-1} + B P_i + C P_{i+1} = D.
 
 All rows are multiplied by dt, so that A, B, C have no units. A bed of LAND or higher is land, or outside.
+Without MAY_DRY every cell of the domain is water for good and only what is outside has a negative depth.
 """
 
 from typing import Any, NamedTuple
@@ -18,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import larger, power_seven_sixths, reciprocal, root, select, smaller
+from eagre.kernels.roots import hypotenuse, larger, power_seven_sixths, reciprocal, root, select, smaller
 
 LAND = 1e29  # beds from here on are never wet
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
+BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
 MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
 BRAKE = 4.0
 TINY = 1e-6  # depth below which no quotient is formed, m
@@ -29,6 +31,7 @@ TINY = 1e-6  # depth below which no quotient is formed, m
 CONVECTION = switch("CONVECTION", True)
 DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
 DRYING = switch("DRYING", True)
+MAY_DRY = switch("MAY_DRY", True)  # whether there are land, drying, open sides or eddies: rules for dry neighbours
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 FORCED = switch("FORCED", False)
 VISCOUS = switch("VISCOUS", False)
@@ -73,7 +76,9 @@ class Ends(NamedTuple):
 @cell
 def depth(z, d):
     """Depth of a cell, m: h = max(0, z - d)."""
-    return larger(z - d, real(0.0))
+    if MAY_DRY:
+        return larger(z - d, real(0.0))
+    return z - d
 
 
 @cell
@@ -87,7 +92,9 @@ def thin(p):
 @cell
 def over_depth(h, p):
     """1/h, m-1."""
-    return reciprocal(larger(h, thin(p)))
+    if MAY_DRY:
+        return reciprocal(larger(h, thin(p)))
+    return reciprocal(h)
 
 
 @cell
@@ -121,7 +128,9 @@ def carried(p_low, p_high, over_h, p):
 def beside(h, h_beyond):
     """Sum of the depths of two cells beside each other across the lines; a dry one counts as the other."""
     total = h + h_beyond
-    return select(h * h_beyond > real(0.0), total, total + total)
+    if MAY_DRY:
+        return select(h * h_beyond > real(0.0), total, total + total)
+    return total
 
 
 @cell
@@ -129,7 +138,7 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
     """dt/dy times the flux of p through a corner (equation 5); `depths` is the sum of four, `wet` if all are."""
     out = real(0.0)
     if CONVECTION:
-        over = reciprocal(larger(depths, real(TINY)))
+        over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
         v = q_sum * over
         rate = real(4.0) * p.w_across * v
         if DRYING:
@@ -188,22 +197,25 @@ def brake(p_here, h_l, h_r, p):
 def momentum_row(
     z_l, z_r, d_l, d_r, h_l, h_r, over_l, over_r, r_l, r_r, from_l, from_r, p_here, q_sum, push, factor, p
 ):
-    """A, B, C, D of a face between two cells (equations 2, 3).
+    """A, B, C, D of a face between two cells (equations 2, 3); A = C = D = 0, and B is not, where it is closed.
 
     from_l, from_r : factors of P of the two cells, as `carried` gives them; q_sum : sum of the eight
     fluxes across; push : everything explicit, already times dt.
     """
     zero, one = real(0.0), real(1.0)
-    ridge = larger(d_l, d_r)
     w_l, w_r = p.w, p.w
     s = real(0.5) * (over_l * over_l + over_r * over_r)
     depths = h_l + h_r
-    closed = ridge > real(LAND)
+    if MAY_DRY:
+        closed = (d_l > real(LAND)) | (d_r > real(LAND))
+    else:
+        closed = (h_l < zero) | (h_r < zero)
     if DRYING:
+        ridge = larger(d_l, d_r)
         s, depths, w_l, w_r, r_l, r_r, closed = over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
     gravity = p.push * depths
     across = real(0.125) * q_sum
-    drag = resistance(root(p_here * p_here + across * across), s, factor)
+    drag = resistance(hypotenuse(p_here, across), s, factor)
     low_l, high_l = from_l
     low_r, high_r = from_r
     a = -low_l - gravity * w_l
@@ -214,7 +226,7 @@ def momentum_row(
         b = b + brake(p_here, h_l, h_r, p)
     if VISCOUS:
         a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
-    return select(closed, zero, a), select(closed, one, b), select(closed, zero, c), select(closed, zero, d)
+    return select(closed, zero, a), b, select(closed, zero, c), select(closed, zero, d)
 
 
 class LineCell(NamedTuple):

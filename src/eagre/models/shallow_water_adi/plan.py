@@ -47,6 +47,7 @@ class Plan:
     exact_x: bool
     rows: int
     threads: int
+    width: int
     mode_y: int
     open_x: bool
     open_y: bool
@@ -63,13 +64,13 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "RUN": self.run, "OVERLAP": self.overlap, "EXACT": self.exact_x}
-        return {**found, "OPEN": self.open_x, "REGISTERS": self.registers[0]}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x}
+        return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -78,12 +79,12 @@ class Plan:
 
     def shape_y(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
         """Grid and block of the sweep along y."""
-        return sweep_cuda_y.shape_of(grid.ny, grid.nx, self.rows, self.threads, self.open_y)
+        return sweep_cuda_y.shape_of(grid.ny, grid.nx, self.rows, self.threads, self.width, self.open_y)
 
     @property
     def shared_y(self) -> int:
         """Shared memory of a block of the sweep along y, bytes."""
-        return columns.shared_bytes(self.rows, self.threads, self.itemsize)
+        return columns.shared_bytes(self.rows, self.threads, self.itemsize, self.width)
 
 
 def plan_of(
@@ -109,7 +110,12 @@ def plan_of(
     """
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
-    picked = _along_x(grid, reach, open_x, itemsize, exact) | _along_y(grid, reach, open_y, itemsize, exact) | chosen
+    picked = (
+        {"width": 32}
+        | _along_x(grid, reach, open_x, itemsize, exact)
+        | _along_y(grid, reach, open_y, itemsize, exact)
+        | chosen
+    )
     along_x, along_y = picked.get("registers", REGISTERS[itemsize])
     fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
     picked["registers"] = (min(along_x, fitting), along_y)

@@ -1,4 +1,4 @@
-"""The sweep along x on a GPU: a block owns a window of a row and marches north over RUN rows.
+"""The sweep along x on a GPU: a block owns a window of a row and marches north over a run of rows.
 
 A lane owns four neighbouring cells (vector loads), makes the rows of their west faces and eliminates
 them in registers; lanes are joined by cyclic reduction with shuffles, warps by what they tell their
@@ -40,8 +40,6 @@ from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
 
 CELLS = 4  # of a lane
 WARPS = switch("WARPS", 8)
-RUN = switch("RUN", 16)  # rows of a block
-OVERLAP = switch("OVERLAP", 0)  # cells at an inner end of a window whose answer is another window's
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
 PADDING = 32
@@ -239,18 +237,23 @@ def lost_coupling(chunk, a, c, lane, warp):
 
 
 @entry
-def sweep_x_cuda(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, guard, ny, nx, p):
-    """New z and flux along x; block (32, WARPS), grid (windows, runs of rows)."""
+def sweep_x_cuda(
+    z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, guard, run, overlap, ny, nx, p
+):  # fmt: skip
+    """New z and flux along x; block (32, WARPS), grid (windows, runs of rows).
+
+    run : rows of a block; overlap : cells at an inner end of a window whose answer is another window's.
+    """
     told = cuda.shared.array((2, WARPS, 6), real)
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     window = CELLS * 32 * WARPS
-    start = np.int32(cuda.blockIdx.x * (window - 2 * OVERLAP))
+    start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))
     first = start + (warp * 32 + lane) * CELLS
     i = min(first, ((nx >> 2) + 1) * CELLS)
-    j = np.int32(cuda.blockIdx.y * RUN)
-    end = min(j + RUN, ny)
+    j = np.int32(cuda.blockIdx.y * run)
+    end = min(j + run, ny)
     is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
-    mine = (is_first or first >= start + OVERLAP) and (is_last or first < start + window - OVERLAP) and first <= nx
+    mine = (is_first or first >= start + overlap) and (is_last or first < start + window - overlap) and first <= nx
     cut_low = not is_first and first == start
     cut_high = not is_last and first == start + window - CELLS
     pitch = np.uint32(z.shape[1])

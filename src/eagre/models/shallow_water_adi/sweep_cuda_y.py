@@ -1,4 +1,4 @@
-"""The sweep along y on a GPU: a block owns 32 columns and as many rows as its threads hold.
+"""The sweep along y on a GPU: a block owns WIDTH columns and as many rows as its threads hold.
 
 A thread marches ROWS rows up a column (loads of a warp are 32 neighbours), makes their rows and
 eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.columns`.
@@ -26,6 +26,7 @@ from eagre.solvers.tridiagonal.columns import (
     REDUCE,
     ROWS,
     THREADS,
+    WIDTH,
     block_number,
     column_threads,
     keep,
@@ -94,6 +95,32 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitc
 
 
 @cell
+def next_face(
+    z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
+    k, pitch, low, here, chunk, more, wind, rain, push, p,
+):  # fmt: skip
+    """Make and eliminate the row of one face, whose low cell is at k; the chunk, and the cell and flux that are next.
+
+    more : whether rows of the chunk follow; the last one leaves e, f, g as they are.
+    """
+    k = np.uint32(k + pitch)
+    north = flat_load(flux, np.uint32(k + pitch), 0)
+    high = cell_at(z, d, here, north, qo, qn, forcing, k, rain, p)
+    a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
+    a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
+    new = next_row(chunk, a, b, c, e)
+    keep(shared, me, 0, row, new.a)
+    keep(shared, me, 1, row, new.c)
+    keep(shared, me, 2, row, new.d)
+    keep(shared, me, 3, row, low.r)
+    chunk = Chunk(
+        new.a, new.c, new.d,
+        select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
+    )  # fmt: skip
+    return chunk, high, north
+
+
+@cell
 def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
     """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
     pitch = np.uint32(z.shape[1])
@@ -115,25 +142,23 @@ def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me
     here = flat_load(flux, np.uint32(k + pitch), 0)
     low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
-    for row in range(ROWS):
+    for pair in range(ROWS // 2):
+        chunk, low, here = next_face(
+            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, 2 * pair, i, ny, nx,
+            k, pitch, low, here, chunk, True, wind, rain, push, p,
+        )  # fmt: skip
         k = np.uint32(k + pitch)
-        north = flat_load(flux, np.uint32(k + pitch), 0)
-        high = cell_at(z, d, here, north, qo, qn, forcing, k, rain, p)
-        a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
-        a, b, c, e = end_at(
-            face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p
+        more = 2 * pair + 2 < ROWS
+        chunk, low, here = next_face(
+            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, 2 * pair + 1, i, ny, nx,
+            k, pitch, low, here, chunk, more, wind, rain, push, p,
         )  # fmt: skip
-        new = next_row(chunk, a, b, c, e)
-        more = row < ROWS - 1
-        chunk = Chunk(
-            new.a, new.c, new.d,
-            select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
+        k = np.uint32(k + pitch)
+    if ROWS % 2 == 1:
+        chunk, low, here = next_face(
+            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, ROWS - 1, i, ny, nx,
+            k, pitch, low, here, chunk, False, wind, rain, push, p,
         )  # fmt: skip
-        keep(shared, me, 0, row, new.a)
-        keep(shared, me, 1, row, new.c)
-        keep(shared, me, 2, row, new.d)
-        keep(shared, me, 3, row, low.r)
-        low, here = high, north
     return chunk
 
 
@@ -160,17 +185,39 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
 
 @entry
 def sweep_y_cuda(
-    z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, told, seams, flags, guard, ny, nx, p
+    z,
+    d,
+    flux,
+    qo,
+    qn,
+    z_out,
+    flux_out,
+    friction,
+    forcing,
+    ends,
+    values,
+    at,
+    told,
+    seams,
+    flags,
+    at_once,
+    guard,
+    ny,
+    nx,
+    p,
 ):
-    """New z and flux along y; block (32, THREADS), grid (strips of 32 columns, segments)."""
+    """New z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
+
+    at_once : blocks that are sure to run at the same time.
+    """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    block_number(flags, order)
+    block_number(flags, order, np.uint32(at_once))
     block = order[0]
     strip = np.int32(np.uint32(block) // np.uint32(cuda.gridDim.y))
     segment = np.int32(block - strip * np.int32(cuda.gridDim.y))
-    i = np.int32(strip * 32 + lane)
+    i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
     me = place(t, lane)
     chunk = march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p)
@@ -184,7 +231,9 @@ def sweep_y_cuda(
     march_down(z_out, flux_out, shared, me, face, i, ny, lower, x, p)
 
 
-def shape_of(ny: int, nx: int, rows: int, threads: int, is_open: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+def shape_of(
+    ny: int, nx: int, rows: int, threads: int, width: int, is_open: bool
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """Grid and block of the sweep."""
     faces = ny + (1 if is_open else 0)
-    return (-(-nx // 32), -(-faces // (rows * threads))), (32, threads)
+    return (-(-nx // width), -(-faces // (rows * threads))), (width, threads)

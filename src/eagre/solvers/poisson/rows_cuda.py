@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import (
+    ask_near,
     await_copies,
     cell,
     copy_ahead,
@@ -36,16 +37,33 @@ THREADS = switch("THREADS", 32)
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
-EARLY = switch("EARLY", False)  # whether kernels may start before the kernel before has ended
+EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
+WARM = switch("WARM", False)
 MOST = 16  # the largest small transform
 
 
 @cell
-def begin():
-    """The next kernel's blocks may be dealt out; this one's wait until the kernel before has stored everything."""
-    if EARLY:
+def begin(table, t):
+    """Wait for the kernel before (EARLY: when the next one may be dealt out: 1 at once, 2 in `finish`).
+
+    The table, which no kernel writes, is asked for before the wait.
+    """
+    if EARLY == 1:
         start_early()
+    if EARLY > 0:
+        if WARM:
+            line = np.uint64(64) * t
+            while line < np.uint64(2 * table.shape[0]):
+                ask_near(table, line // np.uint64(2), 0)
+                line += np.uint64(64 * THREADS)
         wait_for_previous()
+
+
+@cell
+def finish():
+    """Before the last stores: see `begin`."""
+    if EARLY == 2:
+        start_early()
 
 
 @cell
@@ -205,12 +223,14 @@ def sine_rows_cuda(source, out, table):
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
-    begin()
     t = np.uint64(cuda.threadIdx.x)
+    begin(table, t)
     rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
     first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
     read_pairs(shared, source, table, v, t, first_row, rows)
-    if transform_rows(shared, table, v, t):
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
         write_pairs(out, v, t, first_row, rows)
 
 
@@ -237,8 +257,8 @@ def sine_rows_ahead_cuda(source, out, table):
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
-    begin()
     t = np.uint64(cuda.threadIdx.x)
+    begin(table, t)
     rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
     row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
     if t == np.uint64(0):

@@ -41,10 +41,10 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     2304: (12, (12, 8, 4)),
     3072: (16, (12, 8, 4)),
     4096: (16, (8, 8, 8)),
-    4608: (16, (12, 12, 4)),
+    4608: (12, (12, 8, 8)),
     6144: (16, (12, 8, 8)),
 }
-"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement (benchmarks/NOTES.md)."""
+"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
 
 @dataclass(frozen=True)

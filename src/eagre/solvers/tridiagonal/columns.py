@@ -1,4 +1,4 @@
-"""Columns in pieces on a GPU: blocks of 32 neighbouring columns, joined within and between blocks.
+"""Columns in pieces on a GPU: blocks of WIDTH neighbouring columns, joined within and between blocks.
 
 A thread eliminates ROWS rows of a column and leaves them in dynamic shared memory; the threads of a
 column are joined by cyclic reduction, and its blocks in one of two ways. EXCHANGE: a block tells what
@@ -19,7 +19,7 @@ ROWS = switch("ROWS", 8)  # rows of a thread
 THREADS = switch("THREADS", 8)  # threads of a column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
-ORDERED = switch("ORDERED", True)  # whether blocks take numbers as they start; needless if all run at once
+WIDTH = switch("WIDTH", 32)  # columns of a block: 32, or 16 or 8 for few columns
 LANES = switch("LANES", 32)  # lines side by side in a piece, for `seams_cuda`
 GATE = switch("GATE", -1.0)  # `seams_cuda` does nothing where the guard is not above this
 WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c of its first
@@ -27,37 +27,37 @@ WORDS = 6  # told by a block a column: d, c, a of its last unknown and d, a, c o
 
 @cell
 def place(t, lane):
-    """Where a thread's words begin in shared memory; those of one kind and row are 32 THREADS apart."""
-    return np.uint32(t * 32 + lane)
+    """Where a thread's words begin in shared memory; those of one kind and row are WIDTH THREADS apart."""
+    return np.uint32(t * WIDTH + lane)
 
 
 @cell
 def keep(shared, me, kind, row, value):
     """Keep word `kind` (a, c, d and one more) of a row: no bank is asked twice by a warp."""
-    flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0, value)
+    flat_store(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0, value)
 
 
 @cell
 def kept(shared, me, kind, row):
     """Word `kind` of a row."""
-    return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * 32)), 0)
+    return flat_load(shared, np.uint32(me + (kind * ROWS + row) * (THREADS * WIDTH)), 0)
 
 
 @cell
 def share(shared, me, x, y, z):
     """Show three words of this thread to the others of its column, behind all rows."""
-    flat_store(shared, me, 4 * ROWS * THREADS * 32, x)
-    flat_store(shared, me, (4 * ROWS + 1) * THREADS * 32, y)
-    flat_store(shared, me, (4 * ROWS + 2) * THREADS * 32, z)
+    flat_store(shared, me, 4 * ROWS * THREADS * WIDTH, x)
+    flat_store(shared, me, (4 * ROWS + 1) * THREADS * WIDTH, y)
+    flat_store(shared, me, (4 * ROWS + 2) * THREADS * WIDTH, z)
 
 
 @cell
 def shared_by(shared, other):
     """The three words that another thread of the column shows."""
     return (
-        flat_load(shared, other, 4 * ROWS * THREADS * 32),
-        flat_load(shared, other, (4 * ROWS + 1) * THREADS * 32),
-        flat_load(shared, other, (4 * ROWS + 2) * THREADS * 32),
+        flat_load(shared, other, 4 * ROWS * THREADS * WIDTH),
+        flat_load(shared, other, (4 * ROWS + 1) * THREADS * WIDTH),
+        flat_load(shared, other, (4 * ROWS + 2) * THREADS * WIDTH),
     )
 
 
@@ -69,15 +69,15 @@ def column_threads(chunk, shared, me):
     cuda.syncthreads()
     a, c, d = chunk.a, chunk.c, chunk.d
     if t + 1 < THREADS:
-        e, f, g = shared_by(shared, np.uint32(me + 32))
+        e, f, g = shared_by(shared, np.uint32(me + WIDTH))
         a, c, d = between_chunks(chunk, e, f, g)
     step = 1
     while step < THREADS:
         cuda.syncthreads()
         share(shared, me, a, c, d)
         cuda.syncthreads()
-        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32 * step if t >= step else me))
-        a_1, c_1, d_1 = shared_by(shared, np.uint32(me + 32 * step if t + step < THREADS else me))
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - WIDTH * step if t >= step else me))
+        a_1, c_1, d_1 = shared_by(shared, np.uint32(me + WIDTH * step if t + step < THREADS else me))
         a, c, d = reduced(a, c, d, t >= step, t + step < THREADS, a_0, c_0, d_0, a_1, c_1, d_1)
         step *= 2
     cuda.syncthreads()
@@ -88,7 +88,7 @@ def column_threads(chunk, shared, me):
 @cell
 def tell(told, block, lane, word, value):
     """Store a word of what a block tells about one of its columns."""
-    flat_store(told, (block * WORDS + word) * 32 + lane, 0, value)
+    flat_store(told, (block * WORDS + word) * WIDTH + lane, 0, value)
 
 
 @cell
@@ -119,24 +119,27 @@ def tell_seams(told, block, t, lane, chunk, a, c, d):
 @cell
 def heard(told, block, lane):
     """Last unknown of a column in block - 1 and first one in `block`."""
-    before = (block - 1) * WORDS * 32 + lane
-    here = (block * WORDS + 3) * 32 + lane
+    before = (block - 1) * WORDS * WIDTH + lane
+    here = (block * WORDS + 3) * WIDTH + lane
     return at_seam(
-        fresh_load(told, before, 0), fresh_load(told, before, 32), fresh_load(told, here, 0), fresh_load(told, here, 32)
+        fresh_load(told, before, 0),
+        fresh_load(told, before, WIDTH),
+        fresh_load(told, here, 0),
+        fresh_load(told, here, WIDTH),
     )
 
 
 @cell
-def block_number(flags, order):
+def block_number(flags, order, at_once):
     """Number of this block along the columns of all strips, in order[0].
 
     Behind the blocks' flags stands how many blocks of this launch have started. Where all blocks run
-    at once (ORDERED off) their order does not matter.
+    at once (there are at most `at_once`) their order does not matter.
     """
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
         total = np.uint32(cuda.gridDim.x) * np.uint32(cuda.gridDim.y)
         number = np.uint32(cuda.blockIdx.x) * np.uint32(cuda.gridDim.y) + np.uint32(cuda.blockIdx.y)
-        if MODE == EXCHANGE and ORDERED and cuda.gridDim.y > 1:
+        if MODE == EXCHANGE and cuda.gridDim.y > 1 and total > at_once:
             number = cuda.atomic.inc(flags, total, np.uint32(total - 1))
         order[0] = number
     cuda.syncthreads()
@@ -172,7 +175,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         if lane == 0 and t == 0:
             meet(flags, block, segment > 0, segment < segments - 1)
         cuda.syncthreads()
-        edge = np.uint32((4 * ROWS + 3) * THREADS * 32 + lane)
+        edge = np.uint32((4 * ROWS + 3) * THREADS * WIDTH + lane)
         if t == 0:
             if segment > 0:
                 before, _ = heard(told, block, lane)
@@ -180,14 +183,14 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         if t == THREADS - 1:
             if segment < segments - 1:
                 _, behind = heard(told, block + 1, lane)
-            flat_store(shared, edge, 32, behind)
+            flat_store(shared, edge, WIDTH, behind)
         cuda.syncthreads()
-        before, behind = flat_load(shared, edge, 0), flat_load(shared, edge, 32)
+        before, behind = flat_load(shared, edge, 0), flat_load(shared, edge, WIDTH)
     else:
         cuda.syncthreads()
         if MODE == FINISH:
-            before = flat_load(seams, 2 * block * 32 + lane, 0)
-            behind = flat_load(seams, 2 * block * 32 + lane, 32)
+            before = flat_load(seams, 2 * block * WIDTH + lane, 0)
+            behind = flat_load(seams, 2 * block * WIDTH + lane, WIDTH)
     return before, behind
 
 
@@ -196,7 +199,7 @@ def last_unknowns(shared, me, a, c, d, before, behind):
     """Last unknown of the thread below (or before the block), and of this thread."""
     lower = before
     if np.int32(cuda.threadIdx.y) > 0:
-        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - 32))
+        a_0, c_0, d_0 = shared_by(shared, np.uint32(me - WIDTH))
         lower = d_0 - a_0 * before - c_0 * behind
     return lower, d - a * before - c * behind
 
@@ -244,6 +247,6 @@ def seams_cuda(told, seams, guard, segments, count):
         behind = first
 
 
-def shared_bytes(rows: int, threads: int, itemsize: int) -> int:
+def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32) -> int:
     """Shared memory of a block: four words a row, three a thread, two a column."""
-    return ((4 * rows + 3) * threads + 2) * 32 * itemsize
+    return ((4 * rows + 3) * threads + 2) * width * itemsize

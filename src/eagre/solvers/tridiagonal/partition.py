@@ -131,7 +131,7 @@ def columns_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
             cuda.syncthreads()
             column_piece(a, b, c, d, x, told, seams, flags, guard, shared, np.int32(block), np.int32(segments))
     else:
-        block_number(flags, order)
+        block_number(flags, order, np.uint32(0))
         column_piece(a, b, c, d, x, told, seams, flags, guard, shared, order[0], np.int32(segments))
 
 
@@ -306,5 +306,5 @@ def rows_cuda(a, b, c, d, x, told, seams, flags, guard, total, segments):
             cuda.syncthreads()
             row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))
     else:
-        block_number(flags, order)
+        block_number(flags, order, np.uint32(0))
         row_piece(a, b, c, d, x, told, seams, flags, guard, order, np.int32(segments))

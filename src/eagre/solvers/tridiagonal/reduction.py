@@ -12,6 +12,14 @@ from typing import Any
 import numpy as np
 
 
+def reduce_arrays(a: Any, b: Any, c: Any, d: Any, parallel_from: int) -> Any:
+    """x by cyclic reduction down to `parallel_from` rows, then its parallel form; the first a and last c are not used."""
+    a, c = a.copy(), c.copy()
+    a[:, 0], c[:, -1] = 0.0, 0.0
+    with np.errstate(all="ignore"):
+        return cyclic_reduction(a, b, c, d, parallel_from)
+
+
 def parallel_cyclic_reduction(a: Any, b: Any, c: Any, d: Any) -> Any:
     """x by log2(n) steps, each of which halves all couplings' reach: every row stays in play."""
     n = b.shape[1]

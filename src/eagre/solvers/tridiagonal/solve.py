@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, Launch, device_of
+from eagre.backend.device import Device, device_of
 from eagre.errors import InputError
-from eagre.solvers.tridiagonal import columns, partition, thomas
-from eagre.solvers.tridiagonal.reduction import cyclic_reduction, parallel_cyclic_reduction
+from eagre.solvers.tridiagonal import reduction_cuda
+from eagre.solvers.tridiagonal.choice import best_method
+from eagre.solvers.tridiagonal.launches import launches
+from eagre.solvers.tridiagonal.reduction import reduce_arrays
 
 METHODS = ("auto", "thomas", "partition", "pcr", "cr", "cr-pcr")
-EPSILON = {"single": 1e-8, "double": 1e-17}
-TILE_ROWS, TILE_THREADS, TILE_WARPS = 8, 8, 8
-EXACT_BLOCKS = 528  # of the exact passes, which mostly return at once
-CR_PCR_ROWS = 64  # rows from which on the hybrid goes over to parallel cyclic reduction
+REDUCTIONS = ("pcr", "cr", "cr-pcr")
 
 
 def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", check: bool = True) -> Any:
@@ -65,14 +63,13 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
         return d.copy()
     flat = [_contiguous(array).reshape(outer, rows, inner) for array in (a, b, c, d)]
     if method == "auto":
-        method = "thomas" if device.kind == "cpu" else "partition"
+        method = best_method(device.kind, outer, rows, inner, flat[1].dtype.itemsize)
     with device.joined():
-        if method in ("pcr", "cr", "cr-pcr"):
-            x = _reduce(flat, method)
-        elif method == "thomas":
-            x = _thomas(device, precision, flat)
+        if method in REDUCTIONS and not (device.kind == "cuda" and reduction_cuda.fits(rows, flat[1].dtype.itemsize)):
+            x = reduce_arrays(*flat, parallel_from=reduction_cuda.PARALLEL_FROM[method])
         else:
-            x = _partition(device, precision, flat)
+            x = device.zeros(flat[1].shape, flat[1].dtype)
+            device.run(launches(device, precision, flat, x, method))
         if check:
             _check_finite(x)
     return x.reshape(shape)
@@ -112,94 +109,3 @@ def _check_finite(x: Any) -> None:
             "a system whose answer is not finite",
             allowed="systems that elimination without pivoting can solve: no zero pivot, not singular",
         )
-
-
-def _reduce(flat: list[Any], method: str) -> Any:
-    a, b, c, d = flat
-    a, c = a.copy(), c.copy()
-    a[:, 0], c[:, -1] = 0.0, 0.0
-    with np.errstate(all="ignore"):
-        if method == "pcr":
-            return parallel_cyclic_reduction(a, b, c, d)
-        return cyclic_reduction(a, b, c, d, 1 if method == "cr" else CR_PCR_ROWS)
-
-
-def _thomas(device: Device, precision: str, flat: list[Any]) -> Any:
-    b = flat[1]
-    outer, rows, inner = b.shape
-    x = device.zeros(b.shape, b.dtype)
-    if device.kind == "cuda":
-        program = device.program(thomas.thomas_cuda, precision)
-        store = device.zeros(b.shape, b.dtype)
-        device.run([Launch(program, (*flat, x, store), (-(-outer * inner // 64),), (64,))])
-        return x
-    side_by_side = inner > 1
-    blocks = outer * -(-inner // thomas.LINES) if side_by_side else -(-outer // thomas.LINES)
-    workers = max(1, min(4 * getattr(device, "threads", 1), blocks))
-    words = (1 if side_by_side else 2) * thomas.LINES * rows
-    scratch = np.zeros((workers, words), b.dtype)
-    if side_by_side:
-        device.run([Launch(device.program(thomas.thomas_columns_cpu, precision), (*flat, x, scratch))])
-    else:
-        tiles = np.ones((workers, 4 * thomas.TILE * thomas.LINES), b.dtype)
-        lines = [array.reshape(outer, rows) for array in flat]
-        program = device.program(thomas.thomas_rows_cpu, precision)
-        device.run([Launch(program, (*lines, x.reshape(outer, rows), scratch, tiles))])
-    return x
-
-
-def _partition(device: Device, precision: str, flat: list[Any]) -> Any:
-    x = device.zeros(flat[1].shape, flat[1].dtype)
-    device.run(launches(device, precision, flat, x))
-    return x
-
-
-def launches(device: Device, precision: str, flat: list[Any], x: Any) -> list[Launch]:
-    """The launches of the partition method for arrays (outer, n, inner): the quick pass, then the exact ones."""
-    outer, rows, inner = flat[1].shape
-    itemsize = flat[1].dtype.itemsize
-    if inner > 1:
-        strips, segments = outer * -(-inner // 32), -(-rows // (TILE_ROWS * TILE_THREADS))
-        shape: tuple[Any, Any] = ((strips, segments), (32, TILE_THREADS))
-        shared = columns.shared_bytes(TILE_ROWS, TILE_THREADS, itemsize)
-        entry, lanes, lines, pieces = partition.columns_cuda, 32, 32 * strips, segments
-        switches: dict[str, Any] = {"ROWS": TILE_ROWS, "THREADS": TILE_THREADS}
-        switches["REGISTERS"] = 64 if itemsize == 4 else 80
-        arrays = [*flat, x]
-    else:
-        warps = min(TILE_WARPS, -(-rows // 128))
-        segments = -(-rows // (128 * warps))
-        shape, shared = ((outer, segments), (32, warps)), 0
-        entry, lanes, lines, pieces = partition.rows_cuda, 1, outer, segments * warps
-        switches = {"WARPS": warps, "VECTORS": rows % 4 == 0, "REGISTERS": 64 if itemsize == 4 else 96}
-        arrays = [array.reshape(outer, rows) for array in (*flat, x)]
-    told, seams, flags, guard = _workspace(device, precision, lines * pieces, shape[0][0] * shape[0][1])
-    device.copy(guard, guard * 0)
-    epsilon, total = EPSILON[precision], shape[0][0] * shape[0][1]
-    alone = pieces == 1
-    modes = (columns.ALONE,) if alone else (columns.EXCHANGE, columns.REDUCE, None, columns.FINISH)
-    made = []
-    for mode in modes:
-        if mode is None:
-            program = device.program(columns.seams_cuda, precision, {"LANES": lanes, "GATE": epsilon})
-            made.append(Launch(program, (told, seams, guard, pieces, lines), (-(-lines // 64),), (64,)))
-            continue
-        program = device.program(entry, precision, {**switches, "MODE": mode, "EPSILON": epsilon})
-        blocks = shape[0] if mode in (columns.ALONE, columns.EXCHANGE) else (min(total, EXACT_BLOCKS),)
-        arguments = (*arrays, told, seams, flags, guard, total, segments)
-        launch = Launch(program, arguments, blocks, shape[1], shared)
-        again = mode == columns.EXCHANGE and device.target == "simulator"
-        made += [launch] * (2 if again else 1)
-    return made
-
-
-@lru_cache(maxsize=4)
-def _workspace(device: Device, precision: str, pieces: int, blocks: int) -> tuple[Any, Any, Any, Any]:
-    """What pieces tell, their seams, the blocks' flags and the guard."""
-    real, bits = (np.float32, np.int32) if precision == "single" else (np.float64, np.int64)
-    return (
-        device.zeros((columns.WORDS * pieces,), real),
-        device.zeros((2 * pieces,), real),
-        device.zeros((blocks + 1,), np.uint32),
-        device.zeros((1,), bits),
-    )

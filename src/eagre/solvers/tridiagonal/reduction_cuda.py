@@ -1,0 +1,175 @@
+"""Cyclic reduction, its parallel form and the two joined on a GPU: whole systems in shared memory.
+
+A block holds `blockDim.x` systems that lie side by side, and `blockDim.y` threads work on each. Cyclic
+reduction halves the rows in place until `parallel_from` or fewer are left, parallel cyclic reduction
+solves those, and the others follow level by level. Formulas and sources: `reduction`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, switch, word
+from eagre.backend.device import Device, Launch
+from eagre.kernels.roots import reciprocal
+
+HELD = switch("HELD", 1)  # rows that a thread holds in parallel cyclic reduction
+MOST_SHARED = 224 * 1024  # bytes of a block
+MOST_THREADS = 1024
+PARALLEL_FROM = {"pcr": 2**30, "cr": 1, "cr-pcr": 64}  # rows from which on systems are solved in parallel
+
+
+@cell
+def spot(row, width, lane):
+    """Place of a row in shared memory; one word in 33 is left free, so that halved rows meet fewer banks twice."""
+    return np.int32((row + (row >> 5)) * width + lane)
+
+
+@cell
+def got(shared, at, kind, size):
+    """Word `kind` (a, b, c, d) of a row."""
+    return flat_load(shared, np.uint32(at + kind * size), 0)
+
+
+@cell
+def put(shared, at, size, a, b, c, d):
+    """The four words of a row."""
+    flat_store(shared, np.uint32(at), 0, a)
+    flat_store(shared, np.uint32(at + size), 0, b)
+    flat_store(shared, np.uint32(at + 2 * size), 0, c)
+    flat_store(shared, np.uint32(at + 3 * size), 0, d)
+
+
+@cell
+def combined(shared, row, low, high, rows, width, lane, size):
+    """a, b, c, d of a row with its neighbours `low` and `high` put in, where these exist."""
+    here = spot(row, width, lane)
+    a, b = got(shared, here, 0, size), got(shared, here, 1, size)
+    c, d = got(shared, here, 2, size), got(shared, here, 3, size)
+    if low >= 0:
+        at = spot(low, width, lane)
+        down = a * reciprocal(got(shared, at, 1, size))
+        a = -down * got(shared, at, 0, size)
+        b -= down * got(shared, at, 2, size)
+        d -= down * got(shared, at, 3, size)
+    if high < rows:
+        at = spot(high, width, lane)
+        up = c * reciprocal(got(shared, at, 1, size))
+        c = -up * got(shared, at, 2, size)
+        b -= up * got(shared, at, 0, size)
+        d -= up * got(shared, at, 3, size)
+    return a, b, c, d
+
+
+@cell
+def solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size):
+    """Parallel cyclic reduction of rows stride - 1, 2 stride - 1, ..; their unknowns replace d."""
+    held = cuda.local.array((HELD, 4), word)
+    step = np.int32(1)
+    while step < count:
+        for n in range(HELD):
+            row = stride * (t + n * threads + 1) - 1
+            if t + n * threads < count:
+                low, high = row - step * stride, row + step * stride
+                held[n, 0], held[n, 1], held[n, 2], held[n, 3] = combined(
+                    shared, row, low, high, rows, width, lane, size
+                )
+        cuda.syncthreads()
+        for n in range(HELD):
+            row = stride * (t + n * threads + 1) - 1
+            if t + n * threads < count:
+                put(shared, spot(row, width, lane), size, held[n, 0], held[n, 1], held[n, 2], held[n, 3])
+        cuda.syncthreads()
+        step *= np.int32(2)
+    for n in range(HELD):
+        if t + n * threads < count:
+            at = spot(stride * (t + n * threads + 1) - 1, width, lane)
+            x = got(shared, at, 3, size) * reciprocal(got(shared, at, 1, size))
+            flat_store(shared, np.uint32(at + 3 * size), 0, x)
+    cuda.syncthreads()
+
+
+@cell
+def substitute(shared, stride, rows, width, lane, t, threads, size):
+    """The unknowns of the rows that one level of cyclic reduction left behind."""
+    count = rows // stride
+    for m in range(t, (count + 1) // 2, threads):
+        row = stride * (2 * m + 1) - 1
+        at = spot(row, width, lane)
+        d = got(shared, at, 3, size)
+        if m > 0:
+            d -= got(shared, at, 0, size) * got(shared, spot(row - stride, width, lane), 3, size)
+        if 2 * m + 1 < count:
+            d -= got(shared, at, 2, size) * got(shared, spot(row + stride, width, lane), 3, size)
+        flat_store(shared, np.uint32(at + 3 * size), 0, d * reciprocal(got(shared, at, 1, size)))
+    cuda.syncthreads()
+
+
+@entry
+def reduction_cuda(a, b, c, d, x, parallel_from):
+    """Systems along the middle axis of (outer, n, inner); block (systems side by side, threads of each)."""
+    shared = cuda.shared.array(0, word)
+    lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    width, threads = np.int32(cuda.blockDim.x), np.int32(cuda.blockDim.y)
+    rows, inner = np.int32(b.shape[1]), np.int32(b.shape[2])
+    strips = (inner + width - 1) // width
+    o = np.int32(cuda.blockIdx.x) // strips
+    i = (np.int32(cuda.blockIdx.x) - o * strips) * width + lane
+    inside = i < inner
+    size = spot(rows, width, np.int32(0))
+    start = np.int64(o) * rows * inner + min(i, inner - 1)
+    zero, one = real(0.0), real(1.0)
+    for row in range(t, rows, threads):
+        k = start + np.int64(row) * inner
+        low = flat_load(a, k, 0) if inside and row > 0 else zero
+        middle = flat_load(b, k, 0) if inside else one
+        high = flat_load(c, k, 0) if inside and row < rows - 1 else zero
+        put(shared, spot(row, width, lane), size, low, middle, high, flat_load(d, k, 0))
+    cuda.syncthreads()
+    stride, count = np.int32(1), rows
+    while count > parallel_from:
+        for m in range(t, count // 2, threads):
+            row = 2 * stride * (m + 1) - 1
+            p, q, r, s = combined(shared, row, row - stride, row + stride, rows, width, lane, size)
+            put(shared, spot(row, width, lane), size, p, q, r, s)
+        cuda.syncthreads()
+        stride, count = np.int32(2 * stride), np.int32(count // 2)
+    solve_in_parallel(shared, stride, count, rows, width, lane, t, threads, size)
+    while stride > 1:
+        stride = np.int32(stride // 2)
+        substitute(shared, stride, rows, width, lane, t, threads, size)
+    if inside:
+        for row in range(t, rows, threads):
+            flat_store(x, start + np.int64(row) * inner, 0, got(shared, spot(row, width, lane), 3, size))
+
+
+def bytes_of(rows: int, width: int, itemsize: int) -> int:
+    """Shared memory of a block."""
+    return 4 * (rows + (rows >> 5)) * width * itemsize
+
+
+def fits(rows: int, itemsize: int) -> bool:
+    """Whether a system of that length fits the shared memory of a block."""
+    return bytes_of(rows, 1, itemsize) <= MOST_SHARED
+
+
+def launch_of(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> Launch:
+    """The one launch that solves arrays (outer, n, inner)."""
+    outer, rows, inner = flat[1].shape
+    itemsize = flat[1].dtype.itemsize
+    width = 1
+    while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= MOST_SHARED // 4:
+        width *= 2
+    busy = rows if method == "pcr" else -(-rows // 2)
+    threads = 1
+    while threads < busy and 2 * threads * width <= MOST_THREADS:
+        threads *= 2
+    parallel_from = min(PARALLEL_FROM[method], rows)
+    held = max(1, -(-parallel_from // threads))
+    held = 1 << (held - 1).bit_length()
+    program = device.program(reduction_cuda, precision, {"HELD": held, "REGISTERS": 64})
+    grid = outer * -(-inner // width)
+    shared = bytes_of(rows, width, itemsize)
+    return Launch(program, (*flat, x, parallel_from), (grid,), (width, threads), shared)
