@@ -40,11 +40,11 @@ def line_by_thread(z, d, flux, qo, qn, z_out, flux_out, store, ny, nx, p):
         j, i = (line + 1, PADDING + face) if ALONG_X else (face + 1, PADDING + line)
         z6 = (
             near(z, j, i, -1, -1), near(z, j, i, 0, -1), near(z, j, i, -1, 0),
-            near(z, j, i, 0, 0), near(z, j, i, -1, 1), near(z, j, i, 0, 1),
+            near(z, j, i, 0, 0), near(z, j, i, -1, 1), near(z, j, i, 0, 1), near(z, j, i, -2, 0), near(z, j, i, 1, 0),
         )  # fmt: skip
         d6 = (
             near(d, j, i, -1, -1), near(d, j, i, 0, -1), near(d, j, i, -1, 0),
-            near(d, j, i, 0, 0), near(d, j, i, -1, 1), near(d, j, i, 0, 1),
+            near(d, j, i, 0, 0), near(d, j, i, -1, 1), near(d, j, i, 0, 1), near(d, j, i, -2, 0), near(d, j, i, 1, 0),
         )  # fmt: skip
         flux5 = (
             near(flux, j, i, -1, 0), near(flux, j, i, 0, 0), near(flux, j, i, 1, 0),

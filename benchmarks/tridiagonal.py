@@ -115,7 +115,7 @@ def choices(device: Any, precisions: list[str]) -> float:
                         if method in PARALLEL_FROM and device.kind == "cuda" and not fits(n, itemsize):
                             continue
                         best = min(took.values(), default=np.inf)
-                        took[method], error = timed(device, precision, flat, method, 30.0 * best)
+                        took[method], error = timed(device, precision, flat, method, max(30.0 * best, 1e-3))
                         if error > (1e-5 if precision == "single" else 1e-13):
                             print(f"NOT {precision} axis {axis} n {n} x {lines} {method}: residual {error:.1e}")
                     outer, inner = (lines, 1) if axis == 1 else (1, lines)

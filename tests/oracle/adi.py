@@ -168,6 +168,10 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
             least = o.drying if steps else 0.0
             u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c], least))
             k = blend(u * u / (o.g * max(h[j, c], least))) if o.dissipation else 0.0
+            if k > 0:  # the depth under P is taken upstream as P is
+                n = c - 1 if u > 0 else c + 1
+                upstream = h[j, n] if 0 <= n < nx and h[j, n] > 0 else h[j, c]
+                u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c] + 0.5 * k * (upstream - h[j, c]), least))
             if steps:
                 u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
             put(row, 2 * c, sign * (u + k * abs(u)) / (2 * o.dx))

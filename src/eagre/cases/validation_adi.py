@@ -37,7 +37,10 @@ def adi_model(grid: Grid, bed: Any, time_step: float, setting: Setting, precisio
 def model_of(case: Case, courant: float, setting: Setting, precision: str, **options: Any) -> Any:
     """The model for a ready-made case between walls, at a Courant number of its greatest depth."""
     step = courant * case.grid.dx / math.sqrt(GRAVITY * float(case.initial.depth.max()))
-    water = {"depth": case.initial.depth, "manning": case.manning}
+    depth, least = case.initial.depth, 1e-6
+    over = np.where(depth > least, 1.0 / np.maximum(depth, least), 0.0)
+    water: dict[str, Any] = {"depth": depth, "manning": case.manning}
+    water |= {"velocity_x": case.initial.discharge_x * over, "velocity_y": case.initial.discharge_y * over}
     return adi_model(case.grid, case.bed_elevation, step, setting, precision, **{**water, **options})
 
 

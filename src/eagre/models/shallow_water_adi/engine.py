@@ -46,9 +46,10 @@ class Setup:
 
     @property
     def may_dry(self) -> bool:
-        """Whether the rules for dry cells, land and open sides are needed anywhere."""
+        """Whether any rule looks for dry neighbours; outside the domain all are."""
         is_open = any(side.kind != cells.WALL for side in sides_of(self.segments))
-        return self.drying or is_open or self.viscosity > 0.0 or bool((self.bed > cells.LAND).any())
+        rules = self.drying or self.dissipation or self.viscosity > 0.0
+        return rules or is_open or bool((self.bed > cells.LAND).any())
 
     @property
     def series(self) -> list[Series]:

@@ -31,7 +31,7 @@ TINY = 1e-6  # depth below which no quotient is formed, m
 CONVECTION = switch("CONVECTION", True)
 DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
 DRYING = switch("DRYING", True)
-MAY_DRY = switch("MAY_DRY", True)  # whether there are land, drying, open sides or eddies: rules for dry neighbours
+MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 FORCED = switch("FORCED", False)
 VISCOUS = switch("VISCOUS", False)
@@ -110,18 +110,27 @@ def known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p):
 
 
 @cell
-def carried(p_low, p_high, over_h, p):
-    """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4)."""
-    flow = (p_low + p_high) * over_h
-    k = p.w * flow
+def carried(p_low, p_high, h, over_h, h_before, h_behind, p):
+    """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4).
+
+    Where the flow is fast, P and the depth that makes a velocity of p are both taken upstream: with the
+    cell's own depth a step in it would grow wherever the Froude number is above 1.
+    """
     if not CONVECTION:
         return real(0.0), real(0.0)
+    both = p_low + p_high
+    flow = both * over_h
+    part = real(0.0)
+    if DISSIPATION:
+        part = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
+        upstream = select(both > real(0.0), h_before, h_behind)
+        upstream = select(upstream > real(0.0), upstream, h)
+        flow = both * over_depth(h + real(0.5) * part * (upstream - h), p)
+    k = p.w * flow
     if DRYING:
         k = smaller(larger(k, -real(MOST)), real(MOST))
-    if DISSIPATION:
-        up = upwinding(real(0.25) * flow * flow * over_h * p.over_g) * abs(k)
-        return k + up, k - up
-    return k, k
+    up = part * abs(k)
+    return k + up, k - up
 
 
 @cell
@@ -249,12 +258,18 @@ class LineCell(NamedTuple):
 
 
 @cell
-def line_cell(z, d, h_below, h_above, p_low, p_high, qo_low, qo_high, qn_low, qn_high, rain, p):
-    """The cell from the fields around it; `rain` in m of half a step, _low and _high of its edges."""
+def line_cell(
+    z, d, h_below, h_above, h_before, h_behind, p_low, p_high, qo_low, qo_high, qn_low, qn_high, rain, p
+):  # fmt: skip
+    """The cell from the fields around it.
+
+    h_below, h_above : depths of its neighbours on the lines beside; h_before, h_behind : on its own line,
+    of use where there is upwinding; _low and _high : of its edges; rain : of half a step, m.
+    """
     h = depth(z, d)
     over = over_depth(h, p)
     r = known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p) + rain
-    from_low, from_high = carried(p_low, p_high, over, p)
+    from_low, from_high = carried(p_low, p_high, h, over, h_before, h_behind, p)
     return LineCell(
         z, d, h, over, r, from_low, from_high, beside(h, h_below), beside(h, h_above),
         smaller(h, h_below), smaller(h, h_above), (qo_low + qo_high) + (qn_low + qn_high), qn_low, qn_high,
@@ -289,17 +304,19 @@ def flux_above(low, high, p_here, p_above, p):
 def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     """Row of a face from the fields around it, and r of its high cell.
 
-    z, d : six cells, (low, high) of the line below, the line itself and the line above; flux : old
-    P at the low, this and the high face, then at this face of the line below and above; qo, qn : old
+    z, d : eight cells, (low, high) of the line below, the line itself and the line above, then the one
+    before low and the one behind high; flux : old P at the low, this and the high face, then at this face of the line below and above; qo, qn : old
     and new fluxes across, (low, high) cell at the low edge of the line, then at the high edge;
     forced : explicit forces times dt; rain_l, rain_r : rain of half a step, m.
     """
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
-        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), p_low, p_here, qo[0], qo[2], qn[0], qn[2], rain_l, p
+        z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), depth(z[6], d[6]), depth(z[3], d[3]),
+        p_low, p_here, qo[0], qo[2], qn[0], qn[2], rain_l, p,
     )  # fmt: skip
     high = line_cell(
-        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), p_here, p_high, qo[1], qo[3], qn[1], qn[3], rain_r, p
+        z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), depth(z[2], d[2]), depth(z[7], d[7]),
+        p_here, p_high, qo[1], qo[3], qn[1], qn[3], rain_r, p,
     )  # fmt: skip
     below = flux_below(low, high, p_below, p_here, p)
     above = flux_above(low, high, p_here, p_above, p)

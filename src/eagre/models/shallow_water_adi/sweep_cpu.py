@@ -25,13 +25,13 @@ OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
 COLUMNS = 64  # columns of a strip
 WIDTH = COLUMNS + 8
 LINES = 8  # rows that are eliminated side by side along x
-# Rows of the scratch, WIDTH apart. Fields: three rows each, crossing fluxes two.
-Z, D, F, QO, QN = 0 * WIDTH, 3 * WIDTH, 6 * WIDTH, 9 * WIDTH, 11 * WIDTH
-FACTOR, RAIN = 13 * WIDTH, 16 * WIDTH
-STRESS, ACCEL, CORIOLIS = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH
-A, B, C, E, R = 22 * WIDTH, 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
-C_BELOW, D_BELOW, NEXT, NOW = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH
-SCRATCH = 31 * WIDTH
+# Rows of the scratch, WIDTH apart. Surface and bed: four rows each, fields at faces three, crossing fluxes two.
+Z, D, F, QO, QN = 0 * WIDTH, 4 * WIDTH, 8 * WIDTH, 11 * WIDTH, 13 * WIDTH
+FACTOR, RAIN = 15 * WIDTH, 18 * WIDTH
+STRESS, ACCEL, CORIOLIS = 21 * WIDTH, 22 * WIDTH, 23 * WIDTH
+A, B, C, E, R = 24 * WIDTH, 25 * WIDTH, 26 * WIDTH, 27 * WIDTH, 28 * WIDTH
+C_BELOW, D_BELOW, NEXT, NOW = 29 * WIDTH, 30 * WIDTH, 31 * WIDTH, 32 * WIDTH
+SCRATCH = 33 * WIDTH
 PADDING = 32  # columns before the first cell of a row of a field
 
 
@@ -53,9 +53,18 @@ def copy_rows(a, s, base, j, i, rows, n):
 
 @cell
 def load_strip(z, d, flux, qo, qn, friction, forcing, s, j, i, n):
-    """The fields around faces (j, i) .. (j, i + n - 1); j, i in the padded arrays."""
-    copy_rows(z, s, Z, j - 1, i - 1, 3 if ALONG_X else 2, n + 2)
-    copy_rows(d, s, D, j - 1, i - 1, 3 if ALONG_X else 2, n + 2)
+    """The fields around faces (j, i) .. (j, i + n - 1); j, i in the padded arrays.
+
+    Of surface and bed two cells before and two behind a face along the line, and one across.
+    """
+    if ALONG_X:
+        copy_rows(z, s, Z, j - 1, i - 2, 3, n + 4)
+        copy_rows(d, s, D, j - 1, i - 2, 3, n + 4)
+    else:
+        copy_rows(z, s, Z, max(j - 2, 0), i - 1, 1, n + 2)
+        copy_rows(d, s, D, max(j - 2, 0), i - 1, 1, n + 2)
+        copy_rows(z, s, Z + WIDTH, j - 1, i - 1, 3, n + 2)
+        copy_rows(d, s, D + WIDTH, j - 1, i - 1, 3, n + 2)
     copy_rows(flux, s, F, j - 1, i - 1, 3, n + 2)
     if ALONG_X:
         copy_rows(qo, s, QO, j, i - 1, 2, n + 1)
@@ -76,12 +85,12 @@ def load_strip(z, d, flux, qo, qn, friction, forcing, s, j, i, n):
 def row_of(s, k, wind, rain, push, p):
     """A, B, C, D of face k of the strip, and r of its high cell."""
     z = (
-        pick(s, Z, 0, 0, k), pick(s, Z, 1, 0, k), pick(s, Z, 0, 1, k),
-        pick(s, Z, 1, 1, k), pick(s, Z, 0, 2, k), pick(s, Z, 1, 2, k),
+        pick(s, Z, 1, 0, k), pick(s, Z, 2, 0, k), pick(s, Z, 1, 1, k), pick(s, Z, 2, 1, k),
+        pick(s, Z, 1, 2, k), pick(s, Z, 2, 2, k), pick(s, Z, 0, 1, k), pick(s, Z, 3, 1, k),
     )  # fmt: skip
     d = (
-        pick(s, D, 0, 0, k), pick(s, D, 1, 0, k), pick(s, D, 0, 1, k),
-        pick(s, D, 1, 1, k), pick(s, D, 0, 2, k), pick(s, D, 1, 2, k),
+        pick(s, D, 1, 0, k), pick(s, D, 2, 0, k), pick(s, D, 1, 1, k), pick(s, D, 2, 1, k),
+        pick(s, D, 1, 2, k), pick(s, D, 2, 2, k), pick(s, D, 0, 1, k), pick(s, D, 3, 1, k),
     )  # fmt: skip
     flux = (
         pick(s, F, 0, 1, k), pick(s, F, 1, 1, k), pick(s, F, 2, 1, k), pick(s, F, 1, 0, k), pick(s, F, 1, 2, k)
@@ -121,8 +130,8 @@ def make_rows(s, n, values, forcing, p):
 def end_of(s, kind, slot, inward, values, r, k, p):
     """B, E, D of an end face: face k of the strip, whose cell inside is the high one if `inward` is 1."""
     high = 1 if inward > 0 else 0
-    z = s[Z + (WIDTH + k + high if ALONG_X else high * WIDTH + k + 1)]
-    d = s[D + (WIDTH + k + high if ALONG_X else high * WIDTH + k + 1)]
+    z = pick(s, Z, 1 + high, 1, k)
+    d = pick(s, D, 1 + high, 1, k)
     factor = p.friction
     if FRICTION == 2 or FRICTION == 4:
         factor = factor * s[FACTOR + (WIDTH + k + high if ALONG_X else high * WIDTH + k + 1)]

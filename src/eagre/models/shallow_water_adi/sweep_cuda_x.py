@@ -25,6 +25,7 @@ from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import reciprocal
 from eagre.models.shallow_water_adi.kernels import (
+    DISSIPATION,
     FORCED,
     FRICTION,
     WALL,
@@ -105,12 +106,16 @@ def cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p):
     if FORCED:
         r0, r1, r2, r3, r4 = five(forcing.rain, k)
         w0, w1, w2, w3, w4 = rain * r0, rain * r1, rain * r2, rain * r3, rain * r4
-    none = real(0.0)
-    c0 = line_cell(z0, d0, none, depth(y0, e0), f0, f1, a0, b0, g0, h0, w0, p)
-    c1 = line_cell(z1, d1, none, depth(y1, e1), f1, f2, a1, b1, g1, h1, w1, p)
-    c2 = line_cell(z2, d2, none, depth(y2, e2), f2, f3, a2, b2, g2, h2, w2, p)
-    c3 = line_cell(z3, d3, none, depth(y3, e3), f3, f4, a3, b3, g3, h3, w3, p)
-    c4 = line_cell(z4, d4, none, depth(y4, e4), f4, f5, a4, b4, g4, h4, w4, p)
+    none = first = last = real(0.0)
+    if DISSIPATION:
+        first = depth(flat_load(z, k, -2), flat_load(d, k, -2))
+        last = depth(flat_load(z, k, 4), flat_load(d, k, 4))
+    s0, s1, s2, s3, s4 = depth(z0, d0), depth(z1, d1), depth(z2, d2), depth(z3, d3), depth(z4, d4)
+    c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a0, b0, g0, h0, w0, p)
+    c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a1, b1, g1, h1, w1, p)
+    c2 = line_cell(z2, d2, none, depth(y2, e2), s1, s3, f2, f3, a2, b2, g2, h2, w2, p)
+    c3 = line_cell(z3, d3, none, depth(y3, e3), s2, s4, f3, f4, a3, b3, g3, h3, w3, p)
+    c4 = line_cell(z4, d4, none, depth(y4, e4), s3, last, f4, f5, a4, b4, g4, h4, w4, p)
     return (c0, c1, c2, c3, c4), (f1, f2, f3, f4)
 
 

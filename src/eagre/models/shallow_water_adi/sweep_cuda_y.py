@@ -9,6 +9,7 @@ import numpy as np
 from eagre.backend.cells import ask_for, cell, cuda, entry, flat_load, flat_store, real, switch, word
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
+    DISSIPATION,
     FORCED,
     FRICTION,
     WALL,
@@ -44,15 +45,21 @@ PADDING = 32
 
 
 @cell
-def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, rain, p):
-    """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1."""
-    wet = real(0.0)
+def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, pitch, before, rain, p):
+    """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1.
+
+    before : depth of the cell below it in the column.
+    """
+    wet, behind = real(0.0), real(0.0)
     if FORCED:
         wet = rain * flat_load(forcing.rain, k, 0)
+    if DISSIPATION:
+        north = np.uint32(k + pitch)
+        behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
     return line_cell(
         flat_load(z, k, 0), flat_load(d, k, 0),
         depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
-        p_low, p_high,
+        before, behind, p_low, p_high,
         flat_load(qo, k, 0), flat_load(qo, k, 1), flat_load(qn, k, 0), flat_load(qn, k, 1), wet, p,
     )  # fmt: skip
 
@@ -105,7 +112,7 @@ def next_face(
     """
     k = np.uint32(k + pitch)
     north = flat_load(flux, np.uint32(k + pitch), 0)
-    high = cell_at(z, d, here, north, qo, qn, forcing, k, rain, p)
+    high = cell_at(z, d, here, north, qo, qn, forcing, k, pitch, low.h, rain, p)
     a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
@@ -140,7 +147,10 @@ def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me
         ask_for(qn, ahead, 0)
         ahead = np.uint32(ahead + pitch)
     here = flat_load(flux, np.uint32(k + pitch), 0)
-    low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, rain, p)
+    before = zero
+    if DISSIPATION and face > 0:
+        before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
+    low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, pitch, before, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
         chunk, low, here = next_face(

@@ -168,7 +168,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         lost = abs(a) if t == THREADS - 1 and segment > 0 else real(0.0)
         if t == 0 and segment < segments - 1:
             lost = max(lost, abs(chunk.g * c))
-        if t == 0 or t == THREADS - 1:
+        if WIDTH < 32 or t == 0 or t == THREADS - 1:  # whole warps
             raise_maximum(guard, to_bits(lost))
         cuda.threadfence()
         cuda.syncthreads()
