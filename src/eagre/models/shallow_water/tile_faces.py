@@ -173,9 +173,7 @@ def flux(s, k, told, faces, shore, out, p):
     w, z = flat_load(s, k, told), flat_load(s, k, told + PLANE)
     n, t = flat_load(s, k, told + 2 * PLANE), flat_load(s, k, told + 3 * PLANE)
     if shore:
-        mass, low, high, along, speed = central_upwind(
-            w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g
-        )
+        mass, low, high, along, speed = central_upwind(w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g)
     else:
         z = faces.z_l
         mass, low, high, along, speed = covered_flux(w - z, n, t, faces.w_l - z, faces.n_l, faces.t_l, p.g)
