@@ -17,9 +17,14 @@ DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three t
 HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, initial water, their checks
 
 
-def check_memory(grid: Grid, device: Device, precision: str) -> None:
-    """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host."""
-    needed = DEVICE_WORDS * (grid.ny + 5) * (grid.nx + 5) * np.dtype(check_precision(precision)).itemsize
+def check_memory(
+    grid: Grid, device: Device, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
+) -> None:
+    """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host.
+
+    words : arrays of a model on the device; padding : rows and columns by which they exceed the grid.
+    """
+    needed = words * (grid.ny + padding[0]) * (grid.nx + padding[1]) * np.dtype(check_precision(precision)).itemsize
     if device.kind == "cuda" and needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
     check_input_memory(grid, needed if device.kind == "cpu" else 0)

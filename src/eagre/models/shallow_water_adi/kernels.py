@@ -305,9 +305,10 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     """Row of a face from the fields around it, and r of its high cell.
 
     z, d : eight cells, (low, high) of the line below, the line itself and the line above, then the one
-    before low and the one behind high; flux : old P at the low, this and the high face, then at this face of the line below and above; qo, qn : old
-    and new fluxes across, (low, high) cell at the low edge of the line, then at the high edge;
-    forced : explicit forces times dt; rain_l, rain_r : rain of half a step, m.
+    before low and the one behind high; flux : old P at the low, this and the high face, then at this face
+    of the line below and above; qo, qn : old and new fluxes across, (low, high) cell at the low edge of
+    the line, then at the high edge; forced : explicit forces times dt; rain_l, rain_r : rain of half a
+    step, m.
     """
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, check_precision, select
+from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
-from eagre.checks import checked_field, checked_number, initial_surface, one_of
+from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError, MemoryNeededError
+from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.engine import Engine, Setup
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
@@ -21,6 +21,7 @@ from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.sources import Source, source_maps
 
+DEVICE_WORDS, PADDING = 8, (131, 96)  # arrays on the device (two of z, p and q, bed, friction), rows and columns more
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
@@ -120,7 +121,7 @@ class ShallowWaterADI(Fields):
         self.precision = precision
         self.device = select(device)
         self.boundaries = boundaries or Boundaries()
-        _check_memory(grid, self.device, precision)
+        check_memory(grid, self.device, precision, DEVICE_WORDS, PADDING)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
@@ -331,12 +332,6 @@ class ShallowWaterADI(Fields):
         from eagre.models.dataset import run_to_dataset
 
         return run_to_dataset(self, until, **options)
-
-
-def _check_memory(grid: Grid, device: Device, precision: str) -> None:
-    needed = 8 * (grid.ny + 131) * (grid.nx + 96) * np.dtype(check_precision(precision)).itemsize
-    if needed > device.free_memory():
-        raise MemoryNeededError(needed, device.free_memory(), str(device))
 
 
 def _land(land: Any, grid: Grid) -> np.ndarray:

@@ -29,7 +29,8 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
         Axis along which the systems run.
     method : {"auto", "thomas", "partition", "pcr", "cr", "cr-pcr"}
         Elimination along whole lines; pieces of lines (GPU only); parallel cyclic reduction; cyclic
-        reduction; the two joined. "auto" takes "thomas" on the CPU and "partition" on a GPU.
+        reduction; the two joined (on a GPU in one kernel as long as a system fits its shared memory, 7000
+        unknowns in double precision, else as array operations). "auto": `choice.best_method`.
     check : bool
         Look for values that are not finite in the answer.
 
