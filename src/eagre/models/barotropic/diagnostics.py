@@ -72,7 +72,7 @@ def energy_budget(model: Any) -> dict[str, float]:
         at(zeta, 1, 0) + at(zeta, -1, 0) - twice
     ) / grid.dy**2
     area = grid.cell_area
-    curl = engine._with_rims(setup.curl)[inner]
+    curl = engine.with_rims(setup.curl)[inner]
 
     def rate(term: np.ndarray) -> float:
         return -float((psi[inner] * term).sum()) * area

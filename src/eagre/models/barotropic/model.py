@@ -13,7 +13,7 @@ from eagre.backend.device import Device, select
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
-from eagre.models.barotropic.engine import Engine, Setup
+from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -26,6 +26,7 @@ from eagre.models.barotropic.inputs import (
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import fields_of
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.setup import Setup
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
@@ -71,6 +72,8 @@ class BarotropicVorticity:
         Adams-Bashforth; the first steps have as many terms as there is history.
     viscous : {"explicit", "implicit"}
         Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
+    compensated : bool
+        Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
     vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
         Initial (potential) vorticity q of the layers: Lap psi - psi / R^2 or as of `Layers`.
     tracer : (ny, nx) array
@@ -124,6 +127,7 @@ class BarotropicVorticity:
         jacobian: str = "arakawa",
         scheme: str = "ab3",
         viscous: str = "explicit",
+        compensated: bool = False,
         vorticity: Any = 0.0,
         vorticity_lower: Any = 0.0,
         tracer: Any = None,
@@ -153,13 +157,14 @@ class BarotropicVorticity:
             friction=checked_number("bottom_friction", bottom_friction),
             screening=0.0 if radius is None else radius**-2,
             implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
+            compensated=bool(compensated),
             curl=field_at_points("wind_curl", wind_curl, grid),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers,
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
         )
-        check_together(self.setup)
+        check_together(self.setup, precision)
         self._engine = Engine(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
@@ -341,7 +346,7 @@ class BarotropicVorticity:
         engine, setup = self._engine, self.setup
         engine.device.synchronize()
         psi, q = engine.view(engine.psi[0][engine.at]), engine.view(engine.q[0][engine.at])
-        count = float(engine._inner[0] * engine._inner[1])
+        count = float(engine.setup.inner[0] * engine.setup.inner[1])
         return diagnostics.integrals(psi, q, setup.screening, self.grid.cell_area, count)
 
     def diagnostics(self) -> dict[str, float]:
@@ -385,6 +390,7 @@ class BarotropicVorticity:
             "bottom_friction": setup.friction,
             "screening": setup.screening,
             "viscous": "implicit" if setup.implicit else "explicit",
+            "compensated": int(setup.compensated),
             "layers": 2 if setup.layers else 1,
             "device": str(self.device),
             "precision": self.precision,

@@ -125,5 +125,3 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     finish()
     if active:
         write_pairs(spectrum, v, t, low + np.uint64(1), ny)
-
-
