@@ -13,6 +13,7 @@ from eagre.backend.device import Device, select
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
+from eagre.models.barotropic.budget import energy_budget, relative_vorticity
 from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.inputs import (
     check_memory,
@@ -300,15 +301,9 @@ class BarotropicVorticity:
 
     def _vorticity(self, layer: int) -> np.ndarray:
         """zeta of a layer from q and psi."""
-        engine, setup = self._engine, self.setup
-        q = engine.points(engine.q[layer][engine.at])
-        if setup.layers is not None:
-            own = engine.real((setup.layers.upper, setup.layers.lower)[layer])
-            psi, other = (engine.points(engine.psi[k][engine.at]) for k in (layer, 1 - layer))
-            return q + own * (psi - other)
-        if setup.screening:
-            return q + engine.real(setup.screening) * engine.points(engine.psi[0][engine.at])
-        return q
+        engine = self._engine
+        psi, q = ([engine.points(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
+        return relative_vorticity(self.setup, layer, psi, q)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields at points (j, i)."""
@@ -345,12 +340,13 @@ class BarotropicVorticity:
     def _sums(self) -> dict[str, float]:
         engine, setup = self._engine, self.setup
         engine.device.synchronize()
-        psi, q = engine.view(engine.psi[0][engine.at]), engine.view(engine.q[0][engine.at])
-        count = float(engine.setup.inner[0] * engine.setup.inner[1])
-        return diagnostics.integrals(psi, q, setup.screening, self.grid.cell_area, count)
+        psi, q = ([engine.view(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
+        zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(engine.count)]
+        weights = (1.0,) if setup.layers is None else setup.layers.shares
+        return diagnostics.integrals(psi, q, zeta, weights, self.grid.cell_area)
 
     def diagnostics(self) -> dict[str, float]:
-        """Energy, enstrophy and extremes of the (upper) layer, largest velocities and transport per depth."""
+        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper."""
         found = self._sums()
         engine = self._engine
         u, v = diagnostics.speeds(engine.view(engine.psi[0][engine.at]), self.grid.dx, self.grid.dy)
@@ -358,10 +354,8 @@ class BarotropicVorticity:
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
-        """What feeds and drains the energy now, and what the Jacobian leaves over (one layer)."""
-        if self.setup.layers is not None:
-            raise InputError("an energy budget of two layers", allowed="one layer")
-        return diagnostics.energy_budget(self)
+        """What feeds and drains the energy now, and what the Jacobian leaves over (see `budget.energy_budget`)."""
+        return energy_budget(self)
 
     def statistics(self) -> dict[str, float]:
         """Steps and time step."""

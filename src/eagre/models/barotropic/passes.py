@@ -71,23 +71,34 @@ class Passes:
             return []
         setup, real = self.setup, self.state.real
         total, psi, q = self.state.total[layer], self.state.psi[layer][at], self.state.q[layer][at]
-        jacobian, over_dx2, over_dy2 = self._over
         made: Launches = [self._loop(kernels.forced, self.state.curl, total, WIND=self.state.wind if layer == 0 else 0)]
         if setup.topography is not None and layer == self.state.count - 1:
-            made.append(self._loop(kernels.over_topography, psi, self.state.bed, total, real(jacobian)))
-        if self.state.lap is not None:
-            made.append(self._loop(kernels.laplacian, q, self.state.lap, real(over_dx2), real(over_dy2)))
-            made += self.rims(self.state.lap, self.state.lap, plain=True)
-            b = setup.biharmonic
-            made.append(
-                self._loop(kernels.subtract_laplacian, self.state.lap, total, real(b * over_dx2), real(b * over_dy2))
-            )
+            made.append(self._loop(kernels.over_topography, psi, self.state.bed, total, real(self._over[0])))
+        if setup.biharmonic > 0.0:
+            made += self._biharmonic(layer, at)
         if setup.layers is not None:
             other = 1 - layer
             by_psi, by_q = setup.layers.coupling(layer, setup.viscosity, setup.friction)
             others = (psi, self.state.psi[other][at], q, self.state.q[other][at])
             made.append(self._loop(kernels.coupled, *others, total, real(by_psi), real(by_q)))
         return made
+
+    def _biharmonic(self, layer: int, at: int) -> Launches:
+        """total -= B Lap Lap zeta, zeta = q + F (psi - other psi), or q + lambda psi."""
+        setup, state, b = self.setup, self.state, self.setup.biharmonic
+        _, over_dx2, over_dy2 = self._over
+
+        def lap(cell: Any, source: Any, into: Any, factor: float) -> Launch:
+            return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
+
+        made: Launches = [lap(kernels.laplacian, state.q[layer][at], state.lap, 1.0)]
+        own = setup.screening if setup.layers is None else setup.layers.own(layer)
+        if own > 0.0:
+            made.append(lap(kernels.subtract_laplacian, state.psi[layer][at], state.lap, -own))
+        if setup.layers is not None:
+            made.append(lap(kernels.subtract_laplacian, state.psi[1 - layer][at], state.lap, own))
+        made += self.rims(state.lap, state.lap, plain=True)
+        return [*made, lap(kernels.subtract_laplacian, state.lap, state.total[layer], b)]
 
     def _update(self, layer: int, at: int) -> Launches:
         """Tendency and Adams-Bashforth of one layer."""
