@@ -47,13 +47,13 @@ def model_on(device, nx=17, ny=14, precision="double", **options):
 )
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import engine
+    from eagre.models.barotropic import passes
     from eagre.solvers.poisson import box_cuda
 
     options = dict(options)
     least = options.pop("ahead", 4096)
     monkeypatch.setattr(box_cuda, "AHEAD", {"rows": least, "columns": least})
-    monkeypatch.setattr(engine, "FUSED_POINTS", options.pop("fused_points", engine.FUSED_POINTS))
+    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
 
     both = (("double", 1e-12), ("single", 2e-5))
     for precision, tolerance in both if not options else both[:1]:

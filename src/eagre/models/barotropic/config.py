@@ -127,6 +127,9 @@ class NumericsSection(Section):
     viscous: Annotated[str, one_of("explicit", "implicit")] = Field(
         default="explicit", description="explicit or implicit viscosity"
     )
+    compensated: bool = Field(
+        default=False, description="whether rounding is kept for the next step (single precision, tiny steps)"
+    )
 
 
 class BarotropicCase(Case):

@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
-from eagre.models.barotropic.engine import Setup
+from eagre.models.barotropic.setup import Setup
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -69,7 +69,7 @@ def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> Non
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 
 
-def check_together(setup: Setup) -> None:
+def check_together(setup: Setup, precision: str) -> None:
     """Refuse options that exclude one another."""
     if setup.implicit and (setup.layers or setup.screening or setup.walls != "free-slip" or setup.viscosity == 0.0):
         raise InputError(
@@ -79,3 +79,9 @@ def check_together(setup: Setup) -> None:
         )
     if setup.layers is not None and setup.screening:
         raise InputError("layers and deformation_radius", allowed="one of them", fix="deformation_radius = None")
+    if setup.compensated and (setup.implicit or precision == "double"):
+        raise InputError(
+            'compensated = true with viscous = "implicit" or precision = "double"',
+            allowed="explicit viscosity in single precision",
+            fix="compensated = false",
+        )

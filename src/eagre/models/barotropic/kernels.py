@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from eagre.backend.cells import cell, real, switch
 
 
@@ -91,8 +93,8 @@ WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a
 
 
 @cell
-def updated(j, i, psi, zeta, new, target, older, oldest, curl, weights, c):
-    """New = target = c3 zeta + c0 F + c1 F_old + c2 F_older at (j + 1, i + 1); F replaces the oldest."""
+def change_of(j, i, psi, zeta, older, oldest, curl, weights, c):
+    """C0 F + c1 F_old + c2 F_older at (j + 1, i + 1), c_n = dt times the weights; F replaces the oldest."""
     forcing = real(0.0)
     if WIND == 1:
         forcing = curl[j + 1, 0]
@@ -105,7 +107,29 @@ def updated(j, i, psi, zeta, new, target, older, oldest, curl, weights, c):
         oldest[j + 1, i + 1] = f
     else:
         older[j + 1, i + 1] = f
+    return change
+
+
+@cell
+def updated(j, i, psi, zeta, new, target, older, oldest, curl, weights, c):
+    """New = target = c3 zeta + dt (c0 F + c1 F_old + c2 F_older) at (j + 1, i + 1)."""
+    change = change_of(j, i, psi, zeta, older, oldest, curl, weights, c)
     value = weights[3] * zeta[j + 1, i + 1] + change
+    new[j + 1, i + 1] = value
+    target[j + 1, i + 1] = value
+
+
+@cell
+def updated_with_the_lost(j, i, psi, zeta, new, target, older, oldest, curl, weights, c, lost):
+    """As `updated`; what the sum loses to rounding is kept and added in the next step (W. Kahan 1965).
+
+    The sum is made in double precision, because the compiler may reorder a compensated sum in single precision.
+    Source: doi:10.1145/363707.363723.
+    """
+    change = change_of(j, i, psi, zeta, older, oldest, curl, weights, c)
+    exact = np.float64(zeta[j + 1, i + 1]) + (np.float64(change) + np.float64(lost[j + 1, i + 1]))
+    value = real(exact)
+    lost[j + 1, i + 1] = real(exact - np.float64(value))
     new[j + 1, i + 1] = value
     target[j + 1, i + 1] = value
 

@@ -13,7 +13,8 @@ from eagre.backend.device import Device, select
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
-from eagre.models.barotropic.engine import Engine, Setup
+from eagre.models.barotropic.budget import energy_budget, relative_vorticity
+from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -26,6 +27,7 @@ from eagre.models.barotropic.inputs import (
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import fields_of
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.setup import Setup
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
@@ -71,6 +73,8 @@ class BarotropicVorticity:
         Adams-Bashforth; the first steps have as many terms as there is history.
     viscous : {"explicit", "implicit"}
         Implicit (Crank-Nicolson, in spectral space) lifts the limit dt < dx^2 / (16 A).
+    compensated : bool
+        Keep what each step loses to rounding and add it to the next, for very small steps in single precision.
     vorticity, vorticity_lower : float or (ny, nx) array, 1 / s
         Initial (potential) vorticity q of the layers: Lap psi - psi / R^2 or as of `Layers`.
     tracer : (ny, nx) array
@@ -124,6 +128,7 @@ class BarotropicVorticity:
         jacobian: str = "arakawa",
         scheme: str = "ab3",
         viscous: str = "explicit",
+        compensated: bool = False,
         vorticity: Any = 0.0,
         vorticity_lower: Any = 0.0,
         tracer: Any = None,
@@ -153,13 +158,14 @@ class BarotropicVorticity:
             friction=checked_number("bottom_friction", bottom_friction),
             screening=0.0 if radius is None else radius**-2,
             implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
+            compensated=bool(compensated),
             curl=field_at_points("wind_curl", wind_curl, grid),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers,
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
         )
-        check_together(self.setup)
+        check_together(self.setup, precision)
         self._engine = Engine(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
@@ -295,15 +301,9 @@ class BarotropicVorticity:
 
     def _vorticity(self, layer: int) -> np.ndarray:
         """zeta of a layer from q and psi."""
-        engine, setup = self._engine, self.setup
-        q = engine.points(engine.q[layer][engine.at])
-        if setup.layers is not None:
-            own = engine.real((setup.layers.upper, setup.layers.lower)[layer])
-            psi, other = (engine.points(engine.psi[k][engine.at]) for k in (layer, 1 - layer))
-            return q + own * (psi - other)
-        if setup.screening:
-            return q + engine.real(setup.screening) * engine.points(engine.psi[0][engine.at])
-        return q
+        engine = self._engine
+        psi, q = ([engine.points(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
+        return relative_vorticity(self.setup, layer, psi, q)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields at points (j, i)."""
@@ -340,12 +340,13 @@ class BarotropicVorticity:
     def _sums(self) -> dict[str, float]:
         engine, setup = self._engine, self.setup
         engine.device.synchronize()
-        psi, q = engine.view(engine.psi[0][engine.at]), engine.view(engine.q[0][engine.at])
-        count = float(engine._inner[0] * engine._inner[1])
-        return diagnostics.integrals(psi, q, setup.screening, self.grid.cell_area, count)
+        psi, q = ([engine.view(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
+        zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(engine.count)]
+        weights = (1.0,) if setup.layers is None else setup.layers.shares
+        return diagnostics.integrals(psi, q, zeta, weights, self.grid.cell_area)
 
     def diagnostics(self) -> dict[str, float]:
-        """Energy, enstrophy and extremes of the (upper) layer, largest velocities and transport per depth."""
+        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper."""
         found = self._sums()
         engine = self._engine
         u, v = diagnostics.speeds(engine.view(engine.psi[0][engine.at]), self.grid.dx, self.grid.dy)
@@ -353,10 +354,8 @@ class BarotropicVorticity:
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
-        """What feeds and drains the energy now, and what the Jacobian leaves over (one layer)."""
-        if self.setup.layers is not None:
-            raise InputError("an energy budget of two layers", allowed="one layer")
-        return diagnostics.energy_budget(self)
+        """What feeds and drains the energy now, and what the Jacobian leaves over (see `budget.energy_budget`)."""
+        return energy_budget(self)
 
     def statistics(self) -> dict[str, float]:
         """Steps and time step."""
@@ -385,6 +384,7 @@ class BarotropicVorticity:
             "bottom_friction": setup.friction,
             "screening": setup.screening,
             "viscous": "implicit" if setup.implicit else "explicit",
+            "compensated": int(setup.compensated),
             "layers": 2 if setup.layers else 1,
             "device": str(self.device),
             "precision": self.precision,

@@ -1,0 +1,87 @@
+"""What feeds and drains the energy of a state, term by term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.models.barotropic import kernels
+from eagre.models.barotropic.setup import Setup
+
+INNER = (slice(1, -1), slice(1, -1))
+AROUND = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
+
+
+def energy_budget(model: Any) -> dict[str, float]:
+    """Rates of change of the energy, -sum(w psi F) dA term by term, w the layers' parts of the depth.
+
+    Returns
+    -------
+    dict
+        wind, viscosity, friction, biharmonic, beta, advection, topography (the last three vanish in exact arithmetic
+        for Arakawa's Jacobian), total: their sum, and residual = advection / largest of the first four.
+    """
+    engine, setup = model._engine, model.setup
+    layers = range(engine.count)
+
+    def host(fields: Any, layer: int) -> np.ndarray:
+        return engine.device.host(engine.view(fields[layer][engine.at])).astype(np.float64)
+
+    psi, q = ([host(fields, layer) for layer in layers] for fields in (engine.psi, engine.q))
+    weights = (1.0,) if setup.layers is None else setup.layers.shares
+    found: dict[str, float] = {}
+    for layer, weight in zip(layers, weights, strict=True):
+        for name, term in _terms(engine, layer, psi, q).items():
+            rate = -weight * float((psi[layer][INNER] * term).sum()) * setup.grid.cell_area
+            found[name] = found.get(name, 0.0) + rate
+    largest = max(abs(found[name]) for name in ("wind", "viscosity", "friction", "biharmonic"))
+    residual = found["advection"] / largest if largest > 0 else 0.0
+    return {**found, "total": sum(found.values()), "residual": residual}
+
+
+def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -> Any:
+    """zeta = Lap psi of a layer from the potential vorticities and streamfunctions of all."""
+    kind = psi[layer].dtype.type
+    if setup.layers is not None:
+        return q[layer] + kind(setup.layers.own(layer)) * (psi[layer] - psi[1 - layer])
+    return q[layer] + kind(setup.screening) * psi[layer] if setup.screening else q[layer]
+
+
+def _terms(engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Terms of q_t of a layer at the unknown points."""
+    setup: Setup = engine.setup
+    grid, p = setup.grid, psi[layer]
+    zeta = relative_vorticity(setup, layer, psi, q)
+    lap = _laplacian(zeta, setup)
+    modes = [("wrap" if wrap else "constant") for wrap in setup.periodic]
+    rimmed = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
+    lowest = layer == engine.count - 1
+    nothing = np.zeros_like(lap)
+    bed = nothing if setup.topography is None else engine.with_rims(setup.topography)
+    return {
+        "wind": engine.with_rims(setup.curl)[INNER] if layer == 0 else nothing,
+        "viscosity": setup.viscosity * lap,
+        "friction": -setup.friction * zeta[INNER] if lowest else nothing,
+        "biharmonic": -setup.biharmonic * _laplacian(rimmed, setup) if setup.biharmonic else nothing,
+        "beta": -setup.beta * (_at(p, 0, 1) - _at(p, 0, -1)) / (2.0 * grid.dx),
+        "advection": -_jacobian(p, q[layer], setup),
+        "topography": -_jacobian(p, bed, setup) if lowest and setup.topography is not None else nothing,
+    }
+
+
+def _at(field: np.ndarray, a: int, b: int) -> np.ndarray:
+    """field[j + a, i + b] at the unknown points."""
+    return field[1 + a : field.shape[0] - 1 + a, 1 + b : field.shape[1] - 1 + b]
+
+
+def _laplacian(field: np.ndarray, setup: Setup) -> np.ndarray:
+    twice = 2.0 * field[INNER]
+    along_x = (_at(field, 0, 1) + _at(field, 0, -1) - twice) / setup.grid.dx**2
+    return along_x + (_at(field, 1, 0) + _at(field, -1, 0) - twice) / setup.grid.dy**2
+
+
+def _jacobian(psi: np.ndarray, carried: np.ndarray, setup: Setup) -> np.ndarray:
+    values = [_at(field, a, b) for field in (psi, carried) for a, b in AROUND]
+    return JACOBIANS[setup.jacobian](*values) / (4.0 * setup.grid.dx * setup.grid.dy)

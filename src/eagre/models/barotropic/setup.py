@@ -1,0 +1,55 @@
+"""What fixes a run of the barotropic model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.grid import Grid
+from eagre.models.barotropic.layers import Layers
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model; fields are float64 at points, (ny, nx)."""
+
+    grid: Grid
+    basin: str  # "box", "channel" (periodic along x) or "periodic"
+    walls: str
+    jacobian: str
+    order: int
+    time_step: float
+    beta: float
+    viscosity: float
+    biharmonic: float
+    friction: float
+    screening: float
+    implicit: bool
+    compensated: bool  # rounding of each step is kept and added to the next
+    curl: np.ndarray
+    topography: np.ndarray | None  # f0 b / D, as a vorticity
+    layers: Layers | None
+    diffusivity: float | None  # of a tracer; None: no tracer
+    particles: int
+
+    @property
+    def periodic(self) -> tuple[bool, bool]:
+        """Whether x and y are periodic."""
+        return self.basin != "box", self.basin == "periodic"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Arrays with their rims, (my + 2, mx + 2): walls are the outermost points, periodic sides get a rim."""
+        wrap_x, wrap_y = self.periodic
+        return self.grid.ny + 2 * wrap_y, self.grid.nx + 2 * wrap_x
+
+    @property
+    def inner(self) -> tuple[int, int]:
+        """Unknowns along y and x."""
+        return self.shape[0] - 2, self.shape[1] - 2
+
+    @property
+    def gathers(self) -> bool:
+        """Whether there are terms beside those of the tendency's cell: topography, biharmonic viscosity, layers."""
+        return self.topography is not None or self.biharmonic > 0.0 or self.layers is not None

@@ -1,0 +1,119 @@
+"""The arrays of a run of the barotropic model on a device.
+
+Arrays have one rim, (my + 2, mx + 2) (see `rims`), and on a GPU rows that begin at multiples of LINE bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.models.barotropic.setup import Setup
+
+LINE = 128  # bytes
+
+
+class State:
+    """Arrays of one run: two sets of buffers, of which `at` holds the present.
+
+    `padded` rows begin at multiples of LINE bytes; with `one_psi` both sets have the same streamfunction.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str, padded: bool, one_psi: bool) -> None:
+        self.setup, self.device, self.precision = setup, device, precision
+        self.real = check_precision(precision)
+        self.itemsize = np.dtype(self.real).itemsize
+        self.count = 1 if setup.layers is None else 2
+        self.steps = 0
+        self.width = setup.shape[1]
+        line = LINE // self.itemsize if padded else 1
+        self._shape = (setup.shape[0], -(-self.width // line) * line)
+        self._allocate(one_psi)
+
+    def _allocate(self, one_psi: bool) -> None:
+        setup, device, field = self.setup, self.device, self._field
+        layers, older = range(self.count), range(setup.order - 1)
+        self.q = [[field(), field()] for _ in layers]
+        self.psi = [[field(), field()] for _ in layers]
+        if one_psi:
+            self.psi = [[first, first] for first, _ in self.psi]
+        self.none = device.zeros((1, 1), self.real)
+        self.history = [[field() for _ in older] for _ in layers]
+        self.lost = [field() if setup.compensated else self.none for _ in layers]
+        self.tracer = [field(), field()] if setup.diffusivity is not None else []
+        self.tracer_history = [field() for _ in older] if self.tracer else []
+        self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
+        curl = setup.curl
+        self.wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
+        self.curl = device.array(self.with_rims(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
+        self.total = [field() for _ in layers] if setup.gathers else []
+        self.lap = field() if setup.biharmonic > 0.0 else None
+        if setup.topography is not None:
+            self.bed = device.array(self.with_rims(setup.topography).astype(self.real))
+        self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
+
+    def _field(self) -> Any:
+        return self.device.zeros(self._shape, self.real)
+
+    @property
+    def at(self) -> int:
+        """Which buffers hold the state."""
+        return self.steps % 2
+
+    def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
+        """The older and the oldest tendency when a step starts from buffers `at`."""
+        return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
+
+    # -- host and device ----------------------------------------------------------------------------
+
+    def with_rims(self, points: np.ndarray) -> np.ndarray:
+        """Values at points (ny, nx) as an array with rims."""
+        wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
+        return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
+
+    def view(self, field: Any) -> Any:
+        """An array with rims, without what pads its rows."""
+        return field[:, : self.width]
+
+    def points(self, field: Any) -> np.ndarray:
+        """Host copy of an array with rims at points, (ny, nx)."""
+        wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
+        values = self.device.host(self.view(field))
+        return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
+
+    def fill(self, field: Any, values: np.ndarray) -> None:
+        """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
+        self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
+
+    def _contents(self) -> dict[str, Any]:
+        """Every array that a bitwise restart needs, oldest tendency last."""
+        found: dict[str, Any] = {}
+        for layer in range(self.count):
+            found[f"q{layer}"] = self.q[layer][self.at]
+            found[f"psi{layer}"] = self.psi[layer][self.at]
+            if self.setup.compensated:
+                found[f"lost{layer}"] = self.lost[layer]
+            older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
+            found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
+        if self.tracer:
+            found["tracer"] = self.tracer[self.at]
+            older = self.ages(self.tracer_history, self.at)[: self.setup.order - 1]
+            found |= {f"tracer_tendency_{age}": field for age, field in enumerate(older)}
+        return found
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs."""
+        found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
+        if self.setup.particles:
+            found["particles"] = self.device.host(self.particles)
+        return {"steps": np.array(self.steps), **found}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        self.steps = int(state["steps"])
+        for name, field in self._contents().items():
+            self.fill(field, state[name])
+        if self.setup.particles:
+            self.device.fill(self.particles, state["particles"])
