@@ -132,6 +132,22 @@ def test_the_seeds_scheme(law):
     assert max(errors.values()) < 1e-12, errors
 
 
+@pytest.mark.parametrize("drying", ["on", "off"])
+def test_fast_flow_is_upwinded(drying):
+    """Froude numbers from 0 to 2 in all directions, over steps in the depth."""
+    rng = np.random.default_rng(4)
+    grid = Grid(31, 22, 10.0, 8.0)
+    bed = rng.uniform(-1.3, -0.6, grid.shape_of("corner"))
+    x, y = grid.mesh()
+    model = ShallowWaterADI(
+        grid, bed, 0.5, surface_elevation=0.05 * rng.standard_normal(grid.shape), manning=0.01, drying=drying,
+        velocity_x=5.0 * np.sin(x / 30.0), velocity_y=5.0 * np.cos(y / 20.0 + x / 50.0), device="cpu",
+        precision="double",
+    )  # fmt: skip
+    errors = largest_differences(model, 3)
+    assert max(errors.values()) < 1e-11, errors
+
+
 def test_single_precision_stays_near():
     errors = largest_differences(everything("single"), 2)
     assert max(errors.values()) < 1e-4, errors
