@@ -43,10 +43,11 @@ def test_discharge_enters_to_rounding():
 
 
 def test_steady_level_brings_a_basin_to_rest():
+    level = eagre.Series(np.array([0.0, 10_000.0, 40_000.0]), np.array([0.0, 0.3, 0.3]))
     grid = eagre.Grid(30, 12, 50.0, 50.0)
     model = eagre.ShallowWaterADI(
         grid, -4.0, 20.0, surface_elevation=0.0, manning=0.1, device="cpu", precision="double",
-        boundaries=eagre.Boundaries(north=eagre.Stage(0.3)),
+        boundaries=eagre.Boundaries(north=eagre.Stage(level)),
     )  # fmt: skip
-    model.advance(100_000.0)
-    assert abs(model.field("surface_elevation") - 0.3).max() < 1e-4
+    model.advance(40_000.0)
+    assert abs(model.field("surface_elevation") - 0.3).max() < 1e-3
