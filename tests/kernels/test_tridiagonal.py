@@ -9,7 +9,8 @@ import pytest
 from scipy.linalg import solve_banded
 
 from eagre.errors import InputError
-from eagre.solvers.tridiagonal import solve
+from eagre.solvers.tridiagonal import reduction_cuda, solve
+from eagre.solvers.tridiagonal.choice import best_method
 
 driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
 solving = importlib.import_module("eagre.solvers.tridiagonal.solve")
@@ -45,6 +46,16 @@ def test_against_lapack(method, n):
         assert abs(solve(*system, method=method) - wanted).max() < 1e-12
         columns = solve(*(np.ascontiguousarray(x.T) for x in system), axis=0, method=method)
         assert abs(columns.T - wanted).max() < 1e-12
+
+
+def test_choice_is_a_method():
+    for kind in ("cpu", "cuda"):
+        for outer, rows, inner in ((1, 1, 1), (32, 200, 1), (4096, 4096, 1), (1, 100, 32), (1, 450, 64), (1, 10**6, 1)):
+            for itemsize in (4, 8):
+                method = best_method(kind, outer, rows, inner, itemsize)
+                assert method in METHODS if kind == "cpu" else method in (*METHODS, "partition")
+                assert method == "thomas" or kind == "cuda"
+                assert method in ("thomas", "partition") or reduction_cuda.fits(rows, itemsize)
 
 
 def test_long_systems_without_margin():
@@ -102,7 +113,6 @@ def simulated(monkeypatch):
 @pytest.mark.parametrize("method", ["pcr", "cr", "cr-pcr"])
 @pytest.mark.parametrize(("lines", "n", "axis"), [(3, 1, 1), (2, 5, 1), (1, 70, 1), (5, 13, 0), (3, 33, 0)])
 def test_simulated_reduction(simulated, monkeypatch, method, lines, n, axis):
-    reduction_cuda = importlib.import_module("eagre.solvers.tridiagonal.reduction_cuda")
     monkeypatch.setattr(reduction_cuda, "MOST_THREADS", 16)
     monkeypatch.setitem(reduction_cuda.PARALLEL_FROM, "cr-pcr", 4)
     system = systems(lines, n, "dominant")

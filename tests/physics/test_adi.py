@@ -156,6 +156,11 @@ def test_refusals():
         make(grid, -1.0, 1.0, land=np.zeros((3, 3), bool), device="cpu")
 
 
+def test_memory_is_checked_first():
+    with pytest.raises(eagre.MemoryNeededError):
+        eagre.ShallowWaterADI(eagre.Grid(10**6, 10**6, 1.0, 1.0), -1.0, 1.0, device="cpu")
+
+
 def test_reach_of_the_coupling():
     """The document's table: cells until 1e-16 (1e-7)."""
     assert [width(c, 1e-16) for c in (2.0, 4.4, 6.3)] == pytest.approx([38, 83, 116], abs=5)

@@ -114,12 +114,9 @@ def plan_of(
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
     overlap = -(-width(SAFETY * courant, OVERLAP_EPSILON[precision]) // 4) * 4
-    picked = (
-        {"width": 32}
-        | _along_x(grid, reach, overlap, open_x, itemsize, exact)
-        | _along_y(grid, reach, open_y, itemsize, exact)
-        | chosen
-    )
+    picked: dict[str, Any] = {"width": 32}
+    picked |= _along_x(grid, reach, overlap, open_x, itemsize, exact)
+    picked |= _along_y(grid, reach, open_y, itemsize, exact) | chosen
     along_x, along_y = picked.get("registers", REGISTERS[itemsize])
     fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
     picked["registers"] = (min(along_x, fitting), along_y)

@@ -1,0 +1,53 @@
+"""The ADI model against exact solutions, and what enters through its sides."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.cases.validation_adi import IMPLICIT
+
+SETTING = SimpleNamespace(device="cpu", precisions=("double",), chosen=False, picture=lambda *_, **__: None)
+NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "geostrophic-vortex", "wind-set-up", "bowl"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_validation(name):
+    for result in IMPLICIT[name](SETTING):
+        if result.limit is not None:
+            assert result.value >= result.limit if result.at_least else result.value <= result.limit, result
+
+
+def test_order_falls_with_the_zero_start():
+    order = IMPLICIT["standing-wave-2d-zero-start"](SETTING)[0].value
+    assert 0.8 < order < 1.3
+
+
+def test_discharge_enters_to_rounding():
+    """Volume gained = integral of the imposed flux: the mean of both ends of each step along x."""
+    grid = eagre.Grid(40, 9, 50.0, 40.0)
+    river = eagre.Series(np.array([0.0, 100.0, 400.0]), np.array([0.0, 30.0, 10.0]))
+    sides = eagre.Boundaries(west=eagre.Discharge(river))
+    model = eagre.ShallowWaterADI(
+        grid, -4.0, 5.0, surface_elevation=0.0, manning=0.03, boundaries=sides, device="cpu", precision="double"
+    )
+    before = model.diagnostics()["volume"]
+    model.advance(300.0)
+    times = np.arange(0.0, 300.1, 5.0)
+    flow = np.array([river(t) for t in times])
+    wanted = float(np.sum(0.5 * (flow[1:] + flow[:-1]) * 5.0))
+    assert model.diagnostics()["volume"] - before == pytest.approx(wanted, rel=1e-12)
+
+
+def test_steady_level_brings_a_basin_to_rest():
+    level = eagre.Series(np.array([0.0, 10_000.0, 40_000.0]), np.array([0.0, 0.3, 0.3]))
+    grid = eagre.Grid(30, 12, 50.0, 50.0)
+    model = eagre.ShallowWaterADI(
+        grid, -4.0, 20.0, surface_elevation=0.0, manning=0.5, device="cpu", precision="double",
+        boundaries=eagre.Boundaries(north=eagre.Stage(level)),
+    )  # fmt: skip
+    model.advance(40_000.0)
+    assert abs(model.field("surface_elevation") - 0.3).max() < 2e-3  # seiches of millimetres die slowly
