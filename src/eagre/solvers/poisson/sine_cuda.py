@@ -22,7 +22,6 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
-STAGE = switch("STAGE", 0)  # where the first pass finds its input: 0, where the passes work, or beside that
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -63,7 +62,7 @@ def read_first(shared, v, t):
     """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    base = np.uint64(STAGE) + t // np.uint64(items) * np.uint64(STRIDE)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
     r = t % np.uint64(items) // np.uint64(step)
     b = t % np.uint64(step)
     if t < np.uint64(PAIRS * items):

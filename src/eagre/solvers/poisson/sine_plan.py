@@ -80,28 +80,23 @@ class SinePlan:
     def stride(self) -> int:
         """Words of shared memory that a pair needs in each of the two planes."""
         rows = self.last // 2 + 1
-        padded = [self._padded_row]
+        padded = [self.n + 1 + self.n // self.last]
         rest, done = self.inner, 1
         for factor in self.factors:
             rest, done = rest // factor, done * factor
             padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
         return max(padded)
 
-    def shared_bytes(self, itemsize: int, ahead: bool = False) -> int:
-        """Dynamic shared memory of a block; `ahead`: with room for the next pair of rows."""
-        return 2 * (self.stride * self.pairs + (self._padded_row if ahead else 0)) * itemsize
+    def shared_bytes(self, itemsize: int) -> int:
+        """Dynamic shared memory of a block."""
+        return 2 * self.stride * self.pairs * itemsize
 
-    @property
-    def _padded_row(self) -> int:
-        return self.n + 1 + self.n // self.last
-
-    def switches(self, ahead: bool = False) -> dict[str, object]:
+    def switches(self) -> dict[str, object]:
         """Values of the switches of `sine_cuda` and `rows_cuda`."""
-        stage = {"STAGE": self.stride, "STRIDE": self.stride + self._padded_row} if ahead else {"STRIDE": self.stride}
         f = (*self.factors, 1, 1)
         return {
             "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "PAIRS": self.pairs, "THREADS": self.threads,
-            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], **stage,
+            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "STRIDE": self.stride,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
