@@ -39,20 +39,17 @@ def model_on(device, nx=17, ny=14, precision="double", **options):
         {"scheme": "ab2", "jacobian": "advective", "ny": 23},
         {"nx": 12, "walls": "no-slip"},  # 11 intervals: no plan, a chirp
         {"viscous": "implicit", "fused_points": 0},
-        {"fused_points": 0, "ahead": 8, "scheme": "ab2", "jacobian": "advective"},
+        {"fused_points": 0, "scheme": "ab2", "jacobian": "advective"},
         {"all_terms": True},
         {"basin": "channel", "nx": 10, "all_terms": True},
     ],
-    ids=["fused", "ab2", "chirp", "implicit", "ahead", "all", "channel"],
+    ids=["fused", "ab2", "chirp", "implicit", "strips", "all", "channel"],
 )
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
     from eagre.models.barotropic import passes
-    from eagre.solvers.poisson import box_cuda
 
     options = dict(options)
-    least = options.pop("ahead", 4096)
-    monkeypatch.setattr(box_cuda, "AHEAD", {"rows": least, "columns": least})
     monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
 
     both = (("double", 1e-12), ("single", 2e-5))
@@ -67,44 +64,26 @@ def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
             assert np.abs(value - expected[name]).max() <= tolerance * scale or name == "landed", name
 
 
-def simulated_transform(n, x, ahead=False, **tiles):
-    from eagre.backend.device import Launch
-    from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson.rows_cuda import sine_rows_ahead_cuda, sine_rows_cuda
-    from eagre.solvers.poisson.sine_plan import sine_plan
-
-    plan = sine_plan(n)
-    device, out = SimulatedDevice(), np.zeros((7, n + 1))
-    program = device.program(
-        sine_rows_ahead_cuda if ahead else sine_rows_cuda, "double", {**plan.switches(ahead), **tiles}
-    )
-    shared = plan.shared_bytes(8, ahead)
-    device.run([Launch(program, (x, out, plan.table), (2 if ahead else 3,), (plan.threads,), shared)])
-    return out
-
-
 @pytest.mark.simulator
 @pytest.mark.parametrize("n", [16, 48, 64, 96, 11, 43, 130])  # the last three by way of a chirp
 def test_simulated_sine_transform(n):
     import scipy.fft
 
-    x = np.zeros((7, n + 1))
-    x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((5, n - 1))
-    out = simulated_transform(n, x)
+    from eagre.backend.device import Launch
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
+    from eagre.solvers.poisson.sine_plan import sine_plan
+
+    plan = sine_plan(n)
+    x = np.zeros((5, n + 1))
+    x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((3, n - 1))
+    out = np.zeros_like(x)
+    device = SimulatedDevice()
+    program = device.program(sine_rows_cuda, "double", plan.switches())
+    device.run([Launch(program, (x, out, plan.table), (2,), (plan.threads,), plan.shared_bytes(8))])
     expected = scipy.fft.dst(x[1:-1, 1:-1], type=1, axis=1) / 2
     assert np.abs(out[1:-1, 1:-1] - expected).max() < 1e-15 * n * np.abs(x).max()
     assert (out[[0, -1]] == 0).all() and (out[:, 0] == 0).all()
-
-
-@pytest.mark.simulator
-def test_simulated_transform_with_copies_ahead():
-    n = 32
-    x = np.zeros((7, n + 1))
-    x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((5, n - 1))
-    expected = simulated_transform(n, x)
-    assert np.array_equal(simulated_transform(n, x, ahead=True), expected)
-    tiles = np.ascontiguousarray(x[1:, :-1].reshape(6, n // 8, 8).transpose(1, 0, 2))
-    assert np.array_equal(simulated_transform(n, tiles, ahead=True, FROM_TILES=True), expected)
 
 
 def kernel_ptx(kind, precision):

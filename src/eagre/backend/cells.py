@@ -142,7 +142,6 @@ flat_load: Any = cuda
 flat_store: Any = cuda
 fresh_load: Any = cuda
 ask_for: Any = cuda
-ask_near: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda
@@ -151,9 +150,6 @@ store_four: Any = cuda
 start_early: Any = cuda
 """Let the next kernel start; `wait_for_previous`: until all that the kernels before have stored can be seen."""
 wait_for_previous: Any = cuda
-copy_ahead: Any = cuda
-"""A copy into shared memory that runs beside the computation; `await_copies`: until this thread's are done."""
-await_copies: Any = cuda
 
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

@@ -63,22 +63,19 @@ def fresh_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
     return array.dtype(array, k, offset), generate
 
 
-def _prefetch(level: str) -> Any:
-    @intrinsic
-    def ask(context: Any, array: Any, k: Any, offset: Any) -> Any:
-        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _place(context_, builder, signature, arguments)
-            kind = ir.FunctionType(ir.VoidType(), [pointer.type])
-            builder.call(ir.InlineAsm(kind, f"prefetch.global.{level} [$0];", "l", side_effect=True), [pointer])
-            return context_.get_dummy_value()
+@intrinsic
+def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
 
-        return types.void(array, k, offset), generate
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        function = ir.InlineAsm(
+            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
+        )
+        builder.call(function, [pointer])
+        return context_.get_dummy_value()
 
-    return ask
-
-
-# Ask for element ``k + offset`` to be brought to the second-level or first-level cache; waits for nothing.
-ask_for, ask_near = _prefetch("L2"), _prefetch("L1")
+    return types.void(array, k, offset), generate
 
 
 def _vector_load(count: int) -> Any:
@@ -138,26 +135,3 @@ def _instruction(text: str) -> Any:
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 start_early = _instruction("griddepcontrol.launch_dependents;")
 wait_for_previous = _instruction("griddepcontrol.wait;")
-await_copies = _instruction("cp.async.wait_all;")
-
-
-@intrinsic
-def copy_ahead(context: Any, shared: Any, place: Any, source: Any, k: Any) -> Any:
-    """Copy element k of the source's memory to shared[place] past the registers (PTX ISA, "cp.async")."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def address(array: int, index: int, space: int) -> Any:
-            data = context_.make_array(signature.args[array])(context_, builder, value=arguments[array]).data
-            at = context_.cast(builder, arguments[index], signature.args[index], types.int64)
-            pointer = builder.gep(data, [at])
-            element = context_.get_data_type(signature.args[array].dtype)
-            return builder.addrspacecast(pointer, ir.PointerType(element, space))
-
-        target = builder.ptrtoint(address(0, 1, 3), ir.IntType(32))
-        origin = builder.ptrtoint(address(2, 3, 1), ir.IntType(64))
-        text = f"cp.async.ca.shared.global [$0], [$1], {signature.args[2].dtype.bitwidth // 8};"
-        kind = ir.FunctionType(ir.VoidType(), [target.type, origin.type])
-        builder.call(ir.InlineAsm(kind, text, "r,l,~{memory}", side_effect=True), [target, origin])
-        return context_.get_dummy_value()
-
-    return types.void(shared, place, source, k), generate

@@ -41,7 +41,6 @@ class Device:
     target: str
     name: str
     graphs = False  # whether `repeated` makes one launch of many
-    multiprocessors = 1
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
 
     def array(self, values: np.ndarray) -> Any:

@@ -37,9 +37,6 @@ def ask_for(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
 
 
-ask_near = ask_for
-
-
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))
@@ -66,9 +63,4 @@ def start_early() -> None:
     """Nothing: one kernel runs after the other."""
 
 
-wait_for_previous = await_copies = start_early
-
-
-def copy_ahead(shared: Any, place: Any, source: Any, k: Any) -> None:
-    """Copy element k of the source's memory to place `place`, at once."""
-    shared[int(place)] = flat_load(source, k, 0)
+wait_for_previous = start_early

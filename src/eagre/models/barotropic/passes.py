@@ -15,7 +15,7 @@ from eagre.models.barotropic.strips_cuda import update_strips_cuda
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
-STRIP, STRIP_THREADS = 8, 128  # rows and threads of a block of the update in strips
+STRIP, STRIP_THREADS = 4, 128  # rows and threads of a block of the update in strips
 FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
 
 

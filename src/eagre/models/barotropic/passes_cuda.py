@@ -117,7 +117,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
     t = np.uint64(cuda.threadIdx.x)
-    begin(table, t)
+    begin()
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)

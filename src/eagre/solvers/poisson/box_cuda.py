@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cuda import solve_columns_ahead_cuda, solve_columns_cuda
-from eagre.solvers.poisson.rows_cuda import sine_rows_ahead_cuda, sine_rows_cuda
+from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
+EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
 COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
-
-SHARED = 227 * 1024  # bytes that the blocks of a processor share
-WARM = False  # ask for tables before the kernel before has ended
-AHEAD = {"rows": 10**9, "columns": 10**9}  # intervals from which on copies run ahead of the computation
 
 
 def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
@@ -40,11 +37,6 @@ def block_threads(plan: SinePlan, update: bool) -> int:
     if update and plan.row <= 640:
         return max(plan.threads, min(256, plan.row))
     return plan.threads
-
-
-def early_level(nx: int) -> int:
-    """Whether kernels may start before the one before has ended, 1 at once, 2 late (`rows_cuda.begin`): measured on an H200."""
-    return 2 if nx < 900 else 0
 
 
 @dataclass(frozen=True)
@@ -96,8 +88,7 @@ class Box:
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
         self.plan = plan
-        self._itemsize = np.dtype(self.real).itemsize
-        self.early = early_level(nx) if device.starts_early else 0
+        self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
     @staticmethod
@@ -112,47 +103,29 @@ class Box:
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
         blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
-        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(self._itemsize)
+        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
-    def switches(self, update: bool = False, ahead: bool = False) -> dict[str, Any]:
+    def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
-        limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early, "WARM": WARM}
-        return {**self.plan.switches(ahead), **width, **limits}
+        limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
+        return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
-        plan = self.plan
-        ahead = plan.n == plan.row >= AHEAD["rows"]
-        switches = {**self.switches(ahead=ahead), "FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
-        program = self.device.program(sine_rows_ahead_cuda if ahead else sine_rows_cuda, self.precision, switches)
-        grid, block, shared = self.geometry()
-        if ahead:
-            shared = plan.shared_bytes(self._itemsize, ahead)
-            grid = (self._resident(grid[0], block[0], switches["REGISTERS"], shared),)
-        return Launch(program, (source, out, self.table), grid, block, shared, early=self.early > 0)
-
-    def _resident(self, blocks: int, threads: int, registers: int, shared: int) -> int:
-        """How many of `blocks` blocks the device holds at a time."""
-        each = min(2048 // threads, 65536 // (threads * registers), SHARED // (shared + 1024))
-        return min(blocks, self.device.multiprocessors * max(1, each))
+        switches = {**self.switches(), "FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
+        program = self.device.program(sine_rows_cuda, self.precision, switches)
+        return Launch(program, (source, out, self.table), *self.geometry(), early=self.early > 0)
 
     def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
-        own, columns, threads, limit = (getattr(self.shape, f.name) for f in fields(self.shape))
-        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, own, factor)
-        switches = {"OWN": own, "COLUMNS": columns, "REGISTERS": limit, "EARLY": self.early}
-        ahead = self.ny >= AHEAD["columns"]
-        program = self.device.program(
-            solve_columns_ahead_cuda if ahead else solve_columns_cuda, self.precision, switches
-        )
+        shape = self.shape
+        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor)
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
+        program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        blocks, shared = -(-self.nx // columns), 0
-        if ahead:
-            shared = (self.ny // own + 1) * (own + 1) * columns * self._itemsize
-            blocks = self._resident(blocks, threads, limit, shared)
-        return Launch(program, arguments, (blocks,), (threads,), shared, early=self.early > 0)
+        return Launch(program, arguments, (-(-self.nx // shape.columns),), (shape.threads,), early=self.early > 0)
 
 
 class ArrayBox:

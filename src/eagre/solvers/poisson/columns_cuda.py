@@ -12,35 +12,15 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import (
-    await_copies,
-    cell,
-    copy_ahead,
-    cuda,
-    entry,
-    real,
-    start_early,
-    switch,
-    wait_for_previous,
-    word,
-)
+from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import lane_from_above, lane_from_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)
-EARLY = switch("EARLY", 0)  # 1, 2: early, late; whether the kernel may start before the kernel before has ended
+EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
-
-
-@cell
-def begin():
-    """Wait for the kernel before (see `rows_cuda.begin`)."""
-    if EARLY == 1:
-        start_early()
-    if EARLY > 0:
-        wait_for_previous()
 
 
 @cell
@@ -164,19 +144,6 @@ def write_piece(out, g, place, pitch, count, scale):
             place += pitch
 
 
-@cell
-def solve_piece(g, shared, constant, first, count, ny):
-    """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
-    t = cuda.threadIdx.x
-    column = np.uint64(t % COLUMNS)
-    delta = constant[DELTA]
-    x = both_recurrences(g, shared, constant, count)
-    if t < COLUMNS:
-        shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
-    cuda.syncthreads()
-    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
-
-
 @entry
 def solve_columns_cuda(source, out, table, rows):
     """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
@@ -195,9 +162,16 @@ def solve_columns_cuda(source, out, table, rows):
     pitch = np.uint64(COLUMNS)
     place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
     constant = constants(table, k)
-    begin()
+    if EARLY == 1:
+        start_early()
+    if EARLY > 0:
+        wait_for_previous()
     read_piece(source, g, place, pitch, count)
-    solve_piece(g, shared, constant, first, count, rows - 1)
+    x = both_recurrences(g, shared, constant, count)
+    if t < np.uint64(COLUMNS):
+        shared[np.uint64(0), column] = (x - constant[DELTA] * x) * constant[IMAGE]
+    cuda.syncthreads()
+    mend(g, shared[np.uint64(0), column], constant[DELTA], constant[DECAY], real(first), real(rows - 1))
     if EARLY == 2:
         start_early()
     if inside:
@@ -216,45 +190,3 @@ def mend(g, wall, delta, decay, j0, ny):
         for m in range(OWN):
             g[OWN - 1 - m] += h
             h -= delta * h
-
-
-@cell
-def ask_for_tile(stage, source, tile, words):
-    """Have a tile copied to the stage, COLUMNS words of padding behind each piece."""
-    start = np.uint64(tile) * np.uint64(words)
-    for at in range(cuda.threadIdx.x, words, cuda.blockDim.x):
-        copy_ahead(stage, np.uint64(at + at // (OWN * COLUMNS) * COLUMNS), source, start + np.uint64(at))
-
-
-@entry
-def solve_columns_ahead_cuda(source, out, table, rows):
-    """As `solve_columns_cuda`; a block takes one tile after the other, and the next is on its way meanwhile."""
-    stage = cuda.shared.array(0, word)
-    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
-    g = cuda.local.array(OWN, real)
-    column = np.uint64(cuda.threadIdx.x % COLUMNS)
-    piece = cuda.threadIdx.x // COLUMNS
-    first = 1 + piece * OWN
-    count = np.int32(rows - 1 - first)
-    words = (rows - 1) * COLUMNS
-    tiles = (table.shape[1] + COLUMNS - 1) // COLUMNS
-    tile = cuda.blockIdx.x
-    begin()
-    ask_for_tile(stage, source, tile, words)
-    while tile < tiles:
-        k = np.uint64(tile) * np.uint64(COLUMNS) + column
-        inside = k < np.uint64(table.shape[1])
-        k = k if inside else np.uint64(0)
-        await_copies()
-        cuda.syncthreads()
-        read_piece(stage, g, np.uint64(piece * (OWN + 1) * COLUMNS) + column, np.uint64(COLUMNS), count)
-        cuda.syncthreads()
-        if tile + cuda.gridDim.x < tiles:
-            ask_for_tile(stage, source, tile + cuda.gridDim.x, words)
-        constant = constants(table, k)
-        solve_piece(g, shared, constant, first, count, rows - 1)
-        if inside:
-            place = np.uint64(tile) * np.uint64(words) + np.uint64((first - 1) * COLUMNS) + column
-            write_piece(out, g, place, np.uint64(COLUMNS), count, constant[SCALE])
-        cuda.syncthreads()
-        tile += cuda.gridDim.x

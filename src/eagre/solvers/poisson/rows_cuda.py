@@ -14,10 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import (
-    ask_near,
-    await_copies,
     cell,
-    copy_ahead,
     cplx,
     cuda,
     entry,
@@ -29,7 +26,7 @@ from eagre.backend.cells import (
     wait_for_previous,
     word,
 )
-from eagre.solvers.poisson.sine_cuda import PAIRS, STAGE, STRIDE, N, R, passes, put, read_first, rotation, slot
+from eagre.solvers.poisson.sine_cuda import PAIRS, STRIDE, N, R, passes, put, read_first, rotation, slot
 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
@@ -38,24 +35,15 @@ WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
-WARM = switch("WARM", False)
 MOST = 16  # the largest small transform
 
 
 @cell
-def begin(table, t):
-    """Wait for the kernel before (EARLY: when the next one may be dealt out: 1 at once, 2 in `finish`).
-
-    The table, which no kernel writes, is asked for before the wait.
-    """
+def begin():
+    """Wait for the kernel before; EARLY says when the next one may be dealt out: 1 at once, 2 in `finish`."""
     if EARLY == 1:
         start_early()
     if EARLY > 0:
-        if WARM:
-            line = np.uint64(64) * t
-            while line < np.uint64(2 * table.shape[0]):
-                ask_near(table, line // np.uint64(2), 0)
-                line += np.uint64(64 * THREADS)
         wait_for_previous()
 
 
@@ -224,7 +212,7 @@ def sine_rows_cuda(source, out, table):
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(MOST, cplx)
     t = np.uint64(cuda.threadIdx.x)
-    begin(table, t)
+    begin()
     rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
     first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
     read_pairs(shared, source, table, v, t, first_row, rows)
@@ -232,46 +220,3 @@ def sine_rows_cuda(source, out, table):
     finish()
     if active:
         write_pairs(out, v, t, first_row, rows)
-
-
-@cell
-def ask_for_rows(shared, source, t, first_row, rows):
-    """Have two rows copied to the stage, beside what the block works on."""
-    step = step_along(source, THREADS, FROM_TILES)
-    place = first_place(source, first_row, t + np.uint64(1), FROM_TILES)
-    other = first_place(source, min(first_row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
-    for turn in range((N - 2) // THREADS + 1):
-        j = t + np.uint64(1 + turn * THREADS)
-        if (turn + 1) * THREADS < N or j < np.uint64(N):
-            copy_ahead(shared, np.uint64(STAGE) + slot(j), source, place)
-            copy_ahead(shared, np.uint64(STAGE + STRIDE) + slot(j), source, other)
-        place += step
-        other += step
-
-
-@entry
-def sine_rows_ahead_cuda(source, out, table):
-    """As `sine_rows_cuda` with ROW = N and PAIRS = 1; a block takes one pair of rows after the other.
-
-    The next pair is on its way while the block works on one: for long rows, of which a processor holds few.
-    """
-    shared = cuda.shared.array(0, word)
-    v = cuda.local.array(MOST, cplx)
-    t = np.uint64(cuda.threadIdx.x)
-    begin(table, t)
-    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
-    row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
-    if t == np.uint64(0):
-        put(shared, np.uint64(STAGE), complex(real(0.0), real(0.0)))
-        put(shared, np.uint64(STAGE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
-    ask_for_rows(shared, source, t, row, rows)
-    while row < rows:
-        await_copies()
-        cuda.syncthreads()
-        read_first(shared, v, t)
-        following = row + np.uint64(2) * np.uint64(cuda.gridDim.x)
-        if following < rows:
-            ask_for_rows(shared, source, t, following, rows)
-        if passes(shared, table, v, t):
-            write_pairs(out, v, t, row, rows)
-        row = following

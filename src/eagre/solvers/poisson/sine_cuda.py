@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, load_two, switch
+from eagre.backend.cells import cell, cuda, load_two, store_two, switch
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -22,7 +22,7 @@ THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAIRS = switch("PAIRS", 1)
 STRIDE = switch("STRIDE", 64)
-STAGE = switch("STAGE", 0)  # where the first pass finds its input: 0, where the passes work, or beside that
+PAD = switch("PAD", 1)  # complex numbers between outputs of the first pass
 MOST = 16  # the largest small transform
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
@@ -37,15 +37,15 @@ def slot(j):
 
 @cell
 def put(shared, place, z):
-    """Store a complex number."""
-    shared[place] = z.real
-    shared[place + np.uint64(STRIDE * PAIRS)] = z.imag
+    """Store a complex number: both parts in one piece."""
+    store_two(shared, place + place, 0, (z.real, z.imag))
 
 
 @cell
 def get(shared, place):
     """Load a complex number."""
-    return complex(shared[place], shared[place + np.uint64(STRIDE * PAIRS)])
+    x, y = load_two(shared, place + place, 0)
+    return complex(x, y)
 
 
 @cell
@@ -63,7 +63,7 @@ def read_first(shared, v, t):
     """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    base = np.uint64(STAGE) + t // np.uint64(items) * np.uint64(STRIDE)
+    base = t // np.uint64(items) * np.uint64(STRIDE)
     r = t % np.uint64(items) // np.uint64(step)
     b = t % np.uint64(step)
     if t < np.uint64(PAIRS * items):
@@ -87,11 +87,11 @@ def first_pass(shared, table, v, t):
     if t < np.uint64(PAIRS * items):
         FIRST(v)
         base = t // np.uint64(items) * np.uint64(STRIDE) + b
-        base += r * np.uint64(F1 * (step + 1) if step > 1 else F1 + F1)
+        base += r * np.uint64(F1 * (step + PAD) if step > 1 else F1 + F1)
         put(shared, base, v[0])
         for c in range(1, F1):
             if step > 1:
-                put(shared, base + np.uint64(c * (step + 1)), v[c] * rotation(table, b + np.uint64(c * step)))
+                put(shared, base + np.uint64(c * (step + PAD)), v[c] * rotation(table, b + np.uint64(c * step)))
             else:
                 put(shared, base + np.uint64(c), v[c])
     cuda.syncthreads()
@@ -109,7 +109,7 @@ def second_pass(shared, table, v, t):
     c1 = t % np.uint64(F1 * rest) // np.uint64(rest)
     b = t % np.uint64(rest)
     if active:
-        place = base + r * np.uint64(F1 * (step + 1)) + c1 * np.uint64(step + 1) + b
+        place = base + r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + b
         for a in range(F2):
             v[a] = get(shared, place + np.uint64(rest * a))
     cuda.syncthreads()

@@ -77,31 +77,35 @@ class SinePlan:
         return -(-max(self.items) * self.pairs // 32) * 32
 
     @property
-    def stride(self) -> int:
-        """Words of shared memory that a pair needs in each of the two planes."""
-        rows = self.last // 2 + 1
-        padded = [self._padded_row]
-        rest, done = self.inner, 1
-        for factor in self.factors:
-            rest, done = rest // factor, done * factor
-            padded.append(rows * (done * (rest + 1) if rest > 1 else self.inner + self.factors[0]))
-        return max(padded)
-
-    def shared_bytes(self, itemsize: int, ahead: bool = False) -> int:
-        """Dynamic shared memory of a block; `ahead`: with room for the next pair of rows."""
-        return 2 * (self.stride * self.pairs + (self._padded_row if ahead else 0)) * itemsize
+    def pad(self) -> int:
+        """Complex numbers between outputs of the first pass, so that a warp of the second meets different banks."""
+        step = self.inner // self.factors[0]
+        rest = step // (self.factors[1] if len(self.factors) > 1 else step)
+        return (rest - step) % 32 if 1 < rest < 32 else 1
 
     @property
-    def _padded_row(self) -> int:
-        return self.n + 1 + self.n // self.last
+    def stride(self) -> int:
+        """Complex numbers that a pair needs in shared memory."""
+        rows = self.last // 2 + 1
+        padded = [self.n + 1 + self.n // self.last]
+        rest, done, pad = self.inner, 1, self.pad
+        for factor in self.factors:
+            rest, done = rest // factor, done * factor
+            padded.append(rows * (done * (rest + pad) if rest > 1 else self.inner + self.factors[0]))
+            pad = 1
+        return max(padded)
 
-    def switches(self, ahead: bool = False) -> dict[str, object]:
+    def shared_bytes(self, itemsize: int) -> int:
+        """Dynamic shared memory of a block."""
+        return 2 * self.stride * self.pairs * itemsize
+
+    def switches(self) -> dict[str, object]:
         """Values of the switches of `sine_cuda` and `rows_cuda`."""
-        stage = {"STAGE": self.stride, "STRIDE": self.stride + self._padded_row} if ahead else {"STRIDE": self.stride}
         f = (*self.factors, 1, 1)
         return {
             "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "PAIRS": self.pairs, "THREADS": self.threads,
-            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], **stage,
+            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "STRIDE": self.stride,
+            "PAD": self.pad,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
