@@ -253,14 +253,18 @@ def test_energy_of_layers_is_kinetic_and_potential():
 
 def test_compensated_steps_lose_nothing():
     """Very small steps in single precision: a tenth of the error, and restarts keep what was lost."""
+
     def run(precision, compensated):
         model = BarotropicVorticity.double_gyre(
             33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated=compensated
         )
         model.advance(1e-7)
         if compensated:
-            state, model = model.state(), BarotropicVorticity.double_gyre(
-                33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated=True
+            state, model = (
+                model.state(),
+                BarotropicVorticity.double_gyre(
+                    33, reynolds=1.0, time_step=2e-9, device="cpu", precision=precision, compensated=True
+                ),
             )
             model.restore(state)
         model.advance(8e-6)
