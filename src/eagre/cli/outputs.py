@@ -22,7 +22,7 @@ class OutputPlan:
 
     Parameters
     ----------
-    fields, gauges, restart : Path or None
+    fields, gauges, particles, restart : Path or None
         Files; None is not written.
     checkpoint : Path
         The restart file that is written when the run is interrupted or blows up.
@@ -34,6 +34,7 @@ class OutputPlan:
 
     fields: Path | None
     gauges: Path | None
+    particles: Path | None
     restart: Path | None
     checkpoint: Path
     append: bool
@@ -42,7 +43,7 @@ class OutputPlan:
     @property
     def files(self) -> list[Path]:
         """Files of a run that ends well."""
-        return [path for path in (self.fields, self.gauges, self.restart) if path is not None]
+        return [path for path in (self.fields, self.gauges, self.particles, self.restart) if path is not None]
 
 
 def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
@@ -58,16 +59,18 @@ def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
     overwrite = overwrite or bool(case.output and case.output.overwrite)
     fields = case.output.file if case.output else None
     gauges = case.gauges.file if case.gauges and case.gauges.points else None
+    drifting = getattr(case, "particles", None)
+    particles = drifting.file if drifting else None
     restart = case.restart.file if case.restart else None
-    folder = next((path.parent for path in (fields, gauges) if path is not None), case.directory)
+    folder = next((path.parent for path in (fields, gauges, particles) if path is not None), case.directory)
     checkpoint = restart or folder / f"{case.name}_restart.nc"
-    plan = OutputPlan(fields, gauges, restart, checkpoint, append, overwrite)
+    plan = OutputPlan(fields, gauges, particles, restart, checkpoint, append, overwrite)
     files = plan.files
     for index, path in enumerate(files):
         if path in files[:index]:
-            raise InputError(f"{path} for two outputs", allowed="one file for each of [output], [gauges], [restart]")
+            raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
         _prepare_folder(path)
-    for key, path in (("output", plan.fields), ("gauges", plan.gauges)):
+    for key, path in (("output", plan.fields), ("gauges", plan.gauges), ("particles", plan.particles)):
         if path is not None and path.exists() and not (append or overwrite):
             raise case.problem(
                 (key, "file"),
@@ -111,7 +114,7 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     stack : ExitStack
         Closes the files.
     """
-    from eagre.io import FieldWriter, GaugeWriter, write_restart
+    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter, write_restart
     from eagre.stepping.run import Event
 
     options: dict[str, Any] = {
@@ -142,6 +145,11 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
             gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, **options)
         stack.enter_context(gauges)
         add("gauges", case.gauges.interval, gauges.write, at_start=first)
+    drifting = getattr(case, "particles", None)
+    if drifting is not None and plan.particles is not None:
+        first = is_new(plan.particles)
+        tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
+        add("particles", drifting.interval, tracks.write, at_start=first)
     if case.restart is not None and plan.restart is not None:
         path = plan.restart
         add("restart", case.restart.interval, lambda model: write_restart(path, model), at_start=False)

@@ -96,6 +96,8 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+    if plan.particles is not None:
+        rows.append(("particles", f"{plan.particles}: {len(model.particle_positions)} particles"))
     if model.diagnostics().get("wet_fraction") == 0.0:
         rows.append(("water", "none: the whole domain is dry at the start"))
     if not plan.files:

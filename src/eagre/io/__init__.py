@@ -7,6 +7,7 @@ from eagre.io.dem import Dem, read_dem, read_raster
 from eagre.io.files import WriteError
 from eagre.io.gauges import GaugeWriter
 from eagre.io.netcdf import FieldWriter
+from eagre.io.particles import ParticleWriter
 from eagre.io.resample import dem_to_corners, grid_from_dem, raster_to_centres
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
 from eagre.io.series import read_series
@@ -15,6 +16,7 @@ __all__ = [
     "Dem",
     "FieldWriter",
     "GaugeWriter",
+    "ParticleWriter",
     "RestartHeader",
     "WriteError",
     "dem_to_corners",

@@ -11,7 +11,16 @@ from pydantic import Field, model_validator
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
 from eagre.config.section import Section
-from eagre.config.values import Beta, Frequency, Metres, PositiveMetres, PositiveSeconds, one_of, quantity
+from eagre.config.values import (
+    Beta,
+    Frequency,
+    Metres,
+    PositiveMetres,
+    PositiveSeconds,
+    SeriesOutputFile,
+    one_of,
+    quantity,
+)
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -116,6 +125,38 @@ class TracerSection(Section):
     diffusivity: Viscosity = Field(default=0.0, description="diffusivity, m2/s", examples=["100 m2/s"])
 
 
+class ParticlesSection(Section):
+    """Particles that drift with the (upper) flow, and the file of their tracks (.nc or .csv)."""
+
+    positions: list[tuple[float, float]] | None = Field(
+        default=None, description="x, y at the start, metres", examples=[[[1e5, 2e5]]], min_length=1
+    )
+    every: PositiveMetres | None = Field(
+        default=None, description="in place of positions: distance of a raster over the basin", examples=["100 km"]
+    )
+    file: SeriesOutputFile = Field(
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["tracks.nc"]
+    )
+    interval: PositiveSeconds = Field(description="the time between records", examples=["1 d"])
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> ParticlesSection:
+        if (self.positions is None) == (self.every is None):
+            got = "neither positions nor every" if self.every is None else "both positions and every"
+            raise InputError(got, allowed="one of them", fix='every = "100 km"')
+        return self
+
+    def at_start(self, grid: Grid) -> np.ndarray:
+        """x, y of the particles, (n, 2), m; a raster begins half a distance inside."""
+        if self.positions is not None:
+            return np.array(self.positions)
+        step = self.every or 1.0
+        x, y = (np.arange(axis[0] + 0.5 * step, axis[-1], step) for axis in (grid.x, grid.y))
+        if x.size * y.size == 0:
+            raise InputError(f"every = {step:g} m", allowed="less than twice the sides of the basin")
+        return np.stack([a.ravel() for a in np.meshgrid(x, y)], axis=1)
+
+
 class NumericsSection(Section):
     """The time step and choices of the scheme."""
 
@@ -147,6 +188,7 @@ class BarotropicCase(Case):
     layers: LayersSection | None = Field(default=None, description="the section [layers]")
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     tracer: TracerSection | None = Field(default=None, description="the section [tracer]")
+    particles: ParticlesSection | None = Field(default=None, description="the section [particles]")
     numerics: NumericsSection = Field(description="the section [numerics]", examples=[{"time_step": "15 min"}])
 
     @model_validator(mode="after")
@@ -189,6 +231,9 @@ class BarotropicCase(Case):
             with self.at("tracer", "initial"):
                 options["tracer"] = np.broadcast_to(self.tracer.initial.at_centres(grid), grid.shape)
             options["tracer_diffusivity"] = self.tracer.diffusivity
+        if self.particles is not None:
+            with self.at("particles"):
+                options["particles"] = self.particles.at_start(grid)
         return BarotropicVorticity(
             grid,
             basin=self.basin.kind,

@@ -53,6 +53,12 @@ def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.nda
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
     axes = ((grid.x, grid.dx), (grid.y, grid.dy))
+    for k, (x, _) in enumerate(axes):
+        if not periodic[k] and not ((xy[:, k] >= x[0]) & (xy[:, k] <= x[-1])).all():
+            raise InputError(
+                f"particles with {'xy'[k]} from {xy[:, k].min():g} to {xy[:, k].max():g} m",
+                allowed=f"{x[0]:g} to {x[-1]:g} m: between the walls",
+            )
     return np.stack([(xy[:, k] - x[0]) / h + periodic[k] for k, (x, h) in enumerate(axes)])
 
 

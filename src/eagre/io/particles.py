@@ -1,0 +1,104 @@
+"""Tracks of particles: NetCDF (CF trajectories) or CSV."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.cf import axis_attributes, global_attributes, time_attributes
+from eagre.io.files import output_file
+from eagre.io.netcdf import write_mapping
+from eagre.io.records import RecordFile
+from eagre.io.rows import RowFile, header_line
+
+_TIMES_A_CHUNK = 64
+
+
+class ParticleWriter:
+    """Write the positions of a model's particles, one time record a call.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.nc``: x and y with dimensions (time, particle), m, CF feature type ``trajectory``. ``.csv``: the columns
+        ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order in which the model has them.
+    model : Model
+        Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
+    attributes, start_date, overwrite, append
+        As for `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        If the model has no particles, or the file cannot be used.
+    WriteError
+        If the disk is full; the message says what is safe.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        model: Any,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        start_date: str | date | None = None,
+        overwrite: bool = False,
+        append: bool = False,
+    ) -> None:
+        count = len(model.particle_positions)
+        if count == 0:
+            raise InputError("a particle file of a model without particles", allowed="a model with particles")
+        full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what="particle file")
+        time = time_attributes(start_date)
+        resume = append and full.exists()
+        self._file: RecordFile | RowFile
+        if full.suffix.lower() == ".csv":
+            unit = time["units"].replace("seconds", "s", 1)
+            names = [f"{k} {axis} (m)" for k in range(count) for axis in "xy"]
+            header = header_line([f"time ({unit})", *names])
+            self._file = RowFile(full, header, float(model.time) if resume else None, overwrite)
+        elif resume:
+            self._file = RecordFile.resume(full, model, time, drop_later=overwrite)
+            held = self._file.variables
+            if "particle" not in held or held["particle"].shape != (count,):
+                self._file.close()
+                what = f"{full}: it holds other particles"
+                raise InputError(what, allowed="those of the run that goes on", fix="another file name")
+        else:
+            self._file = RecordFile.create(full, global_attributes(model, attributes), time)
+            self._declare(self._file, model, count)
+
+    @staticmethod
+    def _declare(file: RecordFile, model: Any, count: int) -> None:
+        """Declare the tracks, after CF 1.11 section H.4.1 (trajectories of equal length)."""
+        file.attribute("featureType", "trajectory")
+        file.dimension("particle", count)
+        identity = {"long_name": "number of the particle", "cf_role": "trajectory_id"}
+        file.variable("particle", ("particle",), np.int32, identity, data=np.arange(count, dtype=np.int32))
+        mapping = write_mapping(file, model.grid.crs)
+        for axis in "xy":
+            attributes = axis_attributes(axis, f"{axis} of the particle") | mapping
+            chunks = (_TIMES_A_CHUNK, count)
+            file.variable(axis, ("time", "particle"), np.float64, attributes, chunks=chunks, fill=True)
+        file.ready()
+
+    def write(self, model: Any) -> None:
+        """Append the positions at `model.time`; nothing happens if that time is the last record's."""
+        if self._file.last_time != model.time:
+            x, y = model.particle_positions.T
+            self._file.append(float(model.time), {"x": x, "y": y})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> ParticleWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,54 @@
+"""Small barotropic runs with noise in every field, to compare devices by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre import BarotropicVorticity, Grid, Layers
+
+CASES = {
+    "default": {},
+    "ab2": {"scheme": "ab2", "jacobian": "advective"},
+    "no-slip": {"walls": "no-slip"},
+    "thom": {"walls": "no-slip-thom"},
+    "implicit": {"viscous": "implicit"},
+    "reduced gravity": {"deformation_radius": 0.4},
+    "all terms": {"all_terms": True},
+    "channel": {"basin": "channel", "all_terms": True},
+    "periodic": {"basin": "periodic"},
+    "compensated": {"compensated": True, "precision": "single"},
+}
+"""Options of `model_on` by name: every path through a step."""
+
+
+def model_on(device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1e-7, all_terms=False, **options):
+    """Noise in a box of 2.6 x 3.0; `all_terms`: topography, biharmonic viscosity, layers, tracer and particles too."""
+    rng = np.random.default_rng(3)
+    grid = Grid.of_points(nx, ny, 2.6, 3.0)
+    zeta = np.zeros((ny, nx))
+    zeta[1:-1, 1:-1] = 20.0 * rng.standard_normal((ny - 2, nx - 2))
+    curl = rng.standard_normal((ny, nx))
+    if all_terms:
+        options |= {
+            "topography": 5.0 * curl[::-1],
+            "biharmonic_viscosity": biharmonic,
+            "layers": Layers(3.0, 1.0),
+            "vorticity_lower": zeta[::-1],
+            "tracer": np.abs(curl),
+            "particles": [[0.5, 0.5], [1.0, 2.0]],
+        }
+    return BarotropicVorticity(
+        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=curl, vorticity=zeta, bottom_friction=0.1,
+        device=device, precision=precision, **options,
+    )  # fmt: skip
+
+
+def assert_same_states(ours, theirs, tolerance):
+    """Every array of a restart agrees, relative to its largest value."""
+    assert ours.steps == theirs.steps
+    expected = theirs.state()
+    for name, value in ours.state().items():
+        if name not in ("landed", "steps", "start"):
+            limit = 1e-6 if name.startswith("lost") else tolerance  # itself a rounding error
+            scale = np.abs(expected["q0"] if name.startswith("lost") else expected[name]).max()
+            assert np.abs(value - expected[name]).max() <= limit * scale, name
