@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_same_states, model_on
-
 from eagre import BarotropicVorticity
 from eagre.backend.device import cuda_problem, select
 from eagre.models.barotropic import passes

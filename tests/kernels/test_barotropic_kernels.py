@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+
 from barotropic_runs import CASES, assert_same_states, model_on
 
 SMALL = {"nx": 17, "ny": 14, "time_step": 1e-3, "biharmonic": 1e-4}

@@ -124,9 +124,7 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
         "append": plan.append,
     }
     events: list[Event] = []
-
-    def is_new(path: Path) -> bool:
-        return not (plan.append and path.exists())
+    new = {path: not (plan.append and path.exists()) for path in plan.files}
 
     def add(name: str, interval: float | None, action: Callable[[Any], object], *, at_start: bool) -> None:
         events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
@@ -134,22 +132,19 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     if case.output is not None and plan.fields is not None:
         names = list(case.output.variables or case.default_variables)
         case.check_variables(names, model.variables, "output")
-        first = is_new(plan.fields)
         fields = stack.enter_context(FieldWriter(plan.fields, model, names, **options))
-        add("fields", case.output.interval, fields.write, at_start=first)
+        add("fields", case.output.interval, fields.write, at_start=new[plan.fields])
     if case.gauges is not None and plan.gauges is not None:
         names = list(case.gauges.variables or case.gauge_variables)
         case.check_variables(names, _moving(model), "gauges")
-        first = is_new(plan.gauges)
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=first)
+        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges])
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
-        first = is_new(plan.particles)
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
-        add("particles", drifting.interval, tracks.write, at_start=first)
+        add("particles", drifting.interval, tracks.write, at_start=new[plan.particles])
     if case.restart is not None and plan.restart is not None:
         path = plan.restart
         add("restart", case.restart.interval, lambda model: write_restart(path, model), at_start=False)

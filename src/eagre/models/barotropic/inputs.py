@@ -34,6 +34,11 @@ def checked_number(name: str, value: Any, low: float = 0.0) -> float:
     return number
 
 
+def screening_of(deformation_radius: float | None) -> float:
+    """1 / radius^2, 1/m2; 0 for a rigid lid (None)."""
+    return 0.0 if deformation_radius is None else checked_number("deformation_radius", deformation_radius, 1e-300) ** -2
+
+
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     """`value` as a float64 array (ny, nx); a scalar fills it."""
     array = np.asarray(value, np.float64)

@@ -23,6 +23,7 @@ from eagre.models.barotropic.inputs import (
     field_at_points,
     one_of,
     places_of,
+    screening_of,
 )
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import fields_of
@@ -142,9 +143,6 @@ class BarotropicVorticity:
         self.device = select(device)
         check_size(grid)
         check_memory(grid, self.device, precision, 2 if layers else 1)
-        radius = deformation_radius
-        if radius is not None:
-            radius = checked_number("deformation_radius", radius, 1e-300)
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -156,7 +154,7 @@ class BarotropicVorticity:
             viscosity=checked_number("viscosity", viscosity),
             biharmonic=checked_number("biharmonic_viscosity", biharmonic_viscosity),
             friction=checked_number("bottom_friction", bottom_friction),
-            screening=0.0 if radius is None else radius**-2,
+            screening=screening_of(deformation_radius),
             implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
             compensated=bool(compensated),
             curl=field_at_points("wind_curl", wind_curl, grid),

@@ -124,7 +124,7 @@ class SinePlan:
     @cached_property
     def table(self) -> np.ndarray:
         """Rotations of the passes; for other lengths also chirp, filter, chirp i / 2. (size, 2), real and imaginary."""
-        found = self._rotations
+        found: np.ndarray = self._rotations
         if self.row != self.n:
             m = np.arange(2 * self.row - 1)
             chirp = np.exp(-0.5j * np.pi * (m * m % (4 * self.row)) / self.row)  # whole numbers: no digits are lost
@@ -132,7 +132,7 @@ class SinePlan:
             even[m] = even[-m] = chirp.conj()
             chirp = chirp[: self.row]
             found = np.concatenate([found, chirp, 2.0 / self.n * np.fft.fft(even)[: self.n], 0.5j * chirp])
-        return np.stack([found.real, found.imag], axis=1)
+        return np.stack([np.real(found), np.imag(found)], axis=1)
 
 
 def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
