@@ -1,7 +1,7 @@
 """Speed of the tridiagonal solvers beside cuSPARSE's, and whether `solve` picks the fastest; verified first.
 
 ``PYTHONPATH=src python benchmarks/tridiagonal.py`` (on a GPU) prints milliseconds, and per cent of the
-copy bandwidth when a, b, c, d are read and x is written once each; ``--json FILE`` writes records.
+copy bandwidth when a, b, c, d are read and x is written once each; keeps the records in ``benchmarks/results``.
 ``--choice`` times every method for many lengths and numbers of systems, on a GPU or with ``--device
 cpu`` on the CPU, and prints where the choice of `solve` is more than 10 % slower than the best one.
 """
@@ -9,22 +9,22 @@ cpu`` on the CPU, and prints where the choice of `solve` is more than 10 % slowe
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from records import RESULTS, keep
 
 from eagre.backend.device import select
 from eagre.backend.timing import copy_bandwidth, times_of
+from eagre.cases import machine
+from eagre.cases.benchmark import KEYS
 from eagre.solvers.tridiagonal.choice import best_method
 from eagre.solvers.tridiagonal.launches import launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
 from eagre.solvers.tridiagonal.reduction_cuda import PARALLEL_FROM, fits
 
-bench: Any = importlib.import_module("eagre.cases.bench")
 REAL = {"single": np.float32, "double": np.float64}
 LENGTHS = (32, 33, 64, 100, 128, 200, 256, 400, 512, 777, 1024, 1500, 2048, 3000, 4096)
 SYSTEMS = {"cuda": (1, 32, 512, 4096), "cpu": (1, 32, 512)}
@@ -147,17 +147,16 @@ def record(
     device: Any, precision: str, n: int, axis: int, variant: str, seconds: float, error: float, copy: float,
     commit: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """One measurement in the schema of `eagre.cases.bench`."""
+    """One measurement in the schema of `eagre.cases.benchmark`."""
     moved = 5 * np.dtype(REAL[precision]).itemsize
     found = {
         "model": "solver:tridiagonal", "case": f"axis {axis}", "variant": variant, "precision": precision,
-        "device": bench.device_name(device), "threads": 0, "shape": [n, n], "steps": 1, "ms_per_step": 1e3 * seconds,
+        "device": machine.device_name(device), "threads": 0, "shape": [n, n], "steps": 1, "ms_per_step": 1e3 * seconds,
         "ms_best": 1e3 * seconds, "cell_steps_per_s": n * n / seconds, "bytes_per_cell": moved,
         "fraction_of_copy": moved * n * n / copy / seconds if n >= 2048 else None, "copy_gb_per_s": copy / 1e9,
-        "error": f"residual {error:.1e}", "commit": commit or bench._commit(), "date": bench._today(),
-        "versions": bench._versions(device),
-    }  # fmt: skip
-    return {key: found[key] for key in bench.KEYS}
+        "error": f"residual {error:.1e}",
+    } | machine.provenance(device, commit)  # fmt: skip
+    return {key: found[key] for key in KEYS}
 
 
 def main() -> None:
@@ -165,7 +164,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", nargs="+", default=["single", "double"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[256, 1024, 2048, 4096, 8192])
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--output", type=Path, default=RESULTS, help="JSON file, or a folder for <device>.json")
     parser.add_argument("--choice", action="store_true", help="time every method and judge the automatic choice")
     parser.add_argument("--commit")
     asked = parser.parse_args()
@@ -176,7 +175,6 @@ def main() -> None:
         return
     copy = copy_bandwidth(device)
     print(f"copy {copy / 1e9:.0f} GB/s")
-    records = []
     for precision in asked.precision:
         for n in asked.sizes:
             for axis in (1, 0):
@@ -186,10 +184,8 @@ def main() -> None:
                         f"{precision} {n:6} axis {axis} {variant:28} {1e3 * seconds:9.3f} ms {share:5.0%} of copy  "
                         f"residual {error:.1e}", flush=True,
                     )  # fmt: skip
-                    records.append(record(device, precision, n, axis, variant, seconds, error, copy, asked.commit))
-    if asked.json:
-        known = json.loads(asked.json.read_text()) if asked.json.exists() else []
-        asked.json.write_text(json.dumps(bench.merged(known, records), indent=1) + "\n")
+                    found = record(device, precision, n, axis, variant, seconds, error, copy, asked.commit)
+                    keep(asked.output, found)
 
 
 if __name__ == "__main__":

@@ -204,11 +204,11 @@ RECORD = {
 def test_bench(eagre, monkeypatch, tmp_path):
     asked = {}
 
-    def bench(kind, device, precision, sizes):
+    def measurements(kind, device, precision, sizes):
         asked.update(kind=kind, device=device, precision=precision, sizes=sizes)
-        return [RECORD, RECORD | {"fraction_of_copy": None, "precision": "double"}]
+        return iter([RECORD, RECORD | {"fraction_of_copy": None, "precision": "double"}])
 
-    monkeypatch.setattr("eagre.cases.bench", bench, raising=False)
+    monkeypatch.setattr("eagre.cases.benchmark.measurements", measurements)
     target = tmp_path / "cpu.json"
     done = eagre("bench", "shallow-water", "--device", "cpu", "--size", 512, "--size", 64, "-o", target)
     assert done.code == 0, done.err

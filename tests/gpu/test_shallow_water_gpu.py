@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.bench import resident_words
+from eagre.cases.bench_shallow_water import resident_words
 from eagre.models.shallow_water import engine
 
 pytestmark = pytest.mark.gpu

@@ -45,7 +45,7 @@ def test_plain_python_equals_compiled(precision):
 LAYOUTS = {
     "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "overlap": 64, "exact": True, "mode_y": 2},
     "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "overlap": 64, "mode_y": 1},
-    "narrow": {"warps": 1, "run": 2, "rows": 3, "threads": 4, "width": 8, "overlap": 64, "mode_y": 0},
+    "narrow": {"warps": 1, "run": 2, "rows": 4, "threads": 4, "width": 8, "overlap": 64, "mode_y": 0},
 }
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from eagre.cases import bench
-from eagre.cases.bench import KEYS, _basin, _initial, _verified, merged, resident_words
+from eagre.cases.bench_shallow_water import WetBasin, basin, initial, resident_words
+from eagre.cases.benchmark import KEYS, merged
 from eagre.errors import EagreError, InputError
 
 
@@ -40,17 +41,17 @@ def test_another_model_is_refused():
 
 
 def test_lost_water_fails_the_verification():
-    model = _basin((48, 48), "cpu", "double", "rk2")
-    assert "words a cell" in _verified(model, 0.0)
+    model = basin((48, 48), "cpu", "double", "rk2")
+    assert "words a cell" in WetBasin().verified(model, 0.0)
     state = model.state()
     state["q"] = state["q"] + 1e-6
     model.restore(state)
     with pytest.raises(EagreError, match="volume changed"):
-        _verified(model, 0.0)
+        WetBasin().verified(model, 0.0)
 
 
 def test_words_count_every_array_once():
-    model = _basin((48, 48), "cpu", "double", "rk2")
+    model = basin((48, 48), "cpu", "double", "rk2")
     engine = model._engine
     largest = [*engine.q, engine.middle, engine.bed, engine._scratch]
     least = sum(array.nbytes for array in largest) / 8 / 48**2
@@ -58,7 +59,7 @@ def test_words_count_every_array_once():
 
 
 def test_basin_is_wet():
-    grid, bed, surface = _initial((10, 20))
+    grid, bed, surface = initial((10, 20))
     assert grid.shape == surface.shape == (10, 20) and bed.shape == (11, 21)
     assert surface.min() - bed.max() > 0.8
     assert np.isclose(surface.max(), 1.2, atol=0.02)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity
-from eagre.cases.bench import KEYS, bench
+from eagre.cases.benchmark import KEYS, bench
 from eagre.config.problems import ConfigError
 from eagre.models.barotropic.config import BarotropicCase
 

@@ -4,7 +4,7 @@ Modules by subject: `lakes`, `dam_breaks`, `basins`, `channels`, `waves`, `seeds
 solutions alone, on NumPy arrays, are in the `exact_*` modules.
 """
 
-from eagre.cases.bench import bench
+from eagre.cases.benchmark import bench
 from eagre.cases.case import Case, Water, cell_centres, cell_means, still_water
 from eagre.cases.norms import Norms, observed_orders, relative_norms
 from eagre.cases.result import Result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,29 +18,23 @@ def bench(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
 ) -> None:
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
-    from eagre import cases
+    from eagre.cases.benchmark import measurements
     from eagre.cli.console import console, grid_table
     from eagre.cli.validate import kinds_of, tell_device
 
     out = console()
     tell_device(device, out)
     records: list[dict[str, Any]] = []
-    with out.status("measuring ...") if out.is_terminal else _nothing():
+    with out.status("measuring ...") if out.is_terminal else nullcontext():
         for kind in kinds_of(model):
-            measured = cases.bench(kind, device=device, precision=precision, sizes=size or None)  # type: ignore[attr-defined]
-            records += [as_mapping(record) for record in measured]
+            for record in measurements(kind, device, precision, size or None):
+                records.append(record)
+                if output is not None:
+                    update(output, [record])
     columns = ["model", "case", "variant", "precision", "cells", "ms/step", "cell-steps/s", "of copy", "error"]
     out.print(grid_table(columns, [_row(record) for record in records]))
     if output is not None:
-        update(output, records)
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
-
-
-def as_mapping(record: Any) -> dict[str, Any]:
-    """A record as a dictionary, be it one or a dataclass."""
-    from dataclasses import asdict
-
-    return dict(record) if isinstance(record, Mapping) else asdict(record)
 
 
 def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -54,7 +49,7 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """
     import json
 
-    from eagre.cases.bench import merged
+    from eagre.cases.benchmark import merged
     from eagre.cli.exits import OutputError
     from eagre.errors import InputError
 
@@ -86,9 +81,3 @@ def _row(record: Mapping[str, Any]) -> list[str]:
         number("fraction_of_copy", ".0%"),
         number("error", ".2g") if isinstance(record.get("error"), (int, float)) else str(record.get("error") or "-"),
     ]
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()

@@ -1,0 +1,99 @@
+"""What is timed of the explicit shallow-water model: a wet basin with friction between walls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.cases.benchmark import Benchmark
+from eagre.errors import EagreError
+from eagre.grid import Grid
+
+LARGEST_VOLUME_ERROR = {"single": 2e-5, "double": 1e-12}  # in the first 10,000 steps; in proportion after
+COMPARED_SHAPE, COMPARED_TIME = (171, 200), 10.0
+
+
+class WetBasin(Benchmark):
+    """A hump of water over a varying bed, N x N cells, wet everywhere, Manning 0.03."""
+
+    case = "wet-basin"
+    variants = ("rk2", "euler")
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
+    # a stage reads 3 + 1 and writes 3; the second reads the start as well
+    words: ClassVar[Mapping[str, float]] = {"rk2": 17, "euler": 7}
+    resident = 10
+    largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
+
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Any:
+        """`variant` is the scheme."""
+        return basin((size, size), device, precision, variant)
+
+    def difference(self, size: int, device: Device, precision: str, variant: str) -> float:
+        """Largest difference of a short run on 200 x 171 cells from the CPU's; 0 on the CPU."""
+        if device.kind == "cpu":
+            return 0.0
+        ours, theirs = (basin(COMPARED_SHAPE, where, precision, variant) for where in (device, "cpu"))
+        worst = 0.0
+        for model in (ours, theirs):
+            model.advance(COMPARED_TIME)
+        for names in (("depth",), ("discharge_x", "discharge_y")):
+            expected = np.stack([theirs.field(name).astype(np.float64) for name in names])
+            found = np.stack([ours.field(name).astype(np.float64) for name in names])
+            worst = max(worst, float(np.abs(found - expected).max() / np.abs(expected).max()))
+        return worst
+
+    def verified(self, model: Any, difference: float) -> str:
+        """The volume is kept."""
+        error = abs(model.diagnostics()["volume_error"])
+        if not error <= LARGEST_VOLUME_ERROR[model.precision] * max(1.0, model.steps / 10_000):
+            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+        compared = "" if model.device.kind == "cpu" else f", against the CPU {difference:.1e}"
+        return f"volume {error:.1e}{compared}; {resident_words(model):.1f} words a cell"
+
+    def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
+        """A round of the engine; the model counts the steps."""
+        model._engine.start(1e9, 2**50)
+        return model._engine.round, lambda: model.steps
+
+
+@lru_cache(maxsize=1)
+def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
+    """Grid, bed at the corners and surface at the start."""
+    ny, nx = shape
+    grid = Grid(nx, ny, 1.0, 1.0)
+    x, y, x_corner, y_corner = grid.x, grid.y[:, None], grid.x_corner, grid.y_corner[:, None]
+    bed = 0.1 * np.sin(7.0 * x_corner / nx) * np.cos(5.0 * y_corner / ny)
+    hump = 0.2 * np.exp(-(((x - nx / 2) / (nx / 4)) ** 2)) * np.exp(-(((y - ny / 2) / (ny / 4)) ** 2))
+    return grid, bed, 1.0 + hump + 1e-3 * np.sin(x) * np.cos(y)
+
+
+def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: str) -> Any:
+    """The model at the start."""
+    from eagre.models.shallow_water.model import ShallowWater
+
+    grid, bed, surface = initial(shape)
+    return ShallowWater(
+        grid, bed, surface_elevation=surface, manning=0.03, device=device, precision=precision, scheme=scheme
+    )
+
+
+def resident_words(model: Any) -> float:
+    """Words of the model's precision a cell that its arrays occupy on the device."""
+    found: dict[int, int] = {}
+
+    def count(value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            for item in value:
+                count(item)
+        elif not isinstance(value, (type, np.generic)) and hasattr(value, "nbytes"):
+            base = getattr(value, "base", None)  # of a view
+            whole = value if base is None else base
+            found[id(whole)] = int(whole.nbytes)
+
+    for value in vars(model._engine).values():
+        count(value)
+    return sum(found.values()) / model.grid.cells / np.dtype(model._engine.real).itemsize
