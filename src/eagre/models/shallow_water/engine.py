@@ -24,12 +24,14 @@ TREATMENTS = {
         "FACES": cells.hydrostatic_faces,
         "COVERED_FACES": cells.hydrostatic_covered,
         "RESET": True,
+        "OF_DISCHARGES": False,
     },
     "kurganov-petrova": {
         "PRIMITIVE": cells.discharge_of_cell,
         "FACES": cells.kurganov_petrova_faces,
         "COVERED_FACES": cells.kurganov_petrova_covered,
         "RESET": False,
+        "OF_DISCHARGES": True,
     },
 }
 PREDICTED_TOLERANCE = 0.02
@@ -83,7 +85,7 @@ class Engine:
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
             "SOURCES": setup.sources is not None,
         }
-        self._ghost_switches = ghosts
+        self._ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self._allocate(table, uniform)
         self._compile()
 
