@@ -27,35 +27,37 @@ def exchanged(x, source):
 
 
 @cell
-def from_lane_below(x):
-    """x of the lane below; lane 0 keeps its own."""
+def from_lane_below(x, distance):
+    """x of the lane `distance` below; the lowest lanes keep their own."""
     raise NotImplementedError("a warp operation")
 
 
 @from_lane_below.variant("cuda")
-def _up(x):
-    return cuda.shfl_up_sync(FULL, x, 1)
+def _up(x, distance):
+    return cuda.shfl_up_sync(FULL, x, distance)
 
 
 @from_lane_below.variant("simulator")
-def _simulated_up(x):
-    return exchanged(x, max(thread() % 32 - 1, 0))
+def _simulated_up(x, distance):
+    lane = thread() % 32
+    return exchanged(x, lane - distance if lane >= distance else lane)
 
 
 @cell
-def from_lane_above(x):
-    """x of the lane above; lane 31 keeps its own."""
+def from_lane_above(x, distance):
+    """x of the lane `distance` above; the highest lanes keep their own."""
     raise NotImplementedError("a warp operation")
 
 
 @from_lane_above.variant("cuda")
-def _down(x):
-    return cuda.shfl_down_sync(FULL, x, 1)
+def _down(x, distance):
+    return cuda.shfl_down_sync(FULL, x, distance)
 
 
 @from_lane_above.variant("simulator")
-def _simulated_down(x):
-    return exchanged(x, min(thread() % 32 + 1, 31))
+def _simulated_down(x, distance):
+    lane = thread() % 32
+    return exchanged(x, lane + distance if lane + distance < 32 else lane)
 
 
 @cell
@@ -93,40 +95,6 @@ def _raise(array, bits):
 @raise_maximum.variant("simulator")
 def _simulated_raise(array, bits):
     cuda.atomic.max(array, 0, bits)
-
-
-@cell
-def lane_from_below(x, distance):
-    """x of the lane `distance` below; the lowest lanes keep their own."""
-    raise NotImplementedError("a warp operation")
-
-
-@lane_from_below.variant("cuda")
-def _far_up(x, distance):
-    return cuda.shfl_up_sync(FULL, x, distance)
-
-
-@lane_from_below.variant("simulator")
-def _simulated_far_up(x, distance):
-    lane = thread() % 32
-    return exchanged(x, lane - distance if lane >= distance else lane)
-
-
-@cell
-def lane_from_above(x, distance):
-    """x of the lane `distance` above; the highest lanes keep their own."""
-    raise NotImplementedError("a warp operation")
-
-
-@lane_from_above.variant("cuda")
-def _far_down(x, distance):
-    return cuda.shfl_down_sync(FULL, x, distance)
-
-
-@lane_from_above.variant("simulator")
-def _simulated_far_down(x, distance):
-    lane = thread() % 32
-    return exchanged(x, lane + distance if lane + distance < 32 else lane)
 
 
 @cell

@@ -9,7 +9,6 @@ from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.series import Series
 
-
 OF_DISCHARGES = switch("OF_DISCHARGES", False)  # the march reconstructs unit discharges at faces, not velocities
 
 

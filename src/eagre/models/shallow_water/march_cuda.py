@@ -125,7 +125,7 @@ def uncovered(below, w, above, south, north, p):
     below, above : the surfaces of the rows beside it. A limited surface stays between those of the
     cell's neighbours: where they and its own are above its corners, water covers its faces.
     """
-    low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w), from_lane_above(w)))
+    low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w, 1), from_lane_above(w, 1)))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
     return anywhere(not covered(low - high, w, p))
 
@@ -169,8 +169,8 @@ def any_flux_y(row, above, top, south, north, next_north, p):
 @cell
 def differences_x(x, p):
     """Scaled differences to the column to the west and to that to the east."""
-    east = scaled_difference(x, from_lane_above(x), p)
-    return from_lane_below(east), east
+    east = scaled_difference(x, from_lane_above(x, 1), p)
+    return from_lane_below(east, 1), east
 
 
 @cell
@@ -183,7 +183,7 @@ def covered_flux_x(row, south, north, p):
     z_h = middle(south.east, north.east)
     w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
     mass, low, high, along, speed = covered_flux(
-        from_lane_below(w_h) - z, from_lane_below(u_h), from_lane_below(v_h), w_l - z, u_l, v_l, p.g
+        from_lane_below(w_h, 1) - z, from_lane_below(u_h, 1), from_lane_below(v_h, 1), w_l - z, u_l, v_l, p.g
     )
     return Flux(mass, low, high, along, speed), w_h - w_l
 
@@ -202,7 +202,7 @@ def any_flux_x(row, south, north, p):
         row.h, middle(south.west, north.west), middle(south.east, north.east), p,
     )  # fmt: skip
     mass, low, high, along, speed = central_upwind(
-        from_lane_below(w_h), from_lane_below(z_h), from_lane_below(u_h), from_lane_below(v_h),
+        from_lane_below(w_h, 1), from_lane_below(z_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
         w_l, z_l, u_l, v_l, p.g,
     )  # fmt: skip
     return Flux(mass, low, high, along, speed), w_h - w_l
@@ -215,11 +215,13 @@ def store_row(out, manning, sources, j, i, row, before, x, rise_x, south_flux, y
     x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
     """
     gh = p.g * row.h
-    r_w = p.over_dx * (x.mass - from_lane_above(x.mass)) + p.over_dy * (south_flux.mass - y.mass)
-    r_u = p.over_dx * (x.high - from_lane_above(x.low) - gh * rise_x) + p.over_dy * (
+    r_w = p.over_dx * (x.mass - from_lane_above(x.mass, 1)) + p.over_dy * (south_flux.mass - y.mass)
+    r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential
     )
-    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential)) + p.over_dy * (south_flux.high - y.low - gh * rise)
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
+        south_flux.high - y.low - gh * rise
+    )
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
-from eagre.backend.warp import lane_from_above, lane_from_below
+from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
@@ -26,7 +26,7 @@ FAR = 40.0  # exp(-FAR) is nothing
 @cell
 def from_before(x, distance, upwards):
     """x of the piece `distance` lanes before this one on the way of the recurrence."""
-    return lane_from_above(x, distance) if upwards else lane_from_below(x, distance)
+    return from_lane_above(x, distance) if upwards else from_lane_below(x, distance)
 
 
 @cell
