@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from PIL import Image, ImageSequence
 from eagre.cli import exits
 from eagre.errors import InputError
 from eagre.plots import FieldFile, GaugeFile, open_results
+from eagre.plots.animation import _ffmpeg
 from eagre.plots.frames import colour_range
 from eagre.plots.gauges import misfit
 from eagre.plots.maps import MapPicture
@@ -232,8 +233,18 @@ def test_gif(eagre, fields, tmp_path):
         assert image.n_frames == 2
 
 
+@pytest.mark.skipif(_ffmpeg() is None, reason="needs ffmpeg; pip install 'eagre[video]'")
+def test_mp4_has_the_frames(eagre, fields, tmp_path):
+    done = eagre("animate", fields, "--dpi", 41, "-o", tmp_path / "a.mp4")
+    assert done.code == 0, done.err
+    count = ["-i", str(tmp_path / "a.mp4"), "-map", "0:v", "-f", "framehash", "-"]
+    told = subprocess.run([_ffmpeg(), *count], capture_output=True, text=True, check=True).stdout
+    hashes = [line.split(",")[-1] for line in told.splitlines() if not line.startswith("#")]
+    assert len(hashes) == 3 and len(set(hashes)) == 3
+
+
 def test_mp4_needs_ffmpeg(eagre, fields, tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("eagre.plots.animation._ffmpeg", lambda: None)
     done = eagre("animate", fields, "-o", tmp_path / "a.mp4")
     assert done.code == exits.BAD_INPUT
     assert "ffmpeg" in done.err and "a.gif" in done.err

@@ -1,4 +1,4 @@
-"""Animations of a field: GIF always, MP4 where ffmpeg is installed."""
+"""Animations of a field: GIF always, MP4 where ffmpeg or the package imageio-ffmpeg is installed."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def animate(
         raise InputError(f"fps = {fps:g}, every = {every}", allowed="fps > 0, every >= 1", fix="--fps 10 --every 1")
     name = fields.check_variable(variable) if variable else fields.default_variable()
     records = list(range(0, fields.times.size, every))
-    writer = _writer(output, fps)
     with rc_context(RC):
+        writer = _writer(output, fps)
         picture = make_picture(fields, name, records)
         picture.draw(records[0])
         picture.figure.draw_without_rendering()
@@ -77,20 +77,36 @@ def animate(
     return output
 
 
+def _ffmpeg() -> str | None:
+    """Path of ffmpeg: the one that is installed, else that of the package imageio-ffmpeg."""
+    found = shutil.which("ffmpeg")
+    if found is None:
+        try:
+            from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-not-found]
+
+            found = get_ffmpeg_exe()
+        except (ImportError, RuntimeError):
+            return None
+    return found
+
+
 def _writer(output: Path, fps: float) -> AbstractMovieWriter:
     """The writer for the ending of a file name."""
+    from matplotlib import rcParams
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     ending = output.suffix.lower()
     if ending == ".gif":
         return PillowWriter(fps=fps)  # type: ignore[arg-type]
     if ending == ".mp4":
-        if shutil.which("ffmpeg") is None:
+        program = _ffmpeg()
+        if program is None:
             raise InputError(
                 f"{output.name}, but the program ffmpeg is not installed",
-                allowed=".gif, or .mp4 where ffmpeg is on the PATH (apt install ffmpeg, conda install ffmpeg)",
+                allowed=".gif, or .mp4 with ffmpeg on the PATH or from pip install 'eagre[video]'",
                 fix=f"-o {output.with_suffix('.gif')}",
             )
+        rcParams["animation.ffmpeg_path"] = program  # within the rc_context of the caller
         even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"]
         return FFMpegWriter(fps=fps, codec="libx264", extra_args=even)  # type: ignore[arg-type]
     fix = f"-o {output.with_suffix('.gif')}"
