@@ -6,19 +6,15 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.cases.seeds import seed_5_6
 from eagre.models.shallow_water import march_cpu
 
 FIELDS = ("surface_elevation", "discharge_x", "discharge_y")
 
 
 def big_dry_dam(early_exit, precision, **options):
-    """A column of water of radius 6.5 m and 10 m high in the middle of 100 m x 100 m of dry ground."""
-    grid = eagre.Grid(96, 96, 100.0 / 96, 100.0 / 96)
-    x, y = grid.mesh()
-    depth = np.where((x - 50.0) ** 2 + (y - 50.0) ** 2 <= 6.5**2, 10.0, 0.0)
-    bed = np.zeros((97, 97))
-    options = {"depth": depth, "device": "cpu", "precision": precision, "early_exit": early_exit} | options
-    return eagre.ShallowWater(grid, bed, **options)
+    """The document's case for early exit, on fewer cells."""
+    return seed_5_6(96).model(device="cpu", precision=precision, early_exit=early_exit, **options)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

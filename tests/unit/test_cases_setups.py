@@ -28,7 +28,6 @@ CASES = {
     "vortex": waves.travelling_vortex,
     "5.1": lambda: seeds.seed_5_1(40),
     "5.2": lambda: seeds.seed_5_2(40),
-    "5.3": lambda: seeds.seed_5_3(40),
     "5.4": lambda: seeds.seed_5_4(39),
     "5.5": lambda: seeds.seed_5_5(64),
     "5.6": lambda: seeds.seed_5_6(40),
