@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import Boundaries, Grid, Outflow, Part, Periodic, Series, Stage
+from eagre import Boundaries, Discharge, Grid, Outflow, Part, Periodic, Series, Stage
 
 BOUNDARIES = {
     "walls": Boundaries(),
     "periodic": Boundaries(west=Periodic(), east=Periodic()),
     "open": Boundaries(
-        west=Stage(Series(np.array([0.0, 10.0]), np.array([0.9, 1.3]))), north=[Part(0.0, 4.0, Outflow())]
+        west=Stage(Series(np.array([0.0, 10.0]), np.array([0.9, 1.3]))),
+        east=Discharge(0.6),
+        north=[Part(0.0, 4.0, Outflow())],
     ),
 }
 

@@ -35,9 +35,11 @@ def doubles(**ghosts):
     return len(re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text))
 
 
-def test_conditions_add_no_double_arithmetic_in_single_precision():
+@pytest.mark.parametrize("of_discharges", [False, True])
+def test_conditions_add_no_double_arithmetic_in_single_precision(of_discharges):
     kinds = (Stage, Discharge, Absorbing, Outflow)
-    assert doubles(**{f"GHOST_{k}": kind.ghost for k, kind in enumerate(kinds)}) == doubles()
+    ghosts = {f"GHOST_{k}": kind.ghost for k, kind in enumerate(kinds)}
+    assert doubles(**ghosts, OF_DISCHARGES=of_discharges) == doubles()
 
 
 def flux_of(w_2, w_1, u_2, u_1, q, slope):
