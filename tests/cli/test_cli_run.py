@@ -12,6 +12,7 @@ import xarray as xr
 
 from eagre.cli import exits
 from eagre.cli.progress import rates, share_done
+from eagre.cli.run import _summary_rows
 
 
 def rows_of(path):
@@ -64,6 +65,23 @@ def test_rates_in_words():
     assert rates(progress, 10.0) == "20 steps/s, dt without limit, left 20 s"
     progress.dt, progress.volume_error = 0.25, 1e-8
     assert rates(progress, 30.0) == "20 steps/s, dt 0.25 s, left -, mass error 1.0e-08"
+
+
+def test_volume_in_the_summary(tmp_path):
+    """A closed basin has a mass error, any other a change, and a model without water neither."""
+    plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")
+    facts = {"interrupted": False, "time": 1.0, "wall_seconds": 1.0, "steps": 1, "dt_min": 1.0, "dt_max": 1.0}
+    told = []
+    for found in (
+        {"volume": 2e6, "volume_change": 0.1, "volume_error": 5e-8},
+        {"volume": 2e6, "volume_change": -45e3, "volume_error": float("nan")},
+        {"energy": 1.0},
+    ):
+        summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
+        told.append({name.strip(): value for name, value in _summary_rows(summary, plan)})
+    assert told[0]["mass error"] == "5.00e-08" and "volume" not in told[0]
+    assert told[1]["volume"] == "2e+06 m3, 4.5e+04 m3 less than at the start" and "mass error" not in told[1]
+    assert not {"volume", "mass error"} & set(told[2])
 
 
 def test_run_without_outputs(eagre, fake_case):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -111,16 +112,19 @@ def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
 
-    error = summary.diagnostics.get("volume_error")
+    found = summary.diagnostics
+    error, change = (found.get(name, math.nan) for name in ("volume_error", "volume_change"))
     rows = [
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
         ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
         ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s"),
     ]
-    if error is not None:
-        unknown = "not known: open sides, rain, or no water at the start"
-        rows.append(("mass error", f"{error:.2e}" if error == error else unknown))
+    if error == error:
+        rows.append(("mass error", f"{error:.2e}"))
+    elif change == change:  # open sides, rain, or no water at the start
+        gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
+        rows.append(("volume", f"{found['volume']:.4g} m3, {gained}"))
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]

@@ -307,11 +307,12 @@ class ShallowWater:
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, its relative error in a closed domain without sources, energies and extremes."""
+        """Volume, its change, the relative error in a closed domain without sources, energies and extremes."""
         found = self._engine.sums()
         conserved = self.boundaries.closed and self.setup.sources is None and self._first_volume > 0
-        error = (found["volume"] - self._first_volume) / self._first_volume if conserved else math.nan
-        return {**found, "volume_error": error}
+        change = found["volume"] - self._first_volume
+        error = change / self._first_volume if conserved else math.nan
+        return {**found, "volume_change": change, "volume_error": error}
 
     def statistics(self) -> dict[str, float]:
         """Steps, refused steps, range of the time step, largest Courant number."""

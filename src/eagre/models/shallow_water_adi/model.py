@@ -291,8 +291,9 @@ class ShallowWaterADI(Fields):
         maps = self.setup.sources
         dry_sky = maps is None or not maps.factors[0].values.any()
         conserved = self.boundaries.closed and dry_sky and self._first_volume > 0
-        error = (found["volume"] - self._first_volume) / self._first_volume if conserved else math.nan
-        return {**found, "volume_error": error}
+        change = found["volume"] - self._first_volume
+        error = change / self._first_volume if conserved else math.nan
+        return {**found, "volume_change": change, "volume_error": error}
 
     def statistics(self) -> dict[str, float]:
         """Steps, range of the time step, Courant number of long waves in the deepest water."""
