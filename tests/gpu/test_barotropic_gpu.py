@@ -24,7 +24,7 @@ ON_THE_CARD = {
     **CASES,
     "tall": {**CASES["ab2"], "nx": 33, "ny": 700},
     "odd": {**CASES["no-slip"], "nx": 59, "ny": 31},
-    "wide": {**CASES["thom"], "nx": 769, "ny": 101},
+    "wide": {**CASES["thom"], "nx": 769, "ny": 101, "time_step": 5e-5},
     "wider": {**FINE, "ny": 129},
     "strips": {**FINE, "ny": 129, "fused_points": 0},
     "chirp": {**CASES["reduced gravity"], "nx": 515},
