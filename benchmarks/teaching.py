@@ -6,7 +6,9 @@ B_e = (bytes read + bytes written) / time; the last column compares it with a la
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,59 +54,76 @@ def summed(source, sums):
         sums[cuda.blockIdx.x] = part[0]
 
 
-def told(name: str, device: Any, launch: Launch, moved: float, copy: float, right: bool) -> None:
-    """Time a launch and print its line."""
-    if not right:
-        raise EagreError(f"{name}: the answer is wrong")
-    seconds = min(times_of(device, lambda: device.run([launch]), repeats=10))
-    print(f"{name:44}{1e3 * seconds:9.3f} ms {1e-9 * moved / seconds:7.0f} GB/s {moved / seconds / copy:6.0%}")
+class Lesson(NamedTuple):
+    """A kernel to time: its name, launch, the bytes that it must move, and whether its answer is right."""
+
+    name: str
+    launch: Launch
+    moved: float
+    right: Callable[[], bool]
 
 
-def coalescing(device: Any, copy: float) -> None:
+def coalescing(device: Any, count: int) -> Iterator[Lesson]:
     """Copies whose source starts at an offset, or is read with a stride."""
-    source = device.array(np.arange(COUNT + 64, dtype=np.float32) % 1000)
+    source = device.array(np.arange(count + 64, dtype=np.float32) % 1000)
     program = device.program(gathered, "single")
     for offset, stride in ((0, 1), (1, 1), (17, 1), (0, 2), (0, 8), (0, 32)):
-        count = COUNT // stride
-        target = device.zeros((count,), np.float32)
-        launch = Launch(program, (source, target, offset, stride), (-(-count // THREADS),), (THREADS,))
-        device.run([launch])
-        expected = (np.arange(count, dtype=np.int64) * stride + offset) % 1000
-        right = bool((device.host(target) == expected).all())
-        told(f"copy, offset {offset}, stride {stride}", device, launch, 8.0 * count, copy, right)
+        size = count // stride
+        target = device.zeros((size,), np.float32)
+        expected = (np.arange(size, dtype=np.int64) * stride + offset) % 1000
+        launch = Launch(program, (source, target, offset, stride), (-(-size // THREADS),), (THREADS,))
+        yield Lesson(
+            f"copy, offset {offset}, stride {stride}", launch, 8.0 * size, partial(equal, device, target, expected)
+        )
 
 
-def banks(device: Any, copy: float) -> None:
+def banks(device: Any, side: int) -> Iterator[Lesson]:
     """A transpose whose tile in shared memory is padded by a column, or not."""
-    values = np.random.default_rng(0).standard_normal((SIDE, SIDE), dtype=np.float32)
-    source, target = device.array(values), device.zeros((SIDE, SIDE), np.float32)
+    values = np.random.default_rng(0).standard_normal((side, side), dtype=np.float32)
+    source = device.array(values)
     for width, what in ((33, "padded tile"), (32, "32 words of a column in one bank")):
+        target = device.zeros((side, side), np.float32)
         program = device.program(transpose_cuda, "single", {"WIDTH": width})
-        launch = Launch(program, (source, target), (SIDE // 32, SIDE // 32), (32, 8))
-        device.run([launch])
-        right = bool((device.host(target) == values.T).all())
-        told(f"transpose, {what}", device, launch, 8.0 * SIDE**2, copy, right)
+        launch = Launch(program, (source, target), (-(-side // 32), -(-side // 32)), (32, 8))
+        yield Lesson(f"transpose, {what}", launch, 8.0 * side**2, partial(equal, device, target, values.T))
 
 
-def divergence(device: Any, copy: float) -> None:
+def divergence(device: Any, count: int) -> Iterator[Lesson]:
     """A sum in each block by neighbouring or by scattered threads (after M. Harris, Optimizing parallel reduction)."""
-    source = device.array(np.ones(COUNT, np.float32))
-    sums = device.zeros((COUNT // THREADS,), np.float32)
+    values = (np.arange(count) % 7).astype(np.float32)
+    source, expected = device.array(values), values.reshape(-1, THREADS).sum(axis=1)  # whole numbers: exact
     for divergent in (False, True):
+        sums = device.zeros((count // THREADS,), np.float32)
         program = device.program(summed, "single", {"DIVERGENT": divergent})
-        launch = Launch(program, (source, sums), (COUNT // THREADS,), (THREADS,))
-        device.run([launch])
-        right = bool((device.host(sums) == THREADS).all())
-        told(f"sum, {'scattered' if divergent else 'neighbouring'} threads", device, launch, 4.0 * COUNT, copy, right)
+        launch = Launch(program, (source, sums), (count // THREADS,), (THREADS,))
+        name = f"sum, {'scattered' if divergent else 'neighbouring'} threads"
+        yield Lesson(name, launch, 4.0 * count, partial(equal, device, sums, expected))
+
+
+def equal(device: Any, found: Any, expected: np.ndarray) -> bool:
+    """Whether a device array holds the expected values."""
+    return bool((device.host(found) == expected).all())
+
+
+def lessons(device: Any, count: int = COUNT, side: int = SIDE) -> Iterator[Lesson]:
+    """All of them, on arrays of `count` elements and `side` x `side`."""
+    yield from coalescing(device, count)
+    yield from banks(device, side)
+    yield from divergence(device, count)
 
 
 def main() -> None:
-    """All lessons."""
+    """Verify and time every lesson."""
     device = select("cuda")
     copy = copy_bandwidth(device)
     print(f"{device}: a large copy moves {copy / 1e9:.0f} GB/s")
-    for lesson in (coalescing, banks, divergence):
-        lesson(device, copy)
+    for lesson in lessons(device):
+        device.run([lesson.launch])
+        if not lesson.right():
+            raise EagreError(f"{lesson.name}: the answer is wrong")
+        seconds = min(times_of(device, partial(device.run, [lesson.launch]), repeats=10))
+        speed = lesson.moved / seconds
+        print(f"{lesson.name:44}{1e3 * seconds:9.3f} ms {1e-9 * speed:7.0f} GB/s {speed / copy:6.0%}")
 
 
 if __name__ == "__main__":

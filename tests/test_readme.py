@@ -53,9 +53,12 @@ def demo_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("code", [pytest.param(code, id=str(n)) for n, code in enumerate(blocks(PAGES[0], "python"))])
-def test_python_of_the_readme_runs(code, demo_folder, capsys):
-    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+RUN = ("README.md", "docs/how-to/poisson.md", "docs/models/barotropic.md")
+
+
+@pytest.mark.parametrize("block", [block for block in every_block("python") if block.id.startswith(RUN)])
+def test_python_of_the_documents_runs(block, demo_folder, capsys):
+    exec(compile(block, "document", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out
 
 

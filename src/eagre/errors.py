@@ -56,12 +56,21 @@ class BlowUpError(EagreError, ArithmeticError):
         (j, i) of the first bad cell.
     restart : str or None
         Path of the last good restart file, if one was written.
+    advice : str
+        What to try.
     """
 
-    def __init__(self, time: float, cell: tuple[int, int], what: str, restart: str | None = None) -> None:
-        self.time, self.cell, self.what, self.restart = time, cell, what, restart
+    def __init__(
+        self,
+        time: float,
+        cell: tuple[int, int],
+        what: str,
+        restart: str | None = None,
+        advice: str = "a smaller cfl, a check of the bed and the boundary values near that cell",
+    ) -> None:
+        self.time, self.cell, self.what, self.restart, self.advice = time, cell, what, restart, advice
         message = f"the solution blew up at t = {time:.6g} s in cell (j, i) = {cell}: {what}"
         if restart:
             message += f"\nthe last good state is in {restart}"
-        message += "\ntry:     a smaller cfl, a check of the bed and the boundary values near that cell"
+        message += f"\ntry:     {advice}"
         super().__init__(message)

@@ -8,6 +8,7 @@ import pytest
 from barotropic_runs import CASES, assert_same_states, model_on
 from eagre import BarotropicVorticity
 from eagre.backend.device import cuda_problem, select
+from eagre.cases import validate
 from eagre.models.barotropic import passes
 from eagre.solvers.poisson import PoissonSolver, reference
 
@@ -23,7 +24,7 @@ ON_THE_CARD = {
     **CASES,
     "tall": {**CASES["ab2"], "nx": 33, "ny": 700},
     "odd": {**CASES["no-slip"], "nx": 59, "ny": 31},
-    "wide": {**CASES["thom"], "nx": 769, "ny": 101},
+    "wide": {**CASES["thom"], "nx": 769, "ny": 101, "time_step": 5e-5},
     "wider": {**FINE, "ny": 129},
     "strips": {**FINE, "ny": 129, "fused_points": 0},
     "chirp": {**CASES["reduced gravity"], "nx": 515},
@@ -64,6 +65,13 @@ def test_thousand_steps():
         model.advance(1e-4)
         fields.append(model.field("streamfunction"))
     assert np.linalg.norm(fields[0] - fields[1]) < 1e-10 * np.linalg.norm(fields[1])
+
+
+@pytest.mark.parametrize("case", ["precisions", "figure-3.3", "devices"])
+def test_validation(case):
+    """Among them the ten years of figure 3.3: 356,600 steps with 1025 points."""
+    results = validate("barotropic", [case], device="cuda")
+    assert results and all(result.passed for result in results), [result.row() for result in results]
 
 
 @pytest.mark.parametrize("name", ["no-slip", "compensated"])

@@ -47,6 +47,65 @@ def test_simulated_transpose():
     assert np.array_equal(target, source.T)
 
 
+def teaching(root):
+    """The script of the four lessons as a module."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("teaching", root / "benchmarks" / "teaching.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.simulator
+def test_simulated_lessons(root):
+    from eagre.backend.simulated import SimulatedDevice
+
+    device = SimulatedDevice()
+    lessons = list(teaching(root).lessons(device, count=1024, side=40))
+    assert len(lessons) == 10
+    for lesson in lessons:
+        assert not lesson.right(), lesson.name
+        device.run([lesson.launch])
+        assert lesson.right(), lesson.name
+
+
+def test_lessons_compile_for_the_gpu(root):
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    from numba import types
+
+    from eagre.backend.cuda import ptx
+    from eagre.backend.program import load, source_of
+
+    module, line = teaching(root), types.float32[::1]
+    for entry, signature, switches in (
+        (module.gathered, (line, line, types.int64, types.int64), {}),
+        (module.summed, (line, line), {"DIVERGENT": False}),
+        (module.summed, (line, line), {"DIVERGENT": True}),
+    ):
+        program = getattr(load(source_of(entry, "cuda", "single", switches), entry.name), entry.name)
+        text = ptx(program, signature)
+        assert ".f64" not in text and (".shared" in text) == (entry is module.summed)
+
+
+@pytest.mark.simulator
+def test_steps_stay_on_the_device(monkeypatch):
+    """Nothing is copied to or from the device between steps."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    device = SimulatedDevice()
+    model = model_on(device, **{**SMALL, **CASES["ab2"], "nx": 9, "ny": 6})
+    model.advance(2e-3)  # the start, whose weights the host sets, is over
+
+    def refuse(*arguments):
+        raise AssertionError("a copy")
+
+    for verb in ("array", "host", "fill", "zeros", "copy"):
+        monkeypatch.setattr(device, verb, refuse)
+    model._engine.advance(2)
+    assert model.steps == 4
+
+
 @pytest.mark.simulator
 @pytest.mark.parametrize("n", [16, 48, 64, 96, 11, 43, 130])  # the last three by way of a chirp
 def test_simulated_sine_transform(n):

@@ -11,8 +11,22 @@ from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.cases import validate
 from eagre.models.barotropic.diagnostics import energy_spectrum
 
+SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
+QUICK = (
+    "first-step",
+    "symmetry",
+    "munk",
+    "stommel",
+    "basin-mode",
+    "conservation",
+    "coarse-grid",
+    "order",
+    "poisson",
+    "restart",
+)
 
-@pytest.mark.parametrize("case", ["first-step", "munk", "stommel", "basin-mode", "conservation", "coarse-grid"])
+
+@pytest.mark.parametrize("case", [*QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)])
 def test_validation(case):
     results = validate("barotropic", [case], device="cpu", precision="double")
     assert results and all(result.passed for result in results), [result.row() for result in results]

@@ -7,7 +7,11 @@ import re
 import pytest
 
 PAGE = "docs/reference/features-shallow-water.md"
-ROWS = {PAGE: (*range(1, 20), *range(45, 50)), "docs/reference/features-shallow-water-adi.md": range(1, 41)}
+ROWS = {
+    PAGE: (*range(1, 20), *range(45, 50)),
+    "docs/reference/features-shallow-water-adi.md": range(1, 41),
+    "docs/reference/features-barotropic.md": range(1, 29),
+}
 
 
 def missing(root, text):

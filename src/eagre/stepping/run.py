@@ -115,7 +115,7 @@ def run(
             if checkpoint is None:
                 raise
             path = _write_restart(model, checkpoint)
-            raise BlowUpError(error.time, error.cell, error.what, str(path)) from error
+            raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         stopped = interrupted.is_set() and model.time < until
         restart = _write_restart(model, checkpoint) if stopped and checkpoint is not None else None
     return loop.summary(stopped, restart)

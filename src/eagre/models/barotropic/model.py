@@ -26,9 +26,9 @@ from eagre.models.barotropic.inputs import (
     screening_of,
 )
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.outputs import fields_of
-from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.outputs import field_of, fields_of, places_at_points, remarks_of, settings_of
 from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.stability import check_time_step, flow_limit, wave_limit
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
@@ -164,6 +164,7 @@ class BarotropicVorticity:
             particles=0 if particles is None else len(particles),
         )
         check_together(self.setup, precision)
+        check_time_step(self.setup)
         self._engine = Engine(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
@@ -267,7 +268,18 @@ class BarotropicVorticity:
         time = self.time
         assert self._kept is not None
         self._engine.restore(self._kept)
-        raise BlowUpError(time, cell, f"values that are not finite; the last good state is of t = {self.time:.6g}")
+        limit = min(self._flow_limit(), wave_limit(self.setup))
+        raise BlowUpError(
+            time,
+            cell,
+            f"values that are not finite; the last good state is of t = {self.time:.6g}",
+            advice=f"a time_step below {limit:.2g}, what the flow and the waves of that state bear; more viscosity",
+        )
+
+    def _flow_limit(self) -> float:
+        engine, grid = self._engine, self.grid
+        psi = engine.view(engine.psi[0][engine.at])
+        return flow_limit(*diagnostics.speeds(psi, grid.dx, grid.dy), grid.dx, grid.dy)
 
     # -- fields -------------------------------------------------------------------------------------
 
@@ -279,29 +291,9 @@ class BarotropicVorticity:
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx)."""
-        engine, grid = self._engine, self.grid
         if name not in self.variables:
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
-        if name == "wind_curl":
-            return self.setup.curl.astype(engine.real)
-        if name == "tracer":
-            return engine.points(engine.tracer[engine.at])
-        layer = 1 if name.endswith("_lower") else 0
-        if name.startswith("streamfunction"):
-            return engine.points(engine.psi[layer][engine.at])
-        if name.startswith("vorticity"):
-            return self._vorticity(layer)
-        psi = engine.device.host(engine.view(engine.psi[0][engine.at]))
-        wrap_x, wrap_y = self.setup.periodic
-        inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
-        u, v = (values[inner] for values in diagnostics.velocity(psi, grid.dx, grid.dy))
-        return {"velocity_x": u, "velocity_y": v, "speed": np.hypot(u, v)}[name].astype(engine.real)
-
-    def _vorticity(self, layer: int) -> np.ndarray:
-        """zeta of a layer from q and psi."""
-        engine = self._engine
-        psi, q = ([engine.points(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
-        return relative_vorticity(self.setup, layer, psi, q)
+        return field_of(self._engine, name)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields at points (j, i)."""
@@ -314,10 +306,7 @@ class BarotropicVorticity:
     @property
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles, (n, 2), m."""
-        grid, wraps = self.grid, self.setup.periodic
-        place = self._engine.device.host(self._engine.particles)[:, : self.setup.particles]
-        start = [(grid.x, grid.dx), (grid.y, grid.dy)]
-        return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in zip(place, start, wraps, strict=True)], axis=1)
+        return places_at_points(self._engine)
 
     # -- restart ------------------------------------------------------------------------------------
 
@@ -361,35 +350,12 @@ class BarotropicVorticity:
 
     @property
     def remarks(self) -> list[str]:
-        """What a user should know before the run: nondimensional numbers and resolution of the boundary layer."""
-        setup, grid = self.setup, self.grid
-        length = (grid.nx - 1) * grid.dx / math.pi
-        numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
-        return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers]
+        """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
+        return remarks_of(self.setup)
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
-        setup = self.setup
-        found: dict[str, str | float | int] = {
-            "basin": setup.basin,
-            "walls": setup.walls,
-            "jacobian": setup.jacobian,
-            "scheme": f"ab{setup.order}",
-            "time_step": setup.time_step,
-            "beta": setup.beta,
-            "viscosity": setup.viscosity,
-            "biharmonic_viscosity": setup.biharmonic,
-            "bottom_friction": setup.friction,
-            "screening": setup.screening,
-            "viscous": "implicit" if setup.implicit else "explicit",
-            "compensated": int(setup.compensated),
-            "layers": 2 if setup.layers else 1,
-            "device": str(self.device),
-            "precision": self.precision,
-        }
-        if setup.beta != 0.0 and setup.viscosity > 0.0:
-            found["points_per_munk_width"] = munk_width(setup.viscosity, setup.beta) / self.grid.dx
-        return found
+        return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}
 
     def run(self, until: float, **options: Any) -> Any:
         """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""

@@ -1,8 +1,18 @@
-"""The fields that a barotropic model gives."""
+"""What a barotropic model gives to files and people: fields, particles, settings, remarks."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from eagre.fields import Variable
+from eagre.models.barotropic.budget import relative_vorticity
+from eagre.models.barotropic.diagnostics import velocity
+from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.stability import step_remark
+from eagre.models.barotropic.state import State
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
@@ -22,3 +32,62 @@ WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and de
 def fields_of(layers: bool, tracer: bool) -> tuple[Variable, ...]:
     """Fields of a model with or without a lower layer and a tracer."""
     return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), WIND)
+
+
+def field_of(state: State, name: str) -> np.ndarray:
+    """Host copy of a field at the points, (ny, nx); `name` is one of `fields_of`."""
+    setup = state.setup
+    if name == "wind_curl":
+        return setup.curl.astype(state.real)
+    if name == "tracer":
+        return state.points(state.tracer[state.at])
+    layer = 1 if name.endswith("_lower") else 0
+    if name.startswith("streamfunction"):
+        return state.points(state.psi[layer][state.at])
+    if name.startswith("vorticity"):
+        psi, q = ([state.points(field[state.at]) for field in fields] for fields in (state.psi, state.q))
+        return relative_vorticity(setup, layer, psi, q)
+    psi = state.device.host(state.view(state.psi[0][state.at]))
+    wrap_x, wrap_y = setup.periodic
+    inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
+    u, v = (values[inner] for values in velocity(psi, setup.grid.dx, setup.grid.dy))
+    found: np.ndarray = {"velocity_x": u, "velocity_y": v, "speed": np.hypot(u, v)}[name]
+    return found.astype(state.real)
+
+
+def places_at_points(state: State) -> np.ndarray:
+    """x, y of the particles, (n, 2), m."""
+    setup, grid = state.setup, state.setup.grid
+    place = state.device.host(state.particles)[:, : setup.particles]
+    axes = zip(place, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
+    return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
+
+
+def remarks_of(setup: Setup) -> list[str]:
+    """Resolution of the boundary layer, nondimensional numbers, and the time step beside its limits."""
+    grid = setup.grid
+    length = (grid.nx - 1) * grid.dx / math.pi
+    numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+    return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, step_remark(setup)]
+
+
+def settings_of(setup: Setup) -> dict[str, str | float | int]:
+    """The resolved set-up, for the attributes of output files."""
+    found: dict[str, str | float | int] = {
+        "basin": setup.basin,
+        "walls": setup.walls,
+        "jacobian": setup.jacobian,
+        "scheme": f"ab{setup.order}",
+        "time_step": setup.time_step,
+        "beta": setup.beta,
+        "viscosity": setup.viscosity,
+        "biharmonic_viscosity": setup.biharmonic,
+        "bottom_friction": setup.friction,
+        "screening": setup.screening,
+        "viscous": "implicit" if setup.implicit else "explicit",
+        "compensated": int(setup.compensated),
+        "layers": 2 if setup.layers else 1,
+    }
+    if setup.beta != 0.0 and setup.viscosity > 0.0:
+        found["points_per_munk_width"] = munk_width(setup.viscosity, setup.beta) / setup.grid.dx
+    return found

@@ -39,8 +39,11 @@ class Axis:
         if self.location not in LOCATIONS:
             raise InputError(f"location {self.location!r}", allowed=", ".join(LOCATIONS), fix='"points"')
         least = 2 if self.boundary == "neumann" and self.location == "points" else 1
-        if self.n < least or not self.h > 0:
-            raise InputError(f"{self.n} unknowns of spacing {self.h!r}", allowed=f">= {least} unknowns, spacing > 0")
+        if self.n < least or not 0.0 < self.h < np.inf:
+            raise InputError(
+                f"{self.n} unknowns of spacing {self.h!r}",
+                allowed=f">= {least} unknowns ({self.boundary}, on {self.location}), a finite spacing > 0",
+            )
 
     @property
     def periodic(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class PoissonSolver:
     -----
     Null space: without walls that hold psi and without screening psi is known up to a constant, and
     f must have no mean. Then the mean of f is left out and psi has no mean (`singular` is True;
-    on Neumann points the mean weighs the ends by one half).
+    on Neumann points the mean weighs the ends by one half). One unknown on such an axis has no differences.
 
     Precision and array type of the answer are those of f: float32 or float64, NumPy or CuPy.
 
@@ -59,21 +60,12 @@ class PoissonSolver:
         symbol: str = "five-point",
         location: str = "points",
     ) -> None:
-        self.shape = tuple(int(n) for n in shape)
-        kinds = (boundaries,) * len(self.shape) if isinstance(boundaries, str) else tuple(boundaries)
-        if not 1 <= len(self.shape) <= 3 or len(spacing) != len(self.shape) or len(kinds) != len(self.shape):
-            raise InputError(
-                f"shape {self.shape}, spacing {tuple(spacing)}, boundaries {kinds}",
-                allowed="one, two or three axes, a spacing and a boundary for each",
-                fix='PoissonSolver((99, 199), (0.1, 0.1), ("dirichlet", "periodic"))',
-            )
+        self.shape, steps, kinds = _checked(shape, spacing, boundaries)
         if symbol not in SYMBOLS:
             raise InputError(f"symbol = {symbol!r}", allowed=", ".join(SYMBOLS), fix='symbol = "five-point"')
-        if not 0.0 <= screening < np.inf:
+        if not isinstance(screening, Real) or not 0.0 <= screening < np.inf:
             raise InputError(f"screening = {screening!r}", allowed="a number >= 0, 1 / length^2")
-        self.axes = tuple(
-            Axis(n, float(h), kind, location) for n, h, kind in zip(self.shape, spacing, kinds, strict=True)
-        )
+        self.axes = tuple(Axis(n, h, kind, location) for n, h, kind in zip(self.shape, steps, kinds, strict=True))
         self.screening, self.symbol = float(screening), symbol
         self._periodic = tuple(k for k, axis in enumerate(self.axes) if axis.periodic)
         self._walled = tuple(k for k, axis in enumerate(self.axes) if not axis.periodic)
@@ -106,12 +98,9 @@ class PoissonSolver:
         InputError
             If f has another shape, or is neither float32 nor float64.
         """
-        if tuple(f.shape) != self.shape or f.dtype not in (np.float32, np.float64):
-            raise InputError(
-                f"a right-hand side of shape {tuple(f.shape)} and type {f.dtype}",
-                allowed=f"shape {self.shape}, float32 or float64",
-                fix="solver.solve(np.asarray(f, dtype=np.float64))",
-            )
+        _check_array(f)
+        if tuple(f.shape) != self.shape:
+            raise InputError(f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}")
         if on_gpu(f) and (fast := self._box(f)) is not None:
             return fast.solve(f)
         x = f
@@ -136,6 +125,35 @@ class PoissonSolver:
         if key not in self._fast:
             self._fast[key] = ArrayBox.of(self, device_of(f), "single" if f.dtype == np.float32 else "double")
         return self._fast[key]
+
+
+def _checked(
+    shape: Any, spacing: Any, boundaries: str | Sequence[str]
+) -> tuple[tuple[int, ...], tuple[float, ...], tuple[str, ...]]:
+    """Shape, spacing and boundaries, one of each an axis."""
+    try:
+        sizes, steps = tuple(shape), tuple(spacing)
+        kinds = (boundaries,) * len(sizes) if isinstance(boundaries, str) else tuple(boundaries)
+    except TypeError:
+        sizes, steps, kinds = (), (), ()
+    numbers = all(isinstance(n, Integral) for n in sizes) and all(isinstance(h, Real) for h in steps)
+    if not numbers or not 1 <= len(sizes) <= 3 or not len(sizes) == len(steps) == len(kinds):
+        raise InputError(
+            f"shape {shape}, spacing {spacing}, boundaries {boundaries!r}",
+            allowed="one, two or three axes: whole numbers of unknowns, a spacing and a boundary for each",
+            fix='PoissonSolver((99, 199), (0.1, 0.1), ("dirichlet", "periodic"))',
+        )
+    return tuple(map(int, sizes)), tuple(map(float, steps)), kinds
+
+
+def _check_array(f: Any) -> None:
+    """Refuse what is no array of real numbers."""
+    if getattr(f, "dtype", None) not in (np.float32, np.float64):
+        raise InputError(
+            f"a right-hand side that is {getattr(f, 'dtype', type(f).__name__)}",
+            allowed="an array of float32 or float64",
+            fix="solver.solve(np.asarray(f, dtype=np.float64))",
+        )
 
 
 class _ScipyFourier:
@@ -176,5 +194,6 @@ def solve_poisson(
     location: str = "points",
 ) -> Any:
     """Solve (Lap - screening) psi = f; the plan is kept for the next call (see `PoissonSolver`)."""
-    kinds = boundaries if isinstance(boundaries, str) else tuple(boundaries)
-    return _cached(tuple(f.shape), tuple(spacing), kinds, screening, symbol, location).solve(f)
+    _check_array(f)
+    shape, steps, kinds = _checked(f.shape, spacing, boundaries)
+    return _cached(shape, steps, kinds, screening, symbol, location).solve(f)

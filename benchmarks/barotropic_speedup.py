@@ -1,0 +1,79 @@
+"""Speedups S = T_s / T_p as the document's tables B.1 and B.2 have them, from the records in `benchmarks/results`.
+
+From the root of the repository: ``python benchmarks/barotropic_speedup.py`` (Markdown). T_s is one core in double
+precision, T_p the GPU; the document's T_p is single precision, and so the last columns compare more than the devices.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+DOCUMENT = {
+    33: (0.3235, 0.2056),
+    65: (0.3338, 0.7342),
+    129: (0.3883, 3.147),
+    257: (0.7845, 12.81),
+    259: (1.648, 22.85),
+    513: (1.963, 53.94),
+    515: (15.70, 112.2),
+    769: (5.436, 140.8),
+    1025: (6.646, 260.5),
+    2049: (26.33, 1266.0),
+    4097: (111.8, 5337.0),
+}
+"""Table B.1: points a side, ms a step of the Tesla M1060 (single precision) and of one core (double)."""
+HEADS = (
+    "points",
+    "document: GPU ms",
+    "CPU ms",
+    "S",
+    "here: GPU single ms",
+    "double ms",
+    "one core ms",
+    "S single",
+    "S double",
+    "document's GPU / single",
+)
+
+
+def milliseconds(records: Sequence[dict[str, Any]], points: int, precision: str, threads: int) -> float | None:
+    """Median step of a record with the document's scheme; threads = 0 is a GPU."""
+    for record in records:
+        of_model = (record["model"], record["variant"]) == ("barotropic", "seed")
+        if of_model and (record["shape"][0], record["precision"], record["threads"]) == (points, precision, threads):
+            return float(record["ms_per_step"])
+    return None
+
+
+def rows(records: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """A row for each of the document's sizes; what was not measured is "-"."""
+
+    def text(value: float | None) -> str:
+        return "-" if value is None else f"{value:.4g}"
+
+    def ratio(above: float | None, below: float | None) -> str:
+        return "-" if above is None or below is None else f"{above / below:.3g}"
+
+    found = []
+    for points, (gpu, cpu) in DOCUMENT.items():
+        single, double = (milliseconds(records, points, precision, 0) for precision in ("single", "double"))
+        core = milliseconds(records, points, "double", 1)
+        ours = [text(single), text(double), text(core), ratio(core, single), ratio(core, double), ratio(gpu, single)]
+        found.append([str(points), text(gpu), text(cpu), ratio(cpu, gpu), *ours])
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    folder = Path(__file__).resolve().parent / "results"
+    records = [record for file in sorted(folder.glob("*.json")) for record in json.loads(file.read_text("utf-8"))]
+    print("| " + " | ".join(HEADS) + " |\n" + "|---" * len(HEADS) + "|")
+    for row in rows(records):
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()
