@@ -9,6 +9,8 @@ import pytest
 
 import eagre
 from eagre.cases.validation_adi import IMPLICIT
+from eagre.cases.validation_adi_beside import BESIDE
+from physics.test_monai import needs_monai_data
 
 SETTING = SimpleNamespace(device="cpu", precisions=("double",), chosen=False, picture=lambda *_, **__: None)
 NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "geostrophic-vortex", "wind-set-up", "bowl"]
@@ -19,6 +21,19 @@ def test_validation(name):
     for result in IMPLICIT[name](SETTING):
         if result.limit is not None:
             assert result.value >= result.limit if result.at_least else result.value <= result.limit, result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BESIDE)
+def test_beside_the_explicit_model(name):
+    if name == "monai":
+        needs_monai_data()
+    found = BESIDE[name](SETTING)
+    assert [r.row() for r in found if not r.passed] == []
+    assert any(r.limit is not None for r in found)
+    both = {r.quantity: r.value for r in found}
+    if name == "demo-bay":  # the town's land is flooded by both, by the implicit model less
+        assert 0.6 < both["implicit, flooded [ha]"] / both["explicit, flooded [ha]"] < 1.1
 
 
 def test_order_falls_with_the_zero_start():

@@ -58,14 +58,15 @@ def draw_gauges(
     computed: Mapping[str, np.ndarray],
     measured_times: np.ndarray,
     measured: Mapping[str, np.ndarray],
+    reference: str = "measured",
 ) -> Path:
-    """Write one panel a gauge: measured and computed surface elevation, m, against time, s."""
+    """Write one panel a gauge: measured (or another `reference`) and computed surface elevation, m, against time, s."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 2.2 * len(measured)), layout="constrained")
     panels = np.atleast_1d(figure.subplots(len(measured), 1, sharex=True))
     for axes, (name, values) in zip(panels, measured.items(), strict=True):
-        axes.plot(measured_times, 100.0 * values, "k.", markersize=3.0, label="measured")
+        axes.plot(measured_times, 100.0 * values, "k.", markersize=3.0, label=reference)
         axes.plot(times, 100.0 * computed[name], "C0-", label="computed")
         axes.set(ylabel="surface [cm]", title=name)
     panels[0].legend()

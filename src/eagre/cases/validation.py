@@ -51,8 +51,9 @@ def validations(kind: str) -> dict[str, Validation]:
         return {**FLOWS, **WAVES}
     if kind == "shallow-water-adi":
         from eagre.cases.validation_adi import IMPLICIT
+        from eagre.cases.validation_adi_beside import BESIDE
 
-        return IMPLICIT
+        return {**IMPLICIT, **BESIDE}
     if kind == "barotropic":
         from eagre.cases.validation_barotropic import BAROTROPIC
 

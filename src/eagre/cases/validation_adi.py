@@ -1,24 +1,22 @@
-"""Validations of the implicit shallow-water model: orders, rest, tides, wind, rotation, moving shores, Monai Valley."""
+"""Validations of the implicit shallow-water model: orders, rest, tides, wind, rotation, moving shores."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from eagre.boundaries import Boundaries, Stage
-from eagre.cases import basins, dam_breaks, monai
+from eagre.cases import basins, dam_breaks
 from eagre.cases.case import Case
 from eagre.cases.measures import water_of
-from eagre.cases.norms import observed_orders, relative_norms, root_mean_square
-from eagre.cases.pictures import draw_convergence, draw_gauges, draw_profile
+from eagre.cases.norms import observed_orders, relative_norms
+from eagre.cases.pictures import draw_convergence, draw_profile
 from eagre.cases.result import Result
 from eagre.cases.validation import Setting, Validation
 from eagre.constants import GRAVITY, WATER_DENSITY
-from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
 from eagre.sources import Coriolis, WindStress
@@ -240,50 +238,6 @@ def parabolic_bowl(setting: Setting, shift: float = 250.0, courant: float = 0.5)
     return results
 
 
-def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
-    """The gauges of Monai Valley beside those of the explicit model, with the wall time of both."""
-    try:
-        folder = monai.find_data()
-    except InputError as error:
-        if setting.chosen:
-            raise
-        return [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]
-    measured = monai.read_measurement(folder)
-    case = monai.monai_valley(folder, coarsen)
-    cells = [case.grid.cell_of(*point) for point in case.gauges.values()]
-    results = []
-    for precision in setting.precisions:
-        series: dict[str, dict[str, np.ndarray]] = {}
-        for name, step in (("explicit", 0.0), ("implicit", 0.0125)):
-            options = {"manning": case.manning, "boundaries": case.boundaries, "dry_depth": 1e-4}
-            if name == "explicit":
-                model = case.model(device=setting.device, precision=precision)
-            else:
-                options["surface_elevation"] = 0.0
-                model = adi_model(case.grid, case.bed_elevation, step, setting, precision, **options)
-            series[name], seconds = _gauges(model, cells, measured.times, list(case.gauges))
-            detail = f"{model.steps} steps, {seconds:.1f} s with compilation"
-            for gauge, values in measured.elevation.items():
-                rms = root_mean_square(series[name][gauge] - values)
-                results.append(Result("monai", precision, f"{name}, {gauge}: RMS [m]", rms, 0.008, detail=detail))
-        title = f"Monai Valley, implicit, {precision}"
-        setting.picture(
-            draw_gauges, f"monai-adi-{precision}", title, measured.times, series["implicit"], measured.times,
-            measured.elevation,
-        )  # fmt: skip
-    return results
-
-
-def _gauges(model: Any, cells: Any, times: np.ndarray, names: list[str]) -> tuple[dict[str, np.ndarray], float]:
-    start, rows = perf_counter(), []
-    for time in times:
-        if time > model.time:
-            model.advance(float(time))
-        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
-    table = np.array(rows)
-    return {name: table[:, k] for k, name in enumerate(names)}, perf_counter() - start
-
-
 IMPLICIT: dict[str, Validation] = {
     "standing-wave-1d": partial(standing_wave, dimensions=1),
     "standing-wave-2d": standing_wave,
@@ -297,5 +251,4 @@ IMPLICIT: dict[str, Validation] = {
     "ritter": partial(dam_break, name="ritter", downstream=0.0),
     "bowl": parabolic_bowl,
     "bowl-violent": partial(parabolic_bowl, shift=1250.0),
-    "monai": monai_valley,
 }

@@ -78,10 +78,10 @@ class ShallowWaterADI(Fields):
 
     Notes
     -----
-    Good values: sqrt(g h) dt / dx from 2 to 10. Limits: flow faster than a cell a step, |u| dt / dx > 1,
-    is not stable; shocks are smeared or ripple; splitting errors grow with the Courant number where
-    depth varies across lines. Depths of drying cells may fall below 0 by a small part of the dry
-    depth; the volume counts that.
+    Good values: 30 to 40 steps in a period of the shortest wave that matters, whatever the Courant number;
+    sqrt(g h) dt / dx up to 1/2 in narrow channels that run askew to the grid. Limits: flow faster than a
+    cell a step, |u| dt / dx > 1, is not stable; shocks are smeared or ripple, bores and run-up are too
+    weak. Depths of drying cells may fall below 0 by a small part of the dry depth; the volume counts that.
 
     References
     ----------
@@ -301,8 +301,8 @@ class ShallowWaterADI(Fields):
         reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
             "steps": self._steps,
-            "dt_min": self._range[0] if self._steps else math.nan,
-            "dt_max": self._range[1] if self._steps else math.nan,
+            "dt_min": float(self._range[0]) if self._steps else math.nan,
+            "dt_max": float(self._range[1]) if self._steps else math.nan,
             "courant_max": reach / min(self.grid.dx, self.grid.dy),
         }
 
