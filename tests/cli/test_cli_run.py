@@ -12,7 +12,7 @@ import xarray as xr
 
 from eagre.cli import exits
 from eagre.cli.progress import rates, share_done
-from eagre.cli.run import _summary_rows
+from eagre.cli.run import _of_copy, _summary_rows
 
 
 def rows_of(path):
@@ -78,10 +78,20 @@ def test_volume_in_the_summary(tmp_path):
         {"energy": 1.0},
     ):
         summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
-        told.append({name.strip(): value for name, value in _summary_rows(summary, plan)})
+        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"))
+        told.append({name.strip(): value for name, value in _summary_rows(summary, plan, model)})
     assert told[0]["mass error"] == "5.00e-08" and "volume" not in told[0]
     assert told[1]["volume"] == "2e+06 m3, 4.5e+04 m3 less than at the start" and "mass error" not in told[1]
     assert not {"volume", "mass error"} & set(told[2])
+
+
+def test_share_of_the_copy_bandwidth(monkeypatch):
+    monkeypatch.setattr("eagre.backend.timing.copy_bandwidth", lambda device, megabytes: 4e12)
+    device = types.SimpleNamespace(kind="cuda", free_memory=lambda: 8e9)
+    model = types.SimpleNamespace(device=device, bytes_per_step=68)
+    assert _of_copy(types.SimpleNamespace(cell_steps_per_second=3e10), model) == ", 51% of the copy bandwidth"
+    device.free_memory = lambda: 1e9
+    assert _of_copy(types.SimpleNamespace(cell_steps_per_second=3e10), model) == ""
 
 
 def test_run_without_outputs(eagre, fake_case):

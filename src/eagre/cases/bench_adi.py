@@ -27,7 +27,6 @@ class Pool(Benchmark):
     case = "pool"
     variants = tuple(OPTIONS)
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 512, 1024, 2048, 4096, 8192)}
-    words: ClassVar[Mapping[str, float]] = {"seed": 14, "default": 14}  # a sweep reads z, d, p, q twice, writes z, p
     resident = 7
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-12}
 

@@ -31,8 +31,6 @@ class DoubleGyre(Benchmark):
     case = "double-gyre"
     variants = tuple(OPTIONS)
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (257, 1025), "cuda": tuple(DOCUMENT_GPU_MS)}
-    # update 5 (6 with AB3), columns 2, transform back 2
-    words: ClassVar[Mapping[str, float]] = {"seed": 9, "default": 10}
     resident = 6
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 

@@ -23,8 +23,6 @@ class WetBasin(Benchmark):
     case = "wet-basin"
     variants = ("rk2", "euler")
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
-    # a stage reads 3 + 1 and writes 3; the second reads the start as well
-    words: ClassVar[Mapping[str, float]] = {"rk2": 17, "euler": 7}
     resident = 10
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 

@@ -42,7 +42,6 @@ class Benchmark(ABC):
     case: ClassVar[str]
     variants: ClassVar[tuple[str, ...]]
     sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points a side, by kind of device
-    words: ClassVar[Mapping[str, float]]  # that a cell must read and write in a step, by variant
     resident: ClassVar[float]  # words a cell that a step touches
     largest_difference: ClassVar[Mapping[str, float]]  # CUDA against the CPU, relative, by precision
 
@@ -208,7 +207,7 @@ def _record(
     size = np.dtype(model._engine.real).itemsize
     cells = shape[0] * shape[1]
     speed = cells / median(per_step)
-    moved = subject.words[variant] * size
+    moved = model.bytes_per_step
     cached = subject.resident * size * cells < CACHE_BYTES[model.device.kind]
     return {
         "model": kind,

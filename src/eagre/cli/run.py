@@ -49,7 +49,7 @@ def run(
         print_facts(out, _plan_rows(case, model, plan))
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
-        print_facts(out, _summary_rows(summary, plan))
+        print_facts(out, _summary_rows(summary, plan, model))
     if summary.interrupted:
         raise KeyboardInterrupt(_continue_line(case_file, model.time, summary.restart or plan.checkpoint))
 
@@ -108,7 +108,7 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
     return [(f"{name:<10}", value) for name, value in rows]
 
 
-def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
+def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
 
@@ -118,7 +118,7 @@ def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
         ("steps", f"{whole(summary.steps)}, dt {duration(summary.dt_min)} to {duration(summary.dt_max)}"),
-        ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s"),
+        ("speed", f"{quantity(summary.cell_steps_per_second)} cell-steps/s{_of_copy(summary, model)}"),
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
@@ -128,6 +128,17 @@ def _summary_rows(summary: Any, plan: OutputPlan) -> list[tuple[str, str]]:
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
+
+
+def _of_copy(summary: Any, model: Any) -> str:
+    """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    from eagre.backend.timing import copy_bandwidth
+
+    megabytes = 512
+    if model.device.kind != "cuda" or model.device.free_memory() < 2.2e6 * megabytes:
+        return ""
+    moved = model.bytes_per_step * summary.cell_steps_per_second
+    return f", {moved / copy_bandwidth(model.device, megabytes):.0%} of the copy bandwidth"
 
 
 def _continue_line(case_file: Path, time: float, restart: Path) -> str:

@@ -344,6 +344,11 @@ class BarotropicVorticity:
         """What feeds and drains the energy now, and what the Jacobian leaves over (see `budget.energy_budget`)."""
         return energy_budget(self)
 
+    @property
+    def bytes_per_step(self) -> int:
+        """Bytes a point that a step must move: update 3 + history read, 2 written; columns 2; transform back 2."""
+        return (7 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
+
     def statistics(self) -> dict[str, float]:
         """Steps and time step."""
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
