@@ -71,9 +71,11 @@ def test_flux_is_the_prescribed_discharge(slope):
         assert found == pytest.approx(q, rel=1e-12), (rise, second, first, q)
 
 
-@pytest.mark.parametrize("u_in", [-0.5, 0.2, 0.5, 0.9, 1.4])
-def test_balanced_velocity_solves_the_flux(u_in):
-    h, u_q = 0.8, 0.5
+@pytest.mark.parametrize(
+    ("u_in", "u_q"), [(-0.5, 0.5), (0.2, 0.5), (0.5, 0.5), (0.9, 0.5), (1.4, 0.5), (4.0, 0.5), (1.0, 4.0), (3.5, 4.0)]
+)
+def test_balanced_velocity_solves_the_flux(u_in, u_q):
+    h = 0.8  # waves of 2.8 m/s
     c = float(np.sqrt(P.g * h))
     u_out = balanced_velocity(u_in, u_q, c)
     assert central_upwind(h, 0.0, u_out, 0.0, h, 0.0, u_in, 0.0, P.g)[0] == pytest.approx(h * u_q, rel=1e-13)

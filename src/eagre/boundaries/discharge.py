@@ -17,15 +17,15 @@ def balanced_velocity(u_in, u_q, c):
     """Velocity on the outer side of a face, u_in on its inner side, that lets u_q h through.
 
     Depth h and wave speed c are the same on both sides; the central-upwind flux then is
-    h (a+ u_out - a- u_in) / (a+ - a-) with a+ = max(u) + c and a- = min(u) - c for |u_q| < c, linear
-    in u_out where u_out < u_in and quadratic where not.
+    h (a+ u_out - a- u_in) / (a+ - a-) with a+ = max(u) + c and a- = min(u) - c, linear in u_out where
+    u_out < u_in and quadratic where not, and h u_out where nothing travels outwards.
     """
     zero = real(0.0)
     half = u_in + real(0.5) * (c - u_q)
     rise = max(u_q - u_in, zero)
     up = rise * c / (half + math.sqrt(max(half * half + real(2.0) * rise * c, zero)) + real(1e-20))
     down = min(u_q - u_in, zero) * c / (c + max(u_q, real(-0.5) * c) + real(1e-20))
-    return u_in + real(2.0) * (up + down)
+    return u_q if min(u_in, u_q) >= c else u_in + real(2.0) * (up + down)
 
 
 @cell
@@ -60,9 +60,10 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     The surface goes on with the slope of the two cells inside, so that a uniform flow enters as it
     is and both sides of the face are equally deep. The velocity of the first ghost makes the mean
     with the cell inside right, that of the second gives the first one the slope for which the flux
-    is `value` exactly. The depth is at least the critical one, (q^2 / g)^(1/3): water enters a dry
-    cell at Froude 1, from a level surface or, where the bed falls too steeply for that, from one
-    along the bed. Where the march reconstructs discharges, u below is that over the depth at the face.
+    is `value` exactly. Where the water inside is faster than its waves, or hardly there, the depth is at
+    least the critical one, (q^2 / g)^(1/3): water enters a dry cell at Froude 1, from a level surface or,
+    where the bed falls too steeply for that, from one along the bed. Where the march reconstructs
+    discharges, u below is that over the depth at the face.
     """
     zero = real(0.0)
     w_1, n_1, _ = near
@@ -70,9 +71,13 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     h_1 = max(w_1 - bed_1, zero)
     slope = (bed_k - bed_1) / m
     rise = min(max(w_1 - w_2, min(slope, zero) - real(0.5) * h_1), max(slope, zero) + real(0.5) * h_1)
-    h_k = max(w_1 + m * rise - bed_k, zero)
+    w_k = w_1 + rise
+    w_face = w_1 + half_slope(scaled_difference(w_2, w_1, p), scaled_difference(w_1, w_k, p), p)
+    if m > real(1.5):
+        w_k -= slope_behind(w_face - w_k, w_1 - w_k, p)
+    h_k = max(w_k - bed_k, zero)
     bed_face = bed_1 + real(0.5) * slope
-    h_face = max(w_1 + real(0.5) * rise - bed_face, zero)
+    h_face = max(w_face - bed_face, zero)
     q = max(value, zero)
     critical = (q * q / p.g) ** real(1.0 / 3.0)
     over_face = desingularised_inverse(h_face, p.kappa4)
@@ -84,7 +89,7 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
         change = half_slope(scaled_difference(u, u_1, p), scaled_difference(u_1, u_2, p), p)
         u_out = balanced_velocity(u_1 - change, u_q, math.sqrt(p.g * h_face))
         u -= slope_behind(u_out - u, u_1 - u, p)
-    if h_face < critical:
+    if h_face < critical and (h_face < real(0.5) * critical or n_1 * n_1 >= p.g * h_1 * h_1 * h_1):
         h_face = critical
         h_k = inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p) - bed_k
         u = q * desingularised_inverse(critical, p.kappa4)
@@ -102,10 +107,11 @@ class Discharge(Condition):
 
     Notes
     -----
-    The flux through each face is q = rate / width to rounding where water enters, on wet and on dry ground,
-    but for 1e-5 of the volume while a pool on a bed that rises into the domain is still shallow. What is
-    taken out is right to 1e-6; no more can be taken out than flows to the boundary: a dry cell gives
-    nothing. Good places fall into the domain and are as wide as the stream.
+    The flux through each face is q = rate / width to rounding where water enters into water, and on dry
+    ground where it runs off faster than its waves. Where friction holds a film back, less than 1 % of
+    what the first cell holds at critical depth, (q^2 / g)^(1/3), comes too much, until it is half as
+    deep. What is taken out is right to 1e-6; no more can be taken out than flows to the boundary: a dry
+    cell gives nothing. Good places fall into the domain and are as wide as the stream.
     """
 
     rate: float | Series = 0.0
