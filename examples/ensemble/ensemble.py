@@ -1,7 +1,7 @@
 """An ensemble of double gyres over Reynolds numbers, spread over devices: a process each, and no talk between them.
 
-Usage: ``python ensemble.py [DEVICE ...]``: ``cuda:0 cuda:1`` uses two GPUs; the CPU if nothing is named. Each member gives
-what it would give alone, to the last bit. The flow at the end is in ``output/ensemble.nc``.
+Usage: ``python ensemble.py [DEVICE ...]``: ``cuda:0 cuda:1`` uses two GPUs; the CPU if nothing is named. Each member
+gives what it would give alone, to the last bit. The flow at the end is in ``output/ensemble.nc``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 
 def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
@@ -27,6 +28,8 @@ def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
     run("table", end="'4 d'", file="tracks.csv")
     whole, parts = opened(tmp_path / "whole.nc"), opened(tmp_path / "parts.nc")
     assert whole.attrs["featureType"] == "trajectory" and whole["x"].shape == (9, 16)
+    raster = 4.5e5 + 9e5 * np.arange(4)
+    assert np.allclose(whole["x"][0], np.tile(raster, 4)) and np.allclose(whole["y"][0], np.repeat(raster, 4))
     for axis in "xy":
         assert np.array_equal(whole[axis], parts[axis])
         assert 0.0 < np.abs(whole[axis][-1] - whole[axis][0]).max() < 1e6
@@ -35,9 +38,17 @@ def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
     assert np.array_equal(rows[:, 1::2], whole["x"]) and np.array_equal(rows[:, 2::2], whole["y"])
 
 
-def test_particles_outside_the_basin_are_refused(eagre, tmp_path):
+@pytest.mark.parametrize(
+    ("particles", "words"),
+    [
+        ("positions = [[1e9, 0]]", "between the walls"),
+        ("every = 1.0", "up to 1e+07"),
+        ("every = 1e9", "less than twice"),
+    ],
+)
+def test_particles_outside_the_basin_are_refused(eagre, tmp_path, particles, words):
     assert eagre("new", "barotropic", tmp_path).code == 0
     path = tmp_path / "case.toml"
-    path.write_text(path.read_text() + "\n[particles]\npositions = [[1e9, 0]]\nfile = 'p.nc'\ninterval = '1 d'\n")
+    path.write_text(path.read_text() + f"\n[particles]\n{particles}\nfile = 'p.nc'\ninterval = '1 d'\n")
     done = eagre("run", path, "--device", "cpu")
-    assert done.code == 2 and "between the walls" in done.err
+    assert done.code == 2 and words in done.err
