@@ -53,7 +53,8 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    assert every_example() == ["dam_break", "demo", "double_gyre", "rain_on_catchment", "thacker_bowl", "tide"]
+    known = ["dam_break", "demo", "double_gyre", "ensemble", "rain_on_catchment", "thacker_bowl", "tide"]
+    assert every_example() == known
 
 
 @pytest.mark.parametrize("case", sorted(EXAMPLES.glob("*/case.toml")), ids=lambda path: path.parent.name)
@@ -123,6 +124,17 @@ def test_double_gyre_is_symmetric_with_its_currents_in_the_west(tmp_path):
     assert 2.0 < psi.max() < 8.0
     assert speed.max(axis=0).argmax() < 5
     assert np.isfinite(read_gauges(output / "gauges.csv")["jet velocity_x"]).all()
+
+
+def test_members_of_an_ensemble_are_what_they_are_alone(capsys, monkeypatch):
+    """Four members on two workers; each equals a run of its own, to the last bit."""
+    monkeypatch.syspath_prepend(EXAMPLES / "ensemble")  # the workers import the script by its name
+    script = importlib.import_module("ensemble")
+    found = script.ensemble(("cpu", "cpu"), points=33, end=2e-4)
+    assert "Re = 1.6 on cpu: psi_max" in capsys.readouterr().out
+    for reynolds, psi in zip(script.REYNOLDS, found, strict=True):
+        assert np.array_equal(psi, script.member(reynolds, "cpu", 33, 2e-4)[0])
+    assert not np.array_equal(found[0], found[1])
 
 
 def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):

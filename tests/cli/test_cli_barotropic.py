@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+from eagre.plots.tracks import broken
 
 
 def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
@@ -26,7 +29,15 @@ def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
     run("parts", end="'4 d'", file="parts.nc", restart="after.nc", more="from = 'parts_restart.nc'")
     run("table", end="'4 d'", file="tracks.csv")
     whole, parts = opened(tmp_path / "whole.nc"), opened(tmp_path / "parts.nc")
+    told = eagre("info", tmp_path / "whole.nc").out
+    assert "tracks of 16 particles" in told and "9 records" in told
+    assert eagre("plot", tmp_path / "whole.nc", "--dpi", 40).code == 0 and (tmp_path / "whole.png").stat().st_size > 5e3
+    refused = eagre("plot", tmp_path / "whole.nc", "-v", "x")
+    assert refused.code == 2 and "holds tracks" in refused.err
+    assert "holds no fields" in eagre("animate", tmp_path / "whole.nc").err
     assert whole.attrs["featureType"] == "trajectory" and whole["x"].shape == (9, 16)
+    raster = 4.5e5 + 9e5 * np.arange(4)
+    assert np.allclose(whole["x"][0], np.tile(raster, 4)) and np.allclose(whole["y"][0], np.repeat(raster, 4))
     for axis in "xy":
         assert np.array_equal(whole[axis], parts[axis])
         assert 0.0 < np.abs(whole[axis][-1] - whole[axis][0]).max() < 1e6
@@ -35,9 +46,49 @@ def test_particles_are_written_and_go_on(eagre, tmp_path, opened):
     assert np.array_equal(rows[:, 1::2], whole["x"]) and np.array_equal(rows[:, 2::2], whole["y"])
 
 
-def test_particles_outside_the_basin_are_refused(eagre, tmp_path):
+def test_tracks_break_at_a_period():
+    x = np.array([[8.0, 5.0], [9.5, 5.0], [0.5, 5.5]])
+    expected = [[8.0, 5.0], [8.75, 5.0], [9.5, 5.0], [np.nan, 5.25], [0.5, 5.5]]
+    np.testing.assert_array_equal(broken(x), expected)
+
+
+@pytest.mark.parametrize("basin", ["box", "channel", "periodic"])
+def test_every_basin_runs_and_is_drawn(eagre, tmp_path, basin, opened):
+    """Layers, topography, tracer, odd numbers of points, from the case file to the picture."""
+    (tmp_path / "case.toml").write_text(f"""
+model = "barotropic"
+run = {{ end_time = "6 h", device = "cpu", precision = "single" }}
+basin = {{ kind = "{basin}", nx = 15, ny = 11, length_x = "3000 km", length_y = "2000 km" }}
+physics = {{ beta = 2e-11, viscosity = "1e5 m2/s", bottom_friction = 1e-7 }}
+wind.curl = "1e-12 * sin(2 * pi * y / 2e6)"
+layers = {{ upper = 4e-10, lower = 1e-10 }}
+topography = {{ height = "200 * sin(2 * pi * x / 3e6)", coriolis = 1e-4, depth = "4000 m" }}
+tracer = {{ initial = "where(x < 1e6, 1, 0)" }}
+numerics.time_step = "1 h"
+output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lower", "tracer", "wind_curl"] }}
+""")
+    done = eagre("run", tmp_path / "case.toml")
+    assert done.code == 0, done.err
+    assert "points a Munk width" in done.out and "time step: 3600; limits:" in done.out
+    out = opened(tmp_path / "out.nc")
+    assert out["tracer"].shape == (3, 11, 15) and np.abs(out["streamfunction_lower"][-1]).max() > 0.0
+    for name in ("streamfunction_lower", "tracer", "wind_curl"):
+        assert eagre("plot", tmp_path / "out.nc", "-v", name, "--dpi", 40).code == 0
+    assert eagre("animate", tmp_path / "out.nc", "-v", "tracer", "--dpi", 40).code == 0
+    assert "streamfunction_lower" in eagre("info", tmp_path / "out.nc").out
+
+
+@pytest.mark.parametrize(
+    ("particles", "words"),
+    [
+        ("positions = [[1e9, 0]]", "between the walls"),
+        ("every = 1.0", "up to 1e+07"),
+        ("every = 1e9", "less than twice"),
+    ],
+)
+def test_particles_outside_the_basin_are_refused(eagre, tmp_path, particles, words):
     assert eagre("new", "barotropic", tmp_path).code == 0
     path = tmp_path / "case.toml"
-    path.write_text(path.read_text() + "\n[particles]\npositions = [[1e9, 0]]\nfile = 'p.nc'\ninterval = '1 d'\n")
+    path.write_text(path.read_text() + f"\n[particles]\n{particles}\nfile = 'p.nc'\ninterval = '1 d'\n")
     done = eagre("run", path, "--device", "cpu")
-    assert done.code == 2 and "between the walls" in done.err
+    assert done.code == 2 and words in done.err

@@ -76,6 +76,7 @@ OPTIONS = {
     "channel": {"basin": "channel", "walls": "no-slip"},
     "periodic": {"basin": "periodic", "scheme": "ab2"},
     "implicit": {"viscous": "implicit"},
+    "compensated": {"compensated": True},
     "terms": {"topography": "noise", "biharmonic_viscosity": 1e-4, "bottom_friction": 0.1},
     "tracer and particles": {"tracer": "noise", "tracer_diffusivity": 0.01, "particles": [[0.5, 0.5], [1.0, 2.0]]},
 }
@@ -111,6 +112,6 @@ def test_blow_up_names_the_time_and_goes_back():
 
     grid, zeta, curl = random_setup()
     model = BarotropicVorticity(grid, time_step=1.0, viscosity=1e-4, wind_curl=curl, vorticity=zeta, device="cpu")
-    with pytest.raises(BlowUpError, match=r"not finite.*\n.*time_step below 0\.\d+, what the flow"):
+    with pytest.raises(BlowUpError, match=r"not finite.*\n.*time_step below 0\.\d+ "):
         model.advance(400.0)
     assert math.isfinite(model.diagnostics()["energy"])

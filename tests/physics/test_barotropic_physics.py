@@ -10,6 +10,7 @@ import pytest
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.cases import validate
 from eagre.models.barotropic.diagnostics import energy_spectrum
+from eagre.models.barotropic.scales import numbers_remark
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
 QUICK = (
@@ -40,6 +41,9 @@ def test_numbers_of_the_document():
     assert numbers["reynolds"] == pytest.approx(20.83, rel=1e-3) and numbers["mu"] == 0.0
     assert gyre.time_scale / 86400 == pytest.approx(20_481, rel=1e-3)
     assert gyre.nondimensional_time(10 * 365.25 * 86400) == pytest.approx(0.1783, rel=1e-3)
+    told = numbers_remark(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
+    mu = 1e-9 * gyre.time_scale
+    assert told == [f"nondimensional: alpha = 1.359e+05, beta = 1.359e+05, mu = {mu:.4g}, Re = 20.83"]
 
 
 def wave(grid, k=1, m=1):

@@ -27,7 +27,7 @@ def animate(
 
     results = open_results(file)
     if not isinstance(results, FieldFile):
-        raise InputError(f"{file}, which holds series", allowed="a file of fields", fix=f"eagre plot {file}")
+        raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=f"eagre plot {file}")
     target = picture_path(file, output, (".gif", ".mp4"))
     out = console()
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:

@@ -98,16 +98,24 @@ def _netcdf(path: Path) -> Rows:
             *(("file", f"{path}: restart file"), ("model", f"{header.kind}, {header.precision} precision")),
             *(("grid", grid), ("time", f"{header.time:.10g} s, {header.steps} steps"), ("version", header.version)),
         ]
-    from eagre.plots.reading import FieldFile, GaugeFile, open_results
+    from eagre.plots.reading import FieldFile, TrackFile, open_results
 
     try:
-        results: FieldFile | GaugeFile = open_results(path)
+        results = open_results(path)
     except InputError as error:
         try:
             return _raster(path)
         except InputError:
             raise error from None
+    if isinstance(results, TrackFile):
+        return _tracks(results)
     return _fields(results) if isinstance(results, FieldFile) else _gauges(results)
+
+
+def _tracks(results: Any) -> Rows:
+    rows = [("file", f"{results.path}: tracks of {results.x.shape[1]} particles")]
+    rows += [("time", f"{results.times[0]:g} s to {results.times[-1]:g} s, {results.times.size} records")]
+    return rows + [(axis, f"{a.min():.4g} to {a.max():.4g} m") for axis, a in (("x", results.x), ("y", results.y))]
 
 
 def _fields(results: Any) -> Rows:

@@ -9,17 +9,17 @@ import typer
 
 
 def plot(
-    file: Annotated[Path, typer.Argument(help="Output of eagre run: fields or gauges (.nc, .csv).")],
+    file: Annotated[Path, typer.Argument(help="Output of eagre run: fields, gauges (.nc, .csv) or particles (.nc).")],
     variable: Annotated[str | None, typer.Option("--variable", "-v", help="Field to draw; else the depth.")] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help='Such as "2 h"; first; else the last.')] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .pdf or .svg.")] = None,
     observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,
 ) -> None:
-    """Draw a map of fields (bed, water, shoreline) or the series of gauges."""
+    """Draw a map of fields (bed, water, shoreline), the series of gauges or the tracks of particles."""
     from eagre.cli.console import console
     from eagre.errors import InputError
-    from eagre.plots import FieldFile, open_results, plot_gauges, plot_map
+    from eagre.plots import FieldFile, TrackFile, open_results, plot_gauges, plot_map, plot_tracks
 
     results = open_results(file)
     target = picture_path(file, output, (".png", ".pdf", ".svg"))
@@ -27,6 +27,11 @@ def plot(
         if observed is not None:
             raise InputError(f"--observed for {file.name}, which holds fields", allowed="--observed with a gauge file")
         plot_map(results, target, variable=variable, time=time, dpi=dpi)
+    elif isinstance(results, TrackFile):
+        given = {"--variable": variable, "--time": time, "--observed": observed}
+        if wrong := [option for option, value in given.items() if value is not None]:
+            raise InputError(f"{wrong[0]} for {file.name}, which holds tracks", allowed="--output and --dpi")
+        plot_tracks(results, target, dpi=dpi)
     else:
         if time is not None:
             raise InputError(f"--time for {file.name}, which holds series", allowed="--time with a file of fields")

@@ -1,10 +1,11 @@
-"""Pictures of results: maps, profiles, gauge series and animations (matplotlib, no global state)."""
+"""Pictures of results: maps, profiles, gauge series, tracks and animations (matplotlib, no global state)."""
 
 from __future__ import annotations
 
 from eagre.plots.animation import animate
 from eagre.plots.gauges import plot_gauges
 from eagre.plots.maps import plot_map
-from eagre.plots.reading import FieldFile, GaugeFile, open_results
+from eagre.plots.reading import FieldFile, GaugeFile, TrackFile, open_results
+from eagre.plots.tracks import plot_tracks
 
-__all__ = ["FieldFile", "GaugeFile", "animate", "open_results", "plot_gauges", "plot_map"]
+__all__ = ["FieldFile", "GaugeFile", "TrackFile", "animate", "open_results", "plot_gauges", "plot_map", "plot_tracks"]

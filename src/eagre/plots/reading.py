@@ -1,4 +1,4 @@
-"""Opening result files for plotting: fields over time, or series at gauges."""
+"""Opening result files for plotting: fields over time, series at gauges, or tracks of particles."""
 
 from __future__ import annotations
 
@@ -53,13 +53,19 @@ class FieldFile:
         """Names of the fields that change with time."""
         return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("time", "y", "x")]
 
+    @property
+    def fixed(self) -> list[str]:
+        """Names of the fields that do not change with time."""
+        return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("y", "x")]
+
     def check_variable(self, name: str) -> str:
         """`name`, or `InputError` with the names in the file."""
-        if name not in self.variables:
-            near = nearest(name, self.variables) or self.variables[0]
+        known = [*self.variables, *self.fixed]
+        if name not in known:
+            near = nearest(name, known) or known[0]
             raise InputError(
-                f'variable "{name}"{did_you_mean(name, self.variables)}',
-                allowed=f"in {self.path.name}: {', '.join(self.variables)}",
+                f'variable "{name}"{did_you_mean(name, known)}',
+                allowed=f"in {self.path.name}: {', '.join(known)}",
                 fix=f"--variable {near}",
             )
         return name
@@ -88,7 +94,8 @@ class FieldFile:
 
     def values(self, name: str, record: int) -> np.ndarray:
         """A field at a record, (ny, nx), float64, south in row 0."""
-        values = np.asarray(self.dataset[name].isel(time=record).values, dtype=np.float64)
+        item = self.dataset[name]
+        values = np.asarray((item.isel(time=record) if "time" in item.dims else item).values, dtype=np.float64)
         return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
 
     def bed(self) -> np.ndarray | None:
@@ -166,13 +173,32 @@ class GaugeFile:
         return name
 
 
-def open_results(path: str | Path) -> FieldFile | GaugeFile:
+@dataclass
+class TrackFile:
+    """Tracks of particles.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    x, y : (n, particles) array, m
+    title : str
+    """
+
+    path: Path
+    times: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    title: str
+
+
+def open_results(path: str | Path) -> FieldFile | GaugeFile | TrackFile:
     """Open an output file of ``eagre run``.
 
     Raises
     ------
     InputError
-        If it is missing, no NetCDF or CSV file, or holds neither fields nor gauges.
+        If it is missing, no NetCDF or CSV file, or holds neither fields nor gauges nor tracks.
     """
     path = existing_file(Path(path), "result file")
     if path.suffix.lower() == ".csv":
@@ -182,6 +208,8 @@ def open_results(path: str | Path) -> FieldFile | GaugeFile:
     dataset = open_dataset(path)
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)
+    if dataset.attrs.get("featureType") == "trajectory" and {"x", "y"} <= set(dataset.data_vars):
+        return _tracks(path, dataset)
     points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]
     series = {
         str(name): item
@@ -222,6 +250,13 @@ def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) ->
         {name: label_of(item.attrs, name) for name, item in series.items()},
         str(dataset.attrs.get("title") or path.stem),
     )
+
+
+def _tracks(path: Path, dataset: xr.Dataset) -> TrackFile:
+    times, x, y = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("time", "x", "y"))
+    if times.size == 0 or x.shape != y.shape or x.shape[:1] != times.shape:
+        raise InputError(f"{path} without tracks", allowed="x and y over (time, particle), at least one record")
+    return TrackFile(path, times, x, y, str(dataset.attrs.get("title") or path.stem))
 
 
 def _number_or_text(text: str) -> float | str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Viscosity = Annotated[float, quantity("viscosity"), Field(ge=0)]
 Stress = Annotated[float, quantity("stress")]
+MOST_PARTICLES = 10**7
 
 
 class BasinSection(Section):
@@ -151,6 +152,11 @@ class ParticlesSection(Section):
         if self.positions is not None:
             return np.array(self.positions)
         step = self.every or 1.0
+        count = (grid.x[-1] - grid.x[0]) / step * (grid.y[-1] - grid.y[0]) / step
+        if count > MOST_PARTICLES:
+            raise InputError(
+                f"every = {step:g} m, {count:.2g} particles", allowed=f"up to {MOST_PARTICLES:g} particles"
+            )
         x, y = (np.arange(axis[0] + 0.5 * step, axis[-1], step) for axis in (grid.x, grid.y))
         if x.size * y.size == 0:
             raise InputError(f"every = {step:g} m", allowed="less than twice the sides of the basin")

@@ -89,7 +89,7 @@ def check_together(setup: Setup, precision: str) -> None:
             fix='viscous = "explicit"',
         )
     if setup.layers is not None and setup.screening:
-        raise InputError("layers and deformation_radius", allowed="one of them", fix="deformation_radius = None")
+        raise InputError("layers and deformation_radius", allowed="one of them: layers have a radius of their own")
     if setup.compensated and (setup.implicit or precision == "double"):
         raise InputError(
             'compensated = true with viscous = "implicit" or precision = "double"',

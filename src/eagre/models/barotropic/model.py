@@ -268,12 +268,12 @@ class BarotropicVorticity:
         time = self.time
         assert self._kept is not None
         self._engine.restore(self._kept)
-        limit = min(self._flow_limit(), wave_limit(self.setup))
+        limit = min(self._flow_limit(), wave_limit(self.setup), 0.5 * self.time_step)
         raise BlowUpError(
             time,
             cell,
             f"values that are not finite; the last good state is of t = {self.time:.6g}",
-            advice=f"a time_step below {limit:.2g}, what the flow and the waves of that state bear; more viscosity",
+            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity",
         )
 
     def _flow_limit(self) -> float:

@@ -22,10 +22,15 @@ def largest_eigenvalue(setup: Setup) -> float:
 
 
 def friction_limit(setup: Setup) -> float:
-    """Longest step that explicit friction and diffusion bear, s; infinite without them."""
+    """Longest step that explicit viscosity and friction bear, s; infinite without them."""
     k2 = largest_eigenvalue(setup)
-    viscosity = 0.0 if setup.implicit else setup.viscosity
-    rate = max(viscosity * k2 + setup.biharmonic * k2**2 + setup.friction, (setup.diffusivity or 0.0) * k2)
+    rate = (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic * k2**2 + setup.friction
+    return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
+
+
+def diffusion_limit(setup: Setup) -> float:
+    """Longest step that the diffusion of a tracer bears, s; infinite without it."""
+    rate = (setup.diffusivity or 0.0) * largest_eigenvalue(setup)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
@@ -54,25 +59,27 @@ def flow_limit(speed_x: float, speed_y: float, dx: float, dy: float) -> float:
 
 
 def check_time_step(setup: Setup) -> None:
-    """Refuse a step with which friction alone would blow up.
+    """Refuse a step with which friction or diffusion alone would blow up.
 
     Raises
     ------
     InputError
         It says the longest step.
     """
-    limit = friction_limit(setup)
-    if setup.time_step > limit * (1.0 + 1e-9):
-        what = "viscosity, friction or diffusion"
-        raise InputError(
-            f"time_step = {setup.time_step:g} with this {what}",
-            allowed=f"up to {limit:.4g} (a margin is wise)",
-            fix=f"time_step = {0.8 * limit:.2g}",
-        )
+    for limit, why in (
+        (friction_limit(setup), "viscosity, biharmonic_viscosity and bottom_friction"),
+        (diffusion_limit(setup), "tracer_diffusivity"),
+    ):
+        if setup.time_step > limit * (1.0 + 1e-9):
+            raise InputError(
+                f"time_step = {setup.time_step:g}, longer than {why} allow",
+                allowed=f"up to {limit:.4g} on this grid",
+                fix=f"time_step = {0.8 * limit:.2g}",
+            )
 
 
 def step_remark(setup: Setup) -> str:
     """The step beside its limits."""
-    limits = {"friction": friction_limit(setup), "Rossby waves": wave_limit(setup)}
+    limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
     told = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
     return f"time step: {setup.time_step:g}; limits: {', '.join([*told, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"

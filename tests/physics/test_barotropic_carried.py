@@ -1,0 +1,82 @@
+"""What the flow of the barotropic model carries: a tracer term by term, particles along known paths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre import BarotropicVorticity, Grid
+from eagre.backend.device import select
+from eagre.cases.norms import observed_orders
+from eagre.models.barotropic.drift import drifted
+from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
+
+
+@pytest.mark.parametrize("viscous", ["explicit", "implicit"])
+@pytest.mark.parametrize(("scheme", "jacobian"), [("ab3", "arakawa"), ("ab2", "advective")])
+def test_tracer_as_the_transcription(viscous, scheme, jacobian):
+    """C_t = -J(psi, c) + kappa Lap c, no flux through the walls, whatever the vorticity does."""
+    rng = np.random.default_rng(2)
+    grid = Grid.of_points(14, 11, 2.6, 3.0)
+    c, zeta = 1.0 + rng.random(grid.shape), 20.0 * rng.standard_normal(grid.shape)
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, vorticity=zeta, viscosity=0.05, viscous=viscous, tracer=c, tracer_diffusivity=0.1,
+        scheme=scheme, jacobian=jacobian, device="cpu", precision="double",
+    )  # fmt: skip
+    history = []
+    for step in range(1, 8):
+        c = np.pad(c[1:-1, 1:-1], 1, mode="edge")
+        psi = model.field("streamfunction")
+        f = 0.1 * laplacian(c, grid.dx, grid.dy) - JACOBIANS[jacobian](psi, c, grid.dx, grid.dy)
+        history = [f, *history][: int(scheme[2])]
+        for weight, old in zip(COEFFICIENTS[len(history)], history, strict=True):
+            c[1:-1, 1:-1] += 1e-3 * weight * old
+        model.advance(step * 1e-3)
+        assert np.abs(model.field("tracer") - c)[1:-1, 1:-1].max() < 1e-13
+    assert model.field("tracer")[1:-1, 1:-1].sum() > 0.0
+
+
+def test_particles_move_by_a_rule_of_second_order():
+    """In psi = x y, which is bilinear everywhere, a particle goes along x0 exp(-t), y0 exp(t)."""
+    device = select("cpu")
+    program = device.loop(drifted, "double")
+    psi = np.outer(np.arange(12.0), np.arange(10.0))
+    errors = []
+    for steps in (10, 20, 40):
+        place = np.array([[7.0], [1.5]])
+        arguments = (psi, place, 10, 1.0 / steps, 0.0, 0.0)
+        for _ in range(steps):
+            device.run([device.over(program, (1, 1), arguments)])
+        errors.append(float(np.abs(place[:, 0] - [7.0 / math.e, 1.5 * math.e]).max()))
+    assert np.abs(np.array(observed_orders(errors)) - 2.0).max() < 0.1 and errors[-1] < 2e-3
+
+
+@pytest.mark.parametrize("basin", ["channel", "periodic"])
+def test_particles_go_round_a_period(basin):
+    """Zonal jets psi = sin(m y): u = -m cos(m y), nothing else moves; several rounds both ways."""
+    nx, ny = 16, 64
+    m = 2.0 if basin == "periodic" else 1.0
+    height = 2.0 * math.pi / m
+    grid = Grid(nx, ny, 0.25, height / ny) if basin == "periodic" else Grid(nx, ny + 1, 0.25, height / ny)
+    y = grid.y - grid.y[0]
+    psi = np.repeat(np.sin(m * y)[:, None], nx, axis=1)
+    lap = -((2.0 / grid.dy * math.sin(0.5 * m * grid.dy)) ** 2)
+    start = np.array([[grid.x[0] + 0.3, grid.y[0] + 0.01], [grid.x[0] + 1.7, grid.y[0] + 0.5 * height + 0.01]])
+    model = BarotropicVorticity(
+        grid, time_step=0.01, basin=basin, vorticity=lap * psi, particles=start, device="cpu", precision="double"
+    )
+    assert np.abs(model.particle_positions - start).max() < 1e-14
+    assert np.abs(model.field("streamfunction") - psi).max() < 1e-12
+    period = nx * grid.dx
+    for time in 0.25 * np.arange(1, 29):
+        model.advance(time)
+        x = model.particle_positions[:, 0]
+        assert ((x >= grid.x[0]) & (x < grid.x[0] + period)).all()
+    speed = math.sin(m * grid.dy) / grid.dy  # of the bilinear psi in the cell beside y = 0
+    expected = grid.x[0] + np.mod(start[:, 0] - grid.x[0] + np.array([-speed, speed]) * 7.0, period)
+    found = model.particle_positions
+    assert np.abs(found[:, 0] - expected).max() < 1e-9
+    assert np.abs(found[:, 1] - start[:, 1]).max() < 1e-12
+    assert speed * 7.0 > 1.5 * period
