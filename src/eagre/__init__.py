@@ -13,6 +13,7 @@ _HOME = {
     "DoubleGyre": "eagre.models.barotropic.scales",
     "Layers": "eagre.models.barotropic.layers",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
+    "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
     "Rain": "eagre.sources",
     "Coriolis": "eagre.sources",
     "WindStress": "eagre.sources",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,3 +122,12 @@ def test_double_precision_sweeps_use_seeds(along):
     text = sweep_ptx(along, "double")
     assert "rcp.approx.ftz.f64" in text
     assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_the_documents_versions_equal_the_model(version, monkeypatch):
+    """The slow references of `benchmarks/seed_adi.py` (rows stored, transposed, folded, on the fly)."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    seed = importlib.import_module("seed_adi")
+    ladder = seed.Ladder(PlainDevice(), "double", 6)
+    assert ladder.difference(seed.CPU[version]) < 1e-13

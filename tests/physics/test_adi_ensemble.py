@@ -1,0 +1,64 @@
+"""Several ADI simulations at once: each does what it does alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+
+GRID = eagre.Grid(33, 12, 90.0, 70.0, y0=500.0)
+RIVER = eagre.Series(np.array([0.0, 100.0, 1000.0]), np.array([0.0, 60.0, 20.0]))
+
+
+def members():
+    """Options of three members: beds with shores, maps, sides that differ."""
+    rng = np.random.default_rng(8)
+    bed = rng.uniform(-6.0, 1.0, (3, *GRID.shape_of("corner")))
+    fields = {
+        "surface_elevation": 0.3 * rng.standard_normal((3, *GRID.shape)),
+        "manning": rng.uniform(0.02, 0.05, (3, *GRID.shape)),
+        "land": rng.random((3, *GRID.shape)) < 0.05,
+        "velocity_x": 0.1 * rng.standard_normal((3, *GRID.shape)),
+    }
+    sides = [
+        eagre.Boundaries(west=eagre.Stage(0.3), east=eagre.Absorbing()),
+        eagre.Boundaries(west=[eagre.Part(500.0, 920.0, eagre.Discharge(RIVER))]),
+        eagre.Boundaries(),
+    ]
+    return bed, fields, sides
+
+
+def common():
+    return {
+        "velocity_y": 0.05, "viscosity": 2.0, "dry_depth": 1e-3, "device": "cpu", "precision": "double",
+        "sources": (eagre.Rain(1e-5, 1.0 + np.ones(GRID.shape)), eagre.Coriolis(f=1e-3), eagre.WindStress(0.5, 0.3)),
+    }  # fmt: skip
+
+
+def test_members_equal_runs_on_their_own():
+    bed, fields, sides = members()
+    ensemble = eagre.ShallowWaterADIEnsemble(GRID, bed, 5.0, 3, boundaries=sides, **fields, **common())
+    ensemble.advance(152.0)
+    found = {name: ensemble.field(name) for name in ("surface_elevation", "discharge_x", "discharge_y")}
+    for m in range(3):
+        own = {name: values[m] for name, values in fields.items()}
+        alone = eagre.ShallowWaterADI(GRID, bed[m], 5.0, boundaries=sides[m], **own, **common())
+        alone.advance(152.0)
+        for name, values in found.items():
+            np.testing.assert_array_equal(values[m], alone.field(name), err_msg=f"member {m}, {name}")
+        assert abs(alone.field("discharge_y")).max() > 0.1
+
+
+def test_one_bed_for_all_and_refusals():
+    ensemble = eagre.ShallowWaterADIEnsemble(GRID, -2.0, 5.0, 2, surface_elevation=0.0, device="cpu")
+    assert ensemble.field("depth").shape == (2, *GRID.shape) and (ensemble.field("depth") == 2.0).all()
+    make = eagre.ShallowWaterADIEnsemble
+    with pytest.raises(eagre.InputError, match="south"):
+        make(GRID, -2.0, 5.0, 2, boundaries=eagre.Boundaries(south=eagre.Stage(0.0)), device="cpu")
+    with pytest.raises(eagre.InputError, match="beta"):
+        make(GRID, -2.0, 5.0, 2, sources=[eagre.Coriolis(f=1e-4, beta=1e-11)], device="cpu")
+    with pytest.raises(eagre.InputError, match="manning of shape"):
+        make(GRID, -2.0, 5.0, 2, manning=np.zeros((3, *GRID.shape)), device="cpu")
+    with pytest.raises(eagre.InputError, match="one a member"):
+        make(GRID, -2.0, 5.0, 2, boundaries=[eagre.Boundaries()], device="cpu")
