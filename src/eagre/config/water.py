@@ -13,7 +13,7 @@ from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, Press
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal
-from eagre.config.terrain import BedSection, GridSection, check_terrain
+from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
 from eagre.config.values import Beta, Frequency
 from eagre.errors import InputError
 from eagre.series import Series
@@ -100,6 +100,30 @@ class WaterCase(Case):
     def _cells_are_given(self) -> WaterCase:
         check_terrain(self.grid, self.bed)
         return self
+
+    def _terrain(self) -> tuple[Grid, np.ndarray, np.ndarray]:
+        """Grid, bed at its corners and bed of its cells."""
+        from eagre.checks import check_input_memory
+
+        with self.at("bed"):
+            grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
+        return grid, corners, 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
+
+    def _options(
+        self, grid: Grid, bed: np.ndarray, friction: Section | None, device: str | None, precision: str | None
+    ) -> dict[str, Any]:
+        """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
+        from eagre.boundaries import Boundaries
+
+        options: dict[str, Any] = {}
+        sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
+        for place, section in sections.items():
+            for name in type(section).model_fields:
+                if getattr(section, name) is not None:
+                    options[name] = self._values(place, section, name, grid, bed)
+        options["boundaries"] = Boundaries(**self.boundaries.make(self._signal))
+        options["sources"] = self._sources(grid, bed)
+        return options | {"device": device or self.run.device, "precision": precision or self.run.precision}
 
     def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:
         """Value of a field key, with the key named in errors."""

@@ -6,7 +6,7 @@ integer maximum therefore vectorises, works with integer atomics, and keeps a Na
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.cells import cell, real
 
 
 @cell
@@ -46,3 +46,9 @@ def magnitude_bits(x):
 @magnitude_bits.variant("cuda", "single")
 def _single_magnitude(x):
     return np.float32(x).view(np.int32) & np.int32(0x7FFFFFFF)
+
+
+@cell
+def is_bad(x):
+    """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
+    return magnitude_bits(x) > to_bits(real(1e30))

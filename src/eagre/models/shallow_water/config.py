@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from eagre.config.fieldvalues import NumberField
 from eagre.config.section import Section
-from eagre.config.terrain import make_terrain
 from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
 from eagre.config.water import WaterCase
 
@@ -69,25 +68,8 @@ class ShallowWaterCase(WaterCase):
         -------
         ShallowWater
         """
-        from eagre.boundaries import Boundaries
-        from eagre.checks import check_input_memory
         from eagre.models.shallow_water.model import ShallowWater
 
-        with self.at("bed"):
-            grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
-        bed = 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
-        options: dict[str, Any] = self.numerics.model_dump(exclude_none=True)
-        if self.friction is not None:
-            options["manning"] = self._values("friction", self.friction, "manning", grid, bed)
-        for name in ("surface_elevation", "depth", "velocity_x", "velocity_y"):
-            if getattr(self.initial, name) is not None:
-                options[name] = self._values("initial", self.initial, name, grid, bed)
-        return ShallowWater(
-            grid,
-            corners,
-            boundaries=Boundaries(**self.boundaries.make(self._signal)),
-            sources=self._sources(grid, bed),
-            device=device or self.run.device,
-            precision=precision or self.run.precision,
-            **options,
-        )
+        grid, corners, bed = self._terrain()
+        options = self._options(grid, bed, self.friction, device, precision)
+        return ShallowWater(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))

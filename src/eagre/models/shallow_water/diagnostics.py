@@ -7,12 +7,11 @@ import math
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
-from eagre.kernels.bits import magnitude_bits, to_bits
+from eagre.kernels.bits import is_bad
+from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 
-VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
-SUMS = 7
-BLOCK = 128
+SUMS = WATER_SUMS
 NOWHERE = 2**62
 
 
@@ -92,12 +91,6 @@ def row_sums_cuda(q, bed, sums, p):
         half //= 2
     if t < SUMS:
         sums[j, t] = tree[t, 0]
-
-
-@cell
-def is_bad(x):
-    """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
-    return magnitude_bits(x) > to_bits(real(1e30))
 
 
 @entry

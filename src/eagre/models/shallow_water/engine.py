@@ -12,6 +12,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
 from eagre.grid import Grid
+from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
 from eagre.models.shallow_water import kernels as cells
 from eagre.series import Series
@@ -313,26 +314,15 @@ class Engine:
             self._sum,
             (q, self.bed, self._row_sums, self.parameters),
             (self.setup.grid.ny,),
-            (diagnostics.BLOCK,),
+            (BLOCK,),
         )
         self.device.run([launch])
-        rows = self.device.host(self._row_sums)
-        area = self.setup.grid.cell_area
-        total = rows.sum(axis=0)
-        return {
-            "volume": total[diagnostics.VOLUME] * area,
-            "kinetic_energy": total[diagnostics.KINETIC] * area,
-            "potential_energy": total[diagnostics.POTENTIAL] * area,
-            "wet_fraction": total[diagnostics.WET] / self.setup.grid.cells,
-            "max_depth": rows[:, diagnostics.DEEPEST].max(),
-            "min_depth": rows[:, diagnostics.SHALLOWEST].min(),
-            "max_speed": rows[:, diagnostics.FASTEST].max(),
-        }
+        return named_sums(self.device.host(self._row_sums), self.setup.grid)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""
         q = self.q[self.current]
-        launch = Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (diagnostics.BLOCK,))
+        launch = Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (BLOCK,))
         self.device.run([launch])
         columns = self.device.host(self._bad_columns)
         rows = np.flatnonzero(columns != diagnostics.NOWHERE)

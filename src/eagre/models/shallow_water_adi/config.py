@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.config.fieldvalues import NumberField
 from eagre.config.section import Section
-from eagre.config.terrain import make_terrain
 from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
 from eagre.config.water import WaterCase
 from eagre.errors import InputError
@@ -82,27 +81,10 @@ class ShallowWaterADICase(WaterCase):
         -------
         ShallowWaterADI
         """
-        from eagre.boundaries import Boundaries
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
-        with self.at("bed"):
-            grid, corners = make_terrain(self.grid, self.bed)
-        bed = 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
-        options: dict[str, Any] = self.numerics.model_dump(exclude_none=True)
-        for name in ("manning", "chezy"):
-            if self.friction is not None and getattr(self.friction, name) is not None:
-                options[name] = self._values("friction", self.friction, name, grid, bed)
-        for name in ("surface_elevation", "depth", "velocity_x", "velocity_y"):
-            if getattr(self.initial, name) is not None:
-                options[name] = self._values("initial", self.initial, name, grid, bed)
+        grid, corners, bed = self._terrain()
+        options = self._options(grid, bed, self.friction, device, precision)
         if self.land is not None:
             options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
-        return ShallowWaterADI(
-            grid,
-            corners,
-            boundaries=Boundaries(**self.boundaries.make(self._signal)),
-            sources=self._sources(grid, bed),
-            device=device or self.run.device,
-            precision=precision or self.run.precision,
-            **options,
-        )
+        return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))

@@ -7,20 +7,14 @@ import math
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
-from eagre.kernels.bits import magnitude_bits, to_bits
+from eagre.kernels.bits import is_bad
+from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water_adi.kernels import LAND, depth, over_depth
 
-VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST, FIRST_BAD = 0, 1, 2, 3, 4, 5, 6, 7
-SUMS = 8
-BLOCK = 128
+FIRST_BAD = WATER_SUMS
+SUMS = WATER_SUMS + 1
 NOWHERE = 1e18
 PADDING = 32
-
-
-@cell
-def is_bad(x):
-    """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
-    return magnitude_bits(x) > to_bits(real(1e30))
 
 
 @cell

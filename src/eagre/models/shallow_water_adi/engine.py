@@ -13,6 +13,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
@@ -304,18 +305,7 @@ class Engine:
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
-        rows = self._look()
-        total = rows.sum(axis=0)
-        area = self.setup.grid.cell_area
-        return {
-            "volume": total[diagnostics.VOLUME] * area,
-            "kinetic_energy": total[diagnostics.KINETIC] * area,
-            "potential_energy": total[diagnostics.POTENTIAL] * area,
-            "wet_fraction": total[diagnostics.WET] / self.setup.grid.cells,
-            "max_depth": rows[:, diagnostics.DEEPEST].max(),
-            "min_depth": rows[:, diagnostics.SHALLOWEST].min(),
-            "max_speed": rows[:, diagnostics.FASTEST].max(),
-        }
+        return named_sums(self._look(), self.setup.grid)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""
@@ -326,7 +316,7 @@ class Engine:
     def _look(self) -> np.ndarray:
         grid, now = self.setup.grid, self.parity
         arguments = (self.z[0], self.bed, self.p[now], self.q[now], self._row_sums, grid.nx, self.numbers[0])
-        self.device.run([Launch(self._sum, arguments, (grid.ny,), (diagnostics.BLOCK,))])
+        self.device.run([Launch(self._sum, arguments, (grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:

@@ -1,0 +1,38 @@
+"""Sums and extremes over a domain of water, row by row: their places in a table, and their names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.grid import Grid
+
+VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
+WATER_SUMS = 7
+BLOCK = 128  # threads that sum a row on a GPU
+
+
+def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
+    """Sums and extremes of all rows.
+
+    Parameters
+    ----------
+    rows : (ny, WATER_SUMS or more) array
+        Sums of depth, m, kinetic and potential energy per area and density, m3 s-2, and wet cells of each
+        row; largest and smallest depth, m; largest speed, m s-1.
+    grid : Grid
+
+    Returns
+    -------
+    dict
+        Volume, m3, energies over density, m5 s-2, and the rest as above.
+    """
+    total = rows.sum(axis=0)
+    return {
+        "volume": total[VOLUME] * grid.cell_area,
+        "kinetic_energy": total[KINETIC] * grid.cell_area,
+        "potential_energy": total[POTENTIAL] * grid.cell_area,
+        "wet_fraction": total[WET] / grid.cells,
+        "max_depth": rows[:, DEEPEST].max(),
+        "min_depth": rows[:, SHALLOWEST].min(),
+        "max_speed": rows[:, FASTEST].max(),
+    }
