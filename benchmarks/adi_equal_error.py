@@ -21,7 +21,7 @@ import numpy as np
 
 from eagre import Boundaries, Grid, Series, ShallowWater, ShallowWaterADI, Stage
 from eagre.backend.device import select
-from eagre.cases.bench import threads_limited
+from eagre.cases.machine import threads_limited
 
 G = 9.81
 CELLS = (16, 32, 64, 128, 256)

@@ -12,7 +12,7 @@ from typing import Any
 
 from eagre.backend.device import Launch, select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.cases.bench_barotropic import VARIANTS, model_of
+from eagre.cases.bench_barotropic import OPTIONS, model_of
 
 REPEATS = 20
 POINTS = (257, 513, 1025, 2049, 4097)
@@ -41,7 +41,7 @@ def main() -> None:
     print(f"{device}, copy {copy:.0f} GB/s")
     for points in [int(word) for word in sys.argv[1:]] or POINTS:
         for precision in ("single", "double"):
-            for variant in VARIANTS:
+            for variant in OPTIONS:
                 model = model_of(points, device, precision, variant)
                 model._engine.advance(4)
                 words, step = kernels_of(model), model._engine._alternate[0]

@@ -16,8 +16,8 @@ import seed_adi_kernels as seed
 
 from eagre.backend.device import Device, Launch, select
 from eagre.backend.timing import times_of
-from eagre.cases.bench import threads_limited
 from eagre.cases.bench_adi import pool
+from eagre.cases.machine import threads_limited
 from eagre.errors import EagreError
 from eagre.models.shallow_water_adi.kernels import BEYOND
 from eagre.models.shallow_water_adi.layout import pitch, rows_of

@@ -10,7 +10,7 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.device import select
-from eagre.cases.bench import threads_limited
+from eagre.cases.machine import threads_limited
 from eagre.cases.norms import observed_orders
 from oracle.barotropic import double_gyre
 
