@@ -1,8 +1,9 @@
-"""Every example runs, at low resolution, and does what its first lines say."""
+"""Every example runs, at low resolution, and does what its first lines say; benchmarks find their parts."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+BENCHMARKS = EXAMPLES.parent / "benchmarks"
 
 
 def load_script(path: Path) -> ModuleType:
@@ -168,3 +170,24 @@ def test_thacker_bowl_returns_after_one_period():
     coarse, fine = script.main(30), script.main(60)
     assert fine < 0.06
     assert fine < 0.9 * coarse
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in BENCHMARKS.glob("*.py")))
+def test_benchmarks_find_what_they_import(script, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    load_script(BENCHMARKS / script)
+
+
+def test_speed_is_printed_and_kept(tmp_path, monkeypatch, capsys):
+    """A record is on disk as soon as its line is printed; another precision is added to it."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    speed = load_script(BENCHMARKS / "speed.py")
+    kept = tmp_path / "kept.json"
+    for precision in ("double", "single"):
+        words = ["shallow-water", "--device", "cpu", "--sizes", "24", "--variants", "euler", "--precision", precision]
+        monkeypatch.setattr("sys.argv", ["speed.py", *words, "--output", str(kept), "--commit", "abc"])
+        speed.main()
+    found = json.loads(kept.read_text())
+    assert {record["precision"] for record in found} == {"single", "double"}
+    assert all(record["shape"] == [24, 24] and record["commit"] == "abc" for record in found)
+    assert capsys.readouterr().out.count("24 x 24") == len(found)
