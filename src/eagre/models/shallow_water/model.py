@@ -13,7 +13,7 @@ from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
 from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError
+from eagre.errors import BlowUpError, EagreError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
@@ -207,13 +207,17 @@ class ShallowWater:
         engine = self._engine
         engine.start(until, steps)
         before = clock = engine.read_clock()
+        in_vain = 0
         while clock[ck.RUNNING] > 0.0:
             expected = (until - clock[ck.T]) / clock[ck.FREE] + 1.0  # steps at the present time step
             wanted = int(min(expected, clock[ck.STEPS_LEFT]))
             made = 0
             while made <= wanted:
                 made += engine.round()
-            clock = engine.read_clock()
+            last, clock = clock, engine.read_clock()
+            in_vain = in_vain + 1 if clock[ck.STEPS] == last[ck.STEPS] else 0
+            if in_vain > 2:  # a refused step is made again with the length that its own rate allows
+                raise EagreError(f"no time step is accepted at t = {clock[ck.T]:.10g} s: please report this")
         return int(clock[ck.STEPS] - before[ck.STEPS]), engine.bad_cell(), int(clock[ck.FAILED])
 
     def _chunk(self, until: float, steps: int) -> int:
