@@ -344,6 +344,11 @@ class BarotropicVorticity:
         """What feeds and drains the energy now, and what the Jacobian leaves over (see `budget.energy_budget`)."""
         return energy_budget(self)
 
+    def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""
+        psi, grid = self.field("streamfunction"), self.grid
+        return diagnostics.energy_spectrum(psi, grid.dx, grid.dy, self.setup.periodic)
+
     def statistics(self) -> dict[str, float]:
         """Steps and time step."""
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
