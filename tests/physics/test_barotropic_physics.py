@@ -17,6 +17,7 @@ QUICK = (
     "symmetry",
     "munk",
     "stommel",
+    "no-slip",
     "basin-mode",
     "conservation",
     "coarse-grid",
