@@ -82,6 +82,9 @@ OPTIONS = {
 }
 
 
+KEPT = {"compensated": True, "topography": "noise"}
+
+
 def model_of(name, **more):
     from eagre.models.barotropic.layers import Layers
 
@@ -94,12 +97,12 @@ def model_of(name, **more):
     return BarotropicVorticity(grid, **{**base, **options})
 
 
-@pytest.mark.parametrize("name", [*OPTIONS, "layers"])
-def test_restart_is_bitwise(name):
-    whole, first = model_of(name), model_of(name)
+@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in (*OPTIONS, "layers")), ("layers", KEPT)])
+def test_restart_is_bitwise(name, more):
+    whole, first = model_of(name, **more), model_of(name, **more)
     whole.advance(0.021)
     first.advance(0.008)
-    second = model_of(name)
+    second = model_of(name, **more)
     second.restore(first.state())
     second.advance(0.021)
     for key, value in whole.state().items():

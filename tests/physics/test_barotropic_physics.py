@@ -9,7 +9,6 @@ import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.cases import validate
-from eagre.models.barotropic.diagnostics import energy_spectrum
 from eagre.models.barotropic.scales import numbers_remark
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
@@ -18,6 +17,7 @@ QUICK = (
     "symmetry",
     "munk",
     "stommel",
+    "no-slip",
     "basin-mode",
     "conservation",
     "coarse-grid",
@@ -215,7 +215,7 @@ def test_diagnostics_and_spectrum():
     assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
     assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
-    wavenumber, energy = energy_spectrum(model.field("streamfunction"), grid.dx, grid.dy)
+    wavenumber, energy = model.energy_spectrum()
     assert energy.sum() * math.pi**2 == pytest.approx(found["energy"], rel=1e-10)
     assert wavenumber[energy.argmax()] == pytest.approx(2.0)
     budget = model.energy_budget()
@@ -224,6 +224,20 @@ def test_diagnostics_and_spectrum():
     before = found["energy"]
     model.advance(1e-3)
     assert (model.diagnostics()["energy"] - before) / 1e-3 == pytest.approx(spent, rel=0.02)
+
+
+@pytest.mark.parametrize(("basin", "size"), [("box", (20, 15)), ("channel", (21, 15)), ("periodic", (21, 16))])
+def test_spectra_hold_the_energy(basin, size):
+    """Of noise, to rounding; a single wave is in its ring."""
+    grid = Grid.of_points(*size, 3.0, 2.0)
+    zeta = np.random.default_rng(3).standard_normal(grid.shape)
+    zeta -= zeta.mean()
+    model = BarotropicVorticity(grid, time_step=1.0, basin=basin, vorticity=zeta, device="cpu", precision="double")
+    wavenumber, energy = model.energy_spectrum()
+    sides = [(n - (not wrap)) * h for n, wrap, h in zip(size, model.setup.periodic, (grid.dx, grid.dy), strict=True)]
+    assert energy.sum() * sides[0] * sides[1] == pytest.approx(model.diagnostics()["energy"], rel=1e-12)
+    least = min((2 if wrap else 1) * math.pi / side for wrap, side in zip(model.setup.periodic, sides, strict=True))
+    assert wavenumber[1] == pytest.approx(least)
 
 
 @pytest.mark.parametrize("basin", ["box", "channel"])

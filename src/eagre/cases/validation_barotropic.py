@@ -1,4 +1,4 @@
-"""Validations of the barotropic model: linear gyres, basin modes, conservation, orders, transforms, symmetry."""
+"""Validations of the barotropic model: first step, symmetry, conservation, orders, transforms."""
 
 from __future__ import annotations
 
@@ -6,95 +6,14 @@ import math
 
 import numpy as np
 
-from eagre.cases.exact_gyres import basin_mode, mode_frequency, munk_profile, munk_profile_discrete, stommel_profile
 from eagre.cases.norms import observed_orders, relative_norms
 from eagre.cases.result import Result
 from eagre.cases.validation import Setting, Validation
 from eagre.cases.validation_gyres import GYRES, gyre
+from eagre.cases.validation_linear_gyres import LINEAR, vorticity_of
 from eagre.grid import Grid
 
 ROUND_OFF = {"single": 2e-6, "double": 1e-13}
-
-
-def vorticity_of(psi: np.ndarray, h: float) -> np.ndarray:
-    """Five-point Laplacian at the interior points, 0 on the walls."""
-    zeta = np.zeros_like(psi)
-    inner = psi[1:-1, 1:-1]
-    zeta[1:-1, 1:-1] = (psi[1:-1, 2:] + psi[1:-1, :-2] + psi[2:, 1:-1] + psi[:-2, 1:-1] - 4.0 * inner) / h**2
-    return zeta
-
-
-def munk(setting: Setting) -> list[Result]:
-    """The steady linear gyre with lateral friction, against its difference equation and the exact one.
-
-    From 65 points on with implicit viscosity, whose steady state is the same and whose steps may be longer.
-    """
-    alpha, beta, reynolds = 1e-9, 1000.0, 0.314
-    sizes, errors, heights, apart = (33, 65, 129), [], [], 0.0
-    for points in sizes:
-        h = math.pi / (points - 1)
-        pace = {"time_step": reynolds * h**2 / 16} if points == 33 else {"time_step": 1e-3, "viscous": "implicit"}
-        model = gyre(points, setting, "double", reynolds=reynolds, alpha=alpha, beta=beta, **pace)
-        model.advance(3.0)
-        psi, sine = model.field("streamfunction"), np.sin(2.0 * model.grid.y)[:, None]
-        discrete = munk_profile_discrete(points - 1, alpha, beta, 1.0 / reynolds) * sine
-        exact = munk_profile(model.grid.x, alpha, beta, 1.0 / reynolds) * sine
-        apart = max(apart, relative_norms(psi, discrete).l2)
-        errors.append(relative_norms(psi, exact).linf)
-        heights.append(float(exact.max()) * beta / alpha)
-    order = observed_orders(errors)[-1]
-    results = [
-        Result("munk", "double", "difference from the difference equation", apart, 1e-10, detail=f"points {sizes}"),
-        Result("munk", "double", "order against the exact gyre", order, 1.9, True),
-    ]
-    for points, error, height, told in zip(
-        sizes, errors, heights, ((1.52e-2, 3.217), (3.66e-3, 3.229), (9.06e-4, 3.233)), strict=True
-    ):
-        detail = f"{points} points"
-        quantity = f"relative Linf error - {told[0]:g} (specification), relative"
-        results.append(Result("munk", "double", quantity, abs(error / told[0] - 1.0), 5e-3, detail=detail))
-        quantity = f"psi_max beta / alpha of the exact gyre on the grid - {told[1]:g} (specification)"
-        results.append(Result("munk", "double", quantity, abs(height - told[1]), 6e-4, detail=detail))
-    return results
-
-
-def stommel(setting: Setting) -> list[Result]:
-    """The steady linear gyre with bottom friction; order against the exact one."""
-    errors = []
-    for points in (17, 33, 65):
-        model = gyre(
-            points, setting, "double", reynolds=1e12, alpha=1e-9, beta=20.0, mu=2.0, time_step=4e-3, scheme="ab3"
-        )
-        model.advance(16.0)
-        exact = stommel_profile(model.grid.x, 1e-9, 20.0, 2.0) * np.sin(2.0 * model.grid.y)[:, None]
-        errors.append(relative_norms(model.field("streamfunction"), exact).l2)
-    return [
-        Result("stommel", "double", "order against the exact gyre", observed_orders(errors)[-1], 1.8, True),
-        Result("stommel", "double", "relative L2 error, 65 points", errors[-1], 5e-3),
-    ]
-
-
-def mode(setting: Setting) -> list[Result]:
-    """One period of the gravest basin mode in 800 steps."""
-    from eagre.models.barotropic.model import BarotropicVorticity
-
-    beta, errors = 1000.0, []
-    for points in (33, 65, 129):
-        grid = Grid.of_points(points, points, math.pi, math.pi)
-        period = 2.0 * math.pi / mode_frequency(beta)
-        start = 1e-9 * basin_mode(grid.x, grid.y, 0.0, beta)
-        model = BarotropicVorticity(
-            grid, time_step=period / 800, beta=beta, vorticity=vorticity_of(start, grid.dx), device=setting.device,
-            precision="double",
-        )  # fmt: skip
-        model.advance(period)
-        errors.append(relative_norms(model.field("streamfunction"), start).l2)
-    return [
-        Result("basin-mode", "double", "relative L2 error, 33 points (specification 2.8e-2)", errors[0], 3e-2),
-        Result("basin-mode", "double", "relative L2 error, 65 points (specification 6.9e-3)", errors[1], 7.5e-3),
-        Result("basin-mode", "double", "relative L2 error, 129 points (specification 1.6e-3)", errors[2], 2e-3),
-        Result("basin-mode", "double", "order", observed_orders(errors)[-1], 1.9, True),
-    ]
 
 
 def conservation(setting: Setting) -> list[Result]:
@@ -264,9 +183,7 @@ def devices(setting: Setting) -> list[Result]:
 BAROTROPIC: dict[str, Validation] = {
     "first-step": first_step,
     "symmetry": symmetry,
-    "munk": munk,
-    "stommel": stommel,
-    "basin-mode": mode,
+    **LINEAR,
     "conservation": conservation,
     "order": order_in_space,
     "poisson": poisson,

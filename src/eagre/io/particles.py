@@ -75,7 +75,7 @@ class ParticleWriter:
 
     @staticmethod
     def _declare(file: RecordFile, model: Any, count: int) -> None:
-        """Declare the tracks, after CF 1.11 section H.4.1 (trajectories of equal length)."""
+        """Declare the tracks as CF trajectories (section H.4) whose times are the same."""
         file.attribute("featureType", "trajectory")
         file.dimension("particle", count)
         identity = {"long_name": "number of the particle", "cf_role": "trajectory_id"}

@@ -47,28 +47,43 @@ def velocity(psi: np.ndarray, dx: float, dy: float) -> tuple[np.ndarray, np.ndar
     return -np.gradient(psi, dy, axis=0, edge_order=2), np.gradient(psi, dx, axis=1, edge_order=2)
 
 
-def energy_spectrum(psi: np.ndarray, dx: float, dy: float) -> tuple[np.ndarray, np.ndarray]:
-    """Kinetic energy in rings of wavenumber of a box with walls.
+def energy_spectrum(
+    psi: np.ndarray, dx: float, dy: float, periodic: tuple[bool, bool] = (False, False)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kinetic energy in rings of wavenumber.
 
     Parameters
     ----------
     psi : (ny, nx)
-        With its walls.
+        At points, with the walls.
+    dx, dy : float, m
+    periodic : (bool, bool)
+        Whether x and y are periodic: Fourier modes there, sines between walls.
 
     Returns
     -------
     wavenumber, energy : (m,)
-        Rings of width pi / (longest side); the energies add up to the mean kinetic energy per area.
+        Rings as wide as the smallest wavenumber; the energies add up to the mean kinetic energy per area.
     """
     import scipy.fft
 
-    ny, nx = psi.shape
-    k = np.pi * np.arange(1, nx - 1) / ((nx - 1) * dx)
-    m = np.pi * np.arange(1, ny - 1) / ((ny - 1) * dy)
-    amplitude = scipy.fft.dstn(psi[1:-1, 1:-1].astype(np.float64), type=1) / ((nx - 1) * (ny - 1))
-    symbol = (2.0 / dx * np.sin(0.5 * k * dx)) ** 2 + (2.0 / dy * np.sin(0.5 * m * dy))[:, None] ** 2
-    energy = 0.125 * symbol * amplitude**2
-    width = np.pi / max((nx - 1) * dx, (ny - 1) * dy)
-    ring = np.rint(np.hypot(k, m[:, None]) / width).astype(int)
+    amplitude, squares, symbols, numbers = psi.astype(np.float64), [], [], []
+    for axis, h, wrap in ((1, dx, periodic[0]), (0, dy, periodic[1])):
+        n = psi.shape[axis] - (not wrap)
+        if wrap:
+            amplitude = scipy.fft.fft(amplitude, axis=axis) / n
+            k = 2.0 * np.pi / (n * h) * np.minimum(np.arange(n), n - np.arange(n))
+        else:
+            inside = [slice(None)] * 2
+            inside[axis] = slice(1, -1)
+            amplitude = scipy.fft.dst(amplitude[tuple(inside)], type=1, axis=axis) / n
+            k = np.pi / (n * h) * np.arange(1, n)
+        squares.append(1.0 if wrap else 0.5)  # mean square of a mode
+        symbols.append((2.0 / h * np.sin(0.5 * k * h)) ** 2)
+        numbers.append(k)
+    symbol = symbols[0] + symbols[1][:, None]
+    energy = 0.5 * squares[0] * squares[1] * symbol * np.abs(amplitude) ** 2
+    width = min(k[k > 0.0].min() for k in numbers)
+    ring = np.rint(np.hypot(numbers[0], numbers[1][:, None]) / width).astype(int)
     totals = np.bincount(ring.ravel(), energy.ravel())
     return width * np.arange(totals.size), totals

@@ -17,6 +17,7 @@ from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK, solve_columns_cpu
 
 Launches = list[Launch | HostCall]
+FEW_POINTS = 40_000  # up to which a second thread costs SciPy's transform more than it saves
 
 
 def sine_transform(field: Any) -> None:
@@ -26,7 +27,8 @@ def sine_transform(field: Any) -> None:
     from eagre.solvers.poisson.axes import workers
 
     inner = field[1:-1, 1:-1]
-    found = scipy.fft.dst(inner, type=1, axis=1, overwrite_x=True, workers=workers())
+    threads = workers() if inner.size > FEW_POINTS else 1
+    found = scipy.fft.dst(inner, type=1, axis=1, overwrite_x=True, workers=threads)
     if not np.shares_memory(found, inner):
         inner[...] = found
 

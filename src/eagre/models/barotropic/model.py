@@ -349,6 +349,11 @@ class BarotropicVorticity:
         """Bytes a point that a step must move: update 3 + history read, 2 written; columns 2; transform back 2."""
         return (7 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
 
+    def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""
+        psi, grid = self.field("streamfunction"), self.grid
+        return diagnostics.energy_spectrum(psi, grid.dx, grid.dy, self.setup.periodic)
+
     def statistics(self) -> dict[str, float]:
         """Steps and time step."""
         return {"steps": self.steps, "redone_steps": 0, "dt_min": self.time_step, "dt_max": self.time_step}
