@@ -20,7 +20,7 @@ MODULES = sorted(
 
 def has_docstring(owner: type, name: str) -> bool:
     """Tell whether a method, or the one that it replaces in a base class, has a docstring."""
-    return any(getattr(vars(base).get(name), "__doc__", None) for base in owner.__mro__)
+    return any(vars(base)[name].__doc__ for base in owner.__mro__ if name in vars(base))
 
 
 def undocumented(module: ModuleType) -> list[str]:
