@@ -88,6 +88,20 @@ def test_a_changed_step_keeps_the_order():
     assert errors[5.0, True] / errors[2.5, True] > 3.2
 
 
+def test_a_changed_step_moves_q_along_its_line():
+    model = pool()
+    model.advance(100.0)
+    before = model.state()
+    model._engine.restagger(5.0)
+    after = model.state()
+    for name in ("z", "p"):
+        np.testing.assert_array_equal(after[name], before[name])
+    for sign, part in ((1.0, 1.0), (-1.0, 0.25)):  # the middle stays, the rise shrinks as the step does
+        old = before["q_after"] + sign * before["q_before"]
+        assert after["q_after"] + sign * after["q_before"] == pytest.approx(part * old, abs=1e-13)
+    assert abs(before["q_after"] - before["q_before"]).max() > 0.01
+
+
 @pytest.mark.parametrize("stop", [3, 6])
 def test_restart_is_bit_for_bit(stop):
     whole, first, second = (everything() for _ in range(3))
@@ -125,6 +139,24 @@ def test_absorbing_side_lets_waves_out():
             grid, -10.0, dt, surface_elevation=hump, boundaries=sides, device="cpu", precision="double"
         )
         model.advance(1200.0)
+        assert abs(model.field("surface_elevation")).max() < 0.02 * 0.01
+
+
+def test_absorbing_side_brings_the_wave_in():
+    """A wave of given height comes in through either side, runs through the channel and leaves at the other end."""
+    times = np.linspace(0.0, 2000.0, 401)
+    wave = eagre.Series(times, 0.01 * np.exp(-(((times - 400.0) / 100.0) ** 2)))
+    grid = eagre.Grid(200, 3, 50.0, 50.0)
+    for sides in ({"west": wave, "east": 0.0}, {"west": 0.0, "east": wave}):
+        ends = {name: eagre.Absorbing(incoming) for name, incoming in sides.items()}
+        model = eagre.ShallowWaterADI(
+            grid, -10.0, 10.0, surface_elevation=0.0, boundaries=eagre.Boundaries(**ends), device="cpu",
+            precision="double",
+        )  # fmt: skip
+        model.advance(400.0 + 5000.0 / np.sqrt(98.1))  # the crest is in the middle
+        z = model.field("surface_elevation")[1]
+        assert z.max() == pytest.approx(0.01, rel=0.01) and abs(int(z.argmax()) - 100) <= 1
+        model.advance(2000.0)
         assert abs(model.field("surface_elevation")).max() < 0.02 * 0.01
 
 
