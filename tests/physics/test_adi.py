@@ -7,6 +7,7 @@ import pytest
 
 import eagre
 from eagre.cases import dam_breaks
+from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from physics.test_adi_against_oracle import everything
 
@@ -191,6 +192,29 @@ def test_refusals():
 def test_memory_is_checked_first():
     with pytest.raises(eagre.MemoryNeededError):
         eagre.ShallowWaterADI(eagre.Grid(10**6, 10**6, 1.0, 1.0), -1.0, 1.0, device="cpu")
+
+
+def fields_of(things, engine):
+    """How many different arrays of the size of a field are among nested tuples."""
+    found, left = set(), list(things)
+    while left:
+        thing = left.pop()
+        if isinstance(thing, tuple | list):
+            left += thing
+        elif getattr(thing, "shape", None) == engine.z[0].shape:
+            found.add(id(thing))
+    return len(found)
+
+
+def test_words_of_a_step_and_of_memory():
+    """A sweep reads five fields and writes two: 14 words a cell and step; maps come on top; memory is as predicted."""
+    plain, full = pool()._engine, everything()._engine
+    assert [fields_of(launch.arguments, plain) for launch in plain.launches(0, 0)] == [7, 7]
+    assert [fields_of(launch.arguments, full) for launch in full.launches(0, 0)] == [12, 12]
+    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), PADDING, strict=True))
+    held = [[*e.z, *e.p, *e.q, e.bed, e._friction, e._forcing] for e in (plain, full)]
+    assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map
+    assert fields_of(held[1], full) == DEVICE_WORDS + SOURCE_WORDS
 
 
 def test_reach_of_the_coupling():
