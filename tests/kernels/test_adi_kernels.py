@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre import Absorbing, Boundaries, Discharge, Grid, Part, ShallowWaterADI, Stage
+from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
 from eagre.backend.device import PlainDevice
 from eagre.backend.program import load, source_of
 from eagre.kernels.roots import power_seven_sixths
 from eagre.models.shallow_water_adi import kernels, sweep_cuda_x, sweep_cuda_y
 
 OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))])
+
+FORCES = (Rain(1e-4), Coriolis(f=1e-2), WindStress(2.0, -3.0))
 
 
 def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **options):
@@ -56,7 +58,7 @@ LAYOUTS = {
     ("layout", "nx", "more"),
     [
         ("exact", 200, {}),
-        ("exchange", 40, {"boundaries": OPEN}),
+        ("exchange", 40, {"boundaries": OPEN, "viscosity": 2.0, "sources": FORCES}),
         ("narrow", 40, {"drying": "off", "dissipation": "none"}),
     ],
 )

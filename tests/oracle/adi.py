@@ -215,7 +215,7 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
         gravity = inward * o.g * depth / (o.dx / 2)
         put(row, row, 1 / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))
         put(row, 2 * c + 1, gravity)
-        rhs[row] = p[j, i] / o.dt + gravity * value
+        rhs[row] = p[j, i] / o.dt + gravity * max(value, d[j, c])  # over an edge as over a weir
     else:  # value is the still level plus twice the incoming elevation
         if h[j, c] <= least:
             put(row, row, 1.0)

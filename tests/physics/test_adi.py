@@ -7,6 +7,7 @@ import pytest
 
 import eagre
 from eagre.cases import dam_breaks
+from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from physics.test_adi_against_oracle import everything
 
@@ -88,6 +89,20 @@ def test_a_changed_step_keeps_the_order():
     assert errors[5.0, True] / errors[2.5, True] > 3.2
 
 
+def test_a_changed_step_moves_q_along_its_line():
+    model = pool()
+    model.advance(100.0)
+    before = model.state()
+    model._engine.restagger(5.0)
+    after = model.state()
+    for name in ("z", "p"):
+        np.testing.assert_array_equal(after[name], before[name])
+    for sign, part in ((1.0, 1.0), (-1.0, 0.25)):  # the middle stays, the rise shrinks as the step does
+        old = before["q_after"] + sign * before["q_before"]
+        assert after["q_after"] + sign * after["q_before"] == pytest.approx(part * old, abs=1e-13)
+    assert abs(before["q_after"] - before["q_before"]).max() > 0.01
+
+
 @pytest.mark.parametrize("stop", [3, 6])
 def test_restart_is_bit_for_bit(stop):
     whole, first, second = (everything() for _ in range(3))
@@ -128,6 +143,24 @@ def test_absorbing_side_lets_waves_out():
         assert abs(model.field("surface_elevation")).max() < 0.02 * 0.01
 
 
+def test_absorbing_side_brings_the_wave_in():
+    """A wave of given height comes in through either side, runs through the channel and leaves at the other end."""
+    times = np.linspace(0.0, 2000.0, 401)
+    wave = eagre.Series(times, 0.01 * np.exp(-(((times - 400.0) / 100.0) ** 2)))
+    grid = eagre.Grid(200, 3, 50.0, 50.0)
+    for sides in ({"west": wave, "east": 0.0}, {"west": 0.0, "east": wave}):
+        ends = {name: eagre.Absorbing(incoming) for name, incoming in sides.items()}
+        model = eagre.ShallowWaterADI(
+            grid, -10.0, 10.0, surface_elevation=0.0, boundaries=eagre.Boundaries(**ends), device="cpu",
+            precision="double",
+        )  # fmt: skip
+        model.advance(400.0 + 5000.0 / np.sqrt(98.1))  # the crest is in the middle
+        z = model.field("surface_elevation")[1]
+        assert z.max() == pytest.approx(0.01, rel=0.01) and abs(int(z.argmax()) - 100) <= 1
+        model.advance(2000.0)
+        assert abs(model.field("surface_elevation")).max() < 0.02 * 0.01
+
+
 def test_blow_up_is_named_and_the_last_good_state_kept():
     model = pool(surface_elevation=0.0, drying="off")
     model.advance(20.0)
@@ -159,6 +192,29 @@ def test_refusals():
 def test_memory_is_checked_first():
     with pytest.raises(eagre.MemoryNeededError):
         eagre.ShallowWaterADI(eagre.Grid(10**6, 10**6, 1.0, 1.0), -1.0, 1.0, device="cpu")
+
+
+def fields_of(things, engine):
+    """How many different arrays of the size of a field are among nested tuples."""
+    found, left = set(), list(things)
+    while left:
+        thing = left.pop()
+        if isinstance(thing, tuple | list):
+            left += thing
+        elif getattr(thing, "shape", None) == engine.z[0].shape:
+            found.add(id(thing))
+    return len(found)
+
+
+def test_words_of_a_step_and_of_memory():
+    """A sweep reads five fields and writes two: 14 words a cell and step; maps come on top; memory is as predicted."""
+    plain, full = pool()._engine, everything()._engine
+    assert [fields_of(launch.arguments, plain) for launch in plain.launches(0, 0)] == [7, 7]
+    assert [fields_of(launch.arguments, full) for launch in full.launches(0, 0)] == [12, 12]
+    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), PADDING, strict=True))
+    held = [[*e.z, *e.p, *e.q, e.bed, e._friction, e._forcing] for e in (plain, full)]
+    assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map
+    assert fields_of(held[1], full) == DEVICE_WORDS + SOURCE_WORDS
 
 
 def test_reach_of_the_coupling():

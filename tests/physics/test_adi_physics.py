@@ -66,3 +66,20 @@ def test_steady_level_brings_a_basin_to_rest():
     )  # fmt: skip
     model.advance(40_000.0)
     assert abs(model.field("surface_elevation") - 0.3).max() < 2e-3  # seiches of millimetres die slowly
+
+
+def test_water_falls_over_an_open_edge():
+    """A level below the bed, however low, is a free fall: Ritter's discharge 8/27 h sqrt(g h) through the edge."""
+    grid = eagre.Grid(200, 4, 5.0, 5.0)
+    depth, found = 2.0, {}
+    for level in (-100.0, -0.5):
+        model = eagre.ShallowWaterADI(
+            grid, 0.0, 0.1, surface_elevation=depth, device="cpu", precision="double",
+            boundaries=eagre.Boundaries(east=eagre.Stage(level)),
+        )  # fmt: skip
+        model.advance(20.0)
+        before = model.diagnostics()["volume"]
+        model.advance(80.0)
+        found[level] = (before - model.diagnostics()["volume"]) / (60.0 * grid.ny * grid.dy)
+    assert found[-100.0] == found[-0.5]
+    assert found[-0.5] == pytest.approx(8.0 / 27.0 * depth * np.sqrt(9.81 * depth), rel=0.05)

@@ -349,7 +349,7 @@ def end_row(kind, value, inward, z, d, p_here, r, factor, p):
         over = reciprocal(larger(mean, least))
         drag = resistance(abs(p_here), over * over, factor)
         b = one + drag + gravity * p.w
-        return b, -gravity * p.w, p_here - inward * gravity * (r - value)
+        return b, -gravity * p.w, p_here - inward * gravity * (r - larger(value, d))
     if kind == WAVES and h > least:
         speed = root(p.g * h)
         theta = smaller(one, real(0.5) + real(0.125) * reciprocal(speed * p.w))

@@ -21,7 +21,8 @@ from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.sources import Source, source_maps
 
-DEVICE_WORDS, PADDING = 8, (131, 96)  # arrays on the device (two of z, p and q, bed, friction), rows and columns more
+DEVICE_WORDS, SOURCE_WORDS = 8, 8  # arrays on the device: two of z, p and q, bed, friction; four maps a sweep
+PADDING = (131, 96)  # rows and columns by which they exceed the grid
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
@@ -121,7 +122,8 @@ class ShallowWaterADI(Fields):
         self.precision = precision
         self.device = select(device)
         self.boundaries = boundaries or Boundaries()
-        check_memory(grid, self.device, precision, DEVICE_WORDS, PADDING)
+        words = DEVICE_WORDS + (SOURCE_WORDS if sources else 0)
+        check_memory(grid, self.device, precision, words, PADDING)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)

@@ -48,7 +48,8 @@ def _kind(segment: Segment) -> int:
             return kind
     raise InputError(
         f"{type(segment.condition).__name__} on the {segment.side} side of shallow-water-adi",
-        allowed="Wall, Stage, Discharge or Absorbing (an implicit line has no periodic or free end)",
+        allowed="Wall, Stage, Discharge or Absorbing (an implicit line has no periodic or free end); waves and "
+        "currents leave through Absorbing(level=..), water falls off an edge with a Stage below the bed",
         fix=f"{segment.side} = Absorbing()",
     )
 
