@@ -63,3 +63,66 @@ def test_every_leg_lands_exactly(light_device):
         model.advance(until)
         assert model.time == until
     assert model.statistics()["dt_max"] <= 2.0 * 0.25 / np.sqrt(9.81 * 2.3) * 1.1
+
+
+def river(rate, **options):
+    """A basin that a river fills."""
+    grid = eagre.Grid(12, 3, 1.0, 1.0)
+    options = {"device": "cpu", "precision": "double", **options}
+    return eagre.ShallowWater(
+        grid, 0.0, depth=1.0, boundaries=eagre.Boundaries(west=eagre.boundaries.Discharge(rate)), **options
+    )
+
+
+def restarted_from(first, second):
+    second.restore(first.state())
+    return second
+
+
+@pytest.mark.parametrize("rate", [5.0, eagre.Series([0.0, 9.0], [5.0, 5.0])], ids=["constant", "series"])
+def test_a_run_goes_on_with_another_river(rate):
+    """From the first stage on: the ghosts of the old river are not used."""
+    first = river(1.0)
+    first.advance(2.0)
+    second = restarted_from(first, river(rate))
+    second.advance(4.0)
+    gained = second.diagnostics()["volume"] - first.diagnostics()["volume"]
+    assert gained == pytest.approx(10.0, rel=1e-9)
+
+
+def test_a_run_goes_on_with_other_parts_of_a_side():
+    first = river(1.0)
+    first.advance(1.0)
+    parts = eagre.Boundaries(west=[eagre.boundaries.Part(1.0, 2.0, eagre.boundaries.Discharge(3.0))])
+    second = restarted_from(first, eagre.ShallowWater(first.grid, 0.0, depth=1.0, boundaries=parts, device="cpu",
+                                                      precision="double"))  # fmt: skip
+    second.advance(2.0)
+    gained = second.diagnostics()["volume"] - first.diagnostics()["volume"]
+    assert gained == pytest.approx(3.0, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "longest"), [({"cfl": 0.05}, None), ({"max_time_step": 1e-3}, 1e-3), ({"fixed_time_step": 2e-3}, 2e-3)]
+)
+def test_a_run_goes_on_with_shorter_steps(options, longest):
+    """The way out of a blow-up: what the case file says now holds, not what it said before."""
+    first = river(1.0)
+    first.advance(2.0)
+    second = restarted_from(first, river(1.0, **options))
+    before = second.steps
+    second.advance(2.5)
+    steps = second.steps - before
+    if longest is None:
+        assert second.time_step < 0.25 * first.time_step
+    else:
+        assert steps == pytest.approx(0.5 / longest, abs=2)
+
+
+def test_a_run_goes_on_with_another_scheme_and_from_two_buffers():
+    """On a CPU Euler steps alternate between two buffers, as all steps do on a GPU."""
+    first = river(1.0, scheme="euler")
+    first.advance(2.0, max_steps=3)
+    second = restarted_from(first, river(1.0))
+    np.testing.assert_array_equal(second.field("depth"), first.field("depth"))
+    second.advance(3.0)
+    assert second.time == 3.0

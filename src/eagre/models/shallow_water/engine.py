@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.boundaries import Segment
+from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
 from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
@@ -287,13 +288,37 @@ class Engine:
         self.write_clock(clock)
 
     def _small_state(self) -> dict[str, np.ndarray]:
-        host = self.device.host
-        return {"clock": host(self.clock), "forcing": host(self.forcing), "cursors": host(self._series.cursors)}
+        clock = self.read_clock()
+        return {"clock": clock, "cursors": self.device.host(self._series.cursors), "edges": self._edges(clock[ck.T])}
+
+    def _edges(self, time: float) -> np.ndarray:
+        """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
+        rows = [
+            (
+                SIDES.index(s.side),
+                s.first,
+                s.last,
+                crc32(type(s.condition).__name__.encode()),
+                s.condition.still_level(),
+            )
+            for s in self.setup.segments
+        ]
+        values = [series(time) for series in self.setup.series[: len(rows)]]
+        return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
 
     def _restore_small(self, state: dict[str, np.ndarray]) -> None:
-        self.device.fill(self.clock, state["clock"])
-        self.device.fill(self.forcing, state["forcing"])
-        self.device.fill(self._series.cursors, state["cursors"])
+        """Take up the time and the counts; what the user chose stays that of this set-up."""
+        clock, own = state["clock"].copy(), self._first_clock()
+        for chosen in (ck.CFL, ck.LIMIT, ck.TOLERANCE):
+            clock[chosen] = own[chosen]
+        clock[ck.FREE] = own[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], own[ck.LIMIT])
+        if len(self.q) == 1:
+            clock[ck.PARITY] = 0.0
+        self.write_clock(clock)
+        self.device.fill(self.forcing, np.array([series(clock[ck.T]) for series in self.setup.series]))
+        starts, cursors = self.device.host(self._series.starts), state["cursors"]
+        if cursors.shape == starts[:-1].shape and ((starts[:-1] <= cursors) & (cursors < starts[1:])).all():
+            self.device.fill(self._series.cursors, cursors)
         self.device.fill(self._rates, np.zeros(self._rates.shape))
 
     def state(self) -> dict[str, np.ndarray]:
@@ -301,9 +326,11 @@ class Engine:
         return {"q": self.device.host(self.q[self.current]), **self._small_state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now."""
         self._restore_small(state)
         self.device.fill(self.q[self.current], state["q"])
+        if not np.array_equal(state.get("edges", np.zeros(0)), self._edges(self.read_clock()[ck.T])):
+            self.device.run([self._fill[self.current]])
 
     # -- looks --------------------------------------------------------------------------------------
 
