@@ -159,7 +159,8 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
             put(row, 2 * c + 1, sign * gravity)
     q8 = (qo[j, a] + qo[j, b] + qo[j + 1, a] + qo[j + 1, b] + qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 8
     speed = np.hypot(p[j, i], q8)
-    put(row, row, friction(speed, depth_a, depth_b, j, a, b, o))
+    most = 2 / (top - ridge) ** 2 if steps else np.inf  # a front rubs as the water behind it does
+    put(row, row, friction(speed, depth_a, depth_b, j, a, b, o, most))
     if steps:  # a drag once more than half of the cell behind would leave in a step
         behind = max(h[j, a] if p[j, i] > 0 else h[j, b], o.drying)
         put(row, row, 4 * max(0.0, abs(p[j, i]) * o.dt / (o.dx * behind) - 0.5) / o.dt)
@@ -187,9 +188,9 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     rhs[row] += mean(o.stress[0]) + 0.5 * (h[j, a] + h[j, b]) * mean(o.accel[0])
 
 
-def friction(speed, depth_a, depth_b, j, a, b, o):
-    """Resistance over the flux, s-1: g |p| / (C^2 h^2), 1/h^2 the mean of the two cells'."""
-    s = 0.5 * (1 / depth_a**2 + 1 / depth_b**2)
+def friction(speed, depth_a, depth_b, j, a, b, o, most=np.inf):
+    """Resistance over the flux, s-1: g |p| / (C^2 h^2), 1/h^2 the mean of the two cells', `most` at most."""
+    s = min(0.5 * (1 / depth_a**2 + 1 / depth_b**2), most)
     if o.chezy is not None:
         return 0.5 * sum(o.g / at(o.chezy, j, c) ** 2 for c in (a, b)) * speed * s
     return 0.5 * sum(o.g * at(o.manning, j, c) ** 2 for c in (a, b)) * speed * s ** (7 / 6)

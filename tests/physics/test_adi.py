@@ -62,6 +62,20 @@ def test_dam_breaks_converge(downstream):
         assert model.field("discharge_x").sum() == pytest.approx(case.exact(case.end_time).discharge_x.sum(), rel=0.05)
 
 
+def test_a_front_with_friction_goes_as_far_as_the_explicit_models():
+    """Water onto a dry bed with n = 0.025: wet length and kinetic energy; thin cells at the front must not hold it."""
+    grid = eagre.Grid(100, 3, 10.0, 10.0)
+    depth = np.where(grid.mesh()[0] < 500.0, 4.0, 0.0)
+    options = {"depth": depth, "manning": 0.025, "device": "cpu", "precision": "double"}
+    energy, wet = [], []
+    for model in (eagre.ShallowWater(grid, 0.0, **options), eagre.ShallowWaterADI(grid, 0.0, 0.2, **options)):
+        model.advance(20.0)
+        energy.append(model.diagnostics()["kinetic_energy"])
+        wet.append(int((model.field("depth")[1] > 0.05).sum()))
+    assert energy[1] == pytest.approx(energy[0], rel=0.05)
+    assert abs(wet[1] - wet[0]) <= 1
+
+
 def test_steps_land_on_any_time():
     model = pool()
     model.advance(50.0)  # 2.5 steps: three of 16.7 s

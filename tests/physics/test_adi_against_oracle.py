@@ -102,9 +102,10 @@ def largest_differences(model, steps):
     """Largest differences of z, p, q from the oracle after steps from the model's present state."""
     state = model.state()
     z, p, before, after = (state[k].astype(float) for k in ("z", "p", "q_before", "q_after"))
+    bed = model.bed.astype(state["z"].dtype).astype(float)  # as the model holds it: a dry cell's surface is its bed
     for k in range(steps):
         first, second = (oracle_options(model, model.time + k * model.time_step, sweep) for sweep in (0, 1))
-        z, p, before, after = adi.step(z, p, before, after, model.bed, first, second)
+        z, p, before, after = adi.step(z, p, before, after, bed, first, second)
     model.advance(model.time + steps * model.time_step)
     found = model.state()
     wanted = {"z": z, "p": p, "q_before": before, "q_after": after}
@@ -175,4 +176,4 @@ def test_fast_flow_is_upwinded(drying):
 
 def test_single_precision_stays_near():
     errors = largest_differences(everything("single"), 2)
-    assert max(errors.values()) < 1e-4, errors
+    assert max(errors.values()) < 1e-5, errors
