@@ -21,11 +21,16 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     w_k, _, _ = copied
     h_1 = max(w_1 - bed_1, zero)
     u_1 = n_1 * desingularised_inverse(h_1, p.kappa4)
-    fast = u_1 < -math.sqrt(p.g * h_1)
+    c_1 = math.sqrt(p.g * h_1)
+    fast = u_1 < -c_1
+    w_2, n_2, bed_2 = second
+    u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
+    bound = real(0.1) * c_1
+    u_k = u_1 + m * min(max(u_1 - u_2, -bound), bound)
     room = real(0.25) * max(value - bed_k, zero)
     w = value + min(max(value - w_k, -room), room)
     h = h_1 if fast else max(w - bed_k, zero)
-    u = u_1 if fast else min(u_1, math.sqrt(p.g * h))
+    u = u_1 if fast else min(u_k, math.sqrt(p.g * h))
     return bed_k + h if fast else max(w, bed_k), h * u, h * (t_1 * desingularised_inverse(h_1, p.kappa4))
 
 
