@@ -8,31 +8,43 @@ from eagre.boundaries.base import Condition
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.series import Series
 
+LARGEST_CHANGE = 0.1  # of an invariant from cell to cell across the boundary, over the wave speed
+
+
+@cell
+def invariants(w, n, bed, level, p):
+    """What u + 2 c and u - 2 c of a cell have above still water at `level`."""
+    h = max(w - bed, real(0.0))
+    u = n * desingularised_inverse(h, p.kappa4)
+    rise = real(2.0) * (math.sqrt(p.g * h) - math.sqrt(p.g * max(level - bed, real(0.0))))
+    return u + rise, u - rise
+
 
 @cell
 def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """State where the given incoming invariant meets the one that leaves.
 
     u + 2 c comes from outside: a wave of elevation `value` over still water at `level` that travels
-    in, u = 2 (c - c_0); u - 2 c comes from the cell inside. At rest the ghost is at rest exactly.
+    in, u = 2 (c - c_0), given at the face, the mean of ghost and cell inside; u - 2 c goes on with its
+    slope inside. At rest the ghost is at rest exactly.
     """
     zero = real(0.0)
     w_1, n_1, t_1 = near
+    w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
-    over_h = desingularised_inverse(h_1, p.kappa4)
-    c_1 = math.sqrt(p.g * h_1)
-    h_0 = max(level - bed_k, zero)
-    c_0 = math.sqrt(p.g * h_0)
-    c_in = math.sqrt(p.g * max(level + value - bed_k, zero))
-    coming = real(2.0) * (c_in - c_0)
-    c_still = math.sqrt(p.g * max(level - bed_1, zero))
-    going = n_1 * over_h - real(2.0) * (c_1 - c_still)
-    u = real(0.5) * (coming + coming + going)
-    c = max(c_0 + real(0.25) * (coming + coming - going), zero)
+    bound = real(LARGEST_CHANGE) * math.sqrt(p.g * h_1)
+    coming_1, going_1 = invariants(w_1, n_1, bed_1, level, p)
+    coming_2, going_2 = invariants(w_2, n_2, bed_2, level, p)
+    c_0 = math.sqrt(p.g * max(level - bed_k, zero))
+    coming = real(4.0) * (math.sqrt(p.g * max(level + value - bed_k, zero)) - c_0)
+    coming += min(max(coming - (coming_1 if m < real(1.5) else coming_2), -bound), bound)
+    going = going_1 + m * min(max(going_1 - going_2, -bound), bound)
+    u = real(0.5) * (coming + going)
+    c = max(c_0 + real(0.25) * (coming - going), zero)
     rise = (c - c_0) * (c + c_0) / p.g
     h = c * c / p.g
     inside = real(1.0) if u < zero else zero
-    return max(level, bed_k) + rise, h * u, inside * h * (t_1 * over_h)
+    return max(level, bed_k) + rise, h * u, inside * h * (t_1 * desingularised_inverse(h_1, p.kappa4))
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,11 @@ class Absorbing(Condition):
         Elevation of the incoming wave above `level`, m; 0 lets waves out and nothing in.
     level : float
         Still-water level, m.
+
+    Notes
+    -----
+    The incoming wave holds at the face, with second order for small waves. Waves leave whole where they meet
+    the side head on, and in part where they meet it at a slant.
     """
 
     incoming: float | Series = 0.0

@@ -8,10 +8,12 @@ from eagre.boundaries.base import Condition
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.series import Series
 
+LARGEST_CHANGE = 0.1  # of the velocity from cell to cell across the boundary, over the wave speed
+
 
 @cell
 def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
-    """Surface `value` at the face, the mean of ghost and interior; velocity from the interior.
+    """Surface `value` at the face, the mean of ghost and interior; the velocity goes on with its slope inside.
 
     Inflow is at most critical; where the outflow is supercritical, nothing outside matters. The
     ghost differs from `value` by a quarter of its depth at most, so that a dry interior fills.
@@ -25,7 +27,7 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     fast = u_1 < -c_1
     w_2, n_2, bed_2 = second
     u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
-    bound = real(0.1) * c_1
+    bound = real(LARGEST_CHANGE) * c_1
     u_k = u_1 + m * min(max(u_1 - u_2, -bound), bound)
     room = real(0.25) * max(value - bed_k, zero)
     w = value + min(max(value - w_k, -room), room)
@@ -42,6 +44,11 @@ class Stage(Condition):
     ----------
     level : float or Series
         Surface elevation, m, in the datum of the bed. Below the bed it means a dry outside.
+
+    Notes
+    -----
+    The level holds at the face. Small waves and tides come in with second order; the velocity changes by at
+    most a tenth of the wave speed a cell across the face.
     """
 
     level: float | Series = 0.0
