@@ -141,7 +141,11 @@ class ShallowWater:
             gravity=gravity,
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=checked_number("fixed_time_step", fixed_time_step or longest, 1e-12, UNBOUNDED),
+            longest_step=(
+                longest
+                if fixed_time_step is None
+                else checked_number("fixed_time_step", fixed_time_step, 1e-12, UNBOUNDED)
+            ),
             fixed=fixed_time_step is not None,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
