@@ -13,6 +13,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
 
+HEAVIEST_RAIN = 0.1  # m s-1, a hundred times what has been measured: above it a unit was forgotten
 FACTORS = ("rain", "stress_x", "stress_y", "force")
 
 
@@ -23,7 +24,7 @@ class Rain:
     Parameters
     ----------
     rate : float or Series, m s-1
-        Rainfall rate, >= 0; 20 mm/h is 20e-3 / 3600.
+        Rainfall rate, 0 to 0.1; 20 mm/h is 20e-3 / 3600.
     pattern : (ny, nx) array, optional
         Multiplies the rate cell by cell, >= 0.
     """
@@ -113,7 +114,7 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
     Raises
     ------
     InputError
-        For two sources of one kind, a pattern of the wrong shape, or negative rain.
+        For two sources of one kind, a pattern of the wrong shape, or rain that is negative or cannot be.
     """
     kinds = [type(source) for source in sources]
     for kind in kinds:
@@ -131,6 +132,12 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
             maps["rain"], factors["rain"] = _pattern(source.pattern, grid, "rain"), rate
             if (maps["rain"] < 0).any():
                 raise InputError(f"a rain pattern of {maps['rain'].min():g}", allowed="factors >= 0")
+            if source.wettest > HEAVIEST_RAIN:
+                raise InputError(
+                    f"rain of {source.wettest:g} m/s, that is {3.6e6 * source.wettest:g} mm/h",
+                    allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
+                    fix=f'rate = "{source.wettest:g} mm/h", in Python {source.wettest:g}e-3 / 3600',
+                )
         elif isinstance(source, WindStress):
             maps["stress"] = _pattern(source.pattern, grid, "wind stress") / WATER_DENSITY
             factors["stress_x"] = Series.of(source.x, "wind stress x")

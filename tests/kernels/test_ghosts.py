@@ -8,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+import eagre
+from eagre.backend.device import PlainDevice
 from eagre.backend.program import load, source_of
 from eagre.boundaries import Absorbing, Discharge, Outflow, Stage
 from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
@@ -87,3 +89,25 @@ def test_slope_behind_turns_the_limiter_round():
     for ahead, part in itertools.product((-2.0, 0.4, 3.0), (0.0, 0.2, 0.405, 0.41, 0.6, 0.65)):
         behind = slope_behind(part * ahead, ahead, P)
         assert half_slope(P.theta * behind, P.theta * ahead, P) == pytest.approx(part * ahead, abs=1e-14)
+
+
+@pytest.mark.parametrize(("axis", "periodic"), [(1, False), (1, True), (2, False), (2, True)])
+def test_ghosts_of_closed_sides_are_mirrored_or_wrapped(axis, periodic, rng):
+    """On each of the four sides, two deep; a mirror turns the discharge across it, and nothing else."""
+    across = ("west", "east") if axis == 2 else ("south", "north")
+    conditions = {side: eagre.Periodic() for side in across} if periodic else {}
+    model = eagre.ShallowWater(
+        eagre.Grid(5, 4, 1.0, 2.0), -2.0, surface_elevation=rng.standard_normal((4, 5)),
+        velocity_x=rng.standard_normal((4, 5)), velocity_y=rng.standard_normal((4, 5)),
+        boundaries=eagre.Boundaries(**conditions), device=PlainDevice(), precision="double",
+    )  # fmt: skip
+    state = model.state()["q"]
+    inside = state[:, 2:-2, 2:-2]
+    width = [(0, 0), (0, 0), (0, 0)]
+    width[axis] = (2, 2)
+    expected = np.pad(inside, width, mode="wrap" if periodic else "symmetric")
+    if not periodic:
+        ghosts = np.pad(np.zeros(inside.shape[1:], bool), width[1:], constant_values=True)
+        expected[3 - axis, ghosts] *= -1.0
+    found = state[:, :, 2:-2] if axis == 1 else state[:, 2:-2, :]
+    np.testing.assert_array_equal(found, expected)

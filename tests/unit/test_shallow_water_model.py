@@ -98,6 +98,8 @@ REFUSED = {
     "device": ({"device": "gpu"}, "cuda"),
     "gravity": ({"gravity": 0.0}, "gravity = 0"),
     "time step": ({"max_time_step": 0.0}, "max_time_step = 0"),
+    "Strickler for Manning": ({"manning": 30.0}, "(?s)manning with .* numbers >= 0 and <= 2"),
+    "mm/h for m/s": ({"sources": [eagre.Rain(20.0)]}, '(?s)7.2e.07 mm/h.*rate = "20 mm/h"'),
     "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rates >= 0"),
     "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),

@@ -190,11 +190,12 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Se
     InputError
         If two sides are joined that do not have one bed.
     """
-    for joined, low, high in ((periodic_x, bed[:, 0], bed[:, -1]), (periodic_y, bed[0], bed[-1])):
+    sides = (("west and east", periodic_x, bed[:, 0], bed[:, -1]), ("south and north", periodic_y, bed[0], bed[-1]))
+    for names, joined, low, high in sides:
         step = np.abs(high - low)
         if joined and step.max() > 1e-6 * max(1.0, np.ptp(bed)):
             raise InputError(
-                f"periodic sides whose beds differ by up to {step.max():.4g} m",
+                f"periodic {names} sides whose beds differ by up to {step.max():.4g} m",
                 allowed="the same bed at the corners of both sides: it is one line",
             )
 
