@@ -14,6 +14,7 @@ from eagre.backend.program import load, source_of
 from eagre.boundaries import Absorbing, Discharge, Outflow, Stage
 from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
 from eagre.boundaries.ghosts import boundary_pass_cuda
+from eagre.boundaries.stage import stage_ghost
 from eagre.kernels.central_upwind import central_upwind
 from eagre.models.shallow_water.kernels import Parameters, hydrostatic_faces
 from eagre.stepping.clock import SeriesTable
@@ -81,6 +82,18 @@ def test_balanced_velocity_solves_the_flux(u_in, u_q):
     c = float(np.sqrt(P.g * h))
     u_out = balanced_velocity(u_in, u_q, c)
     assert central_upwind(h, 0.0, u_out, 0.0, h, 0.0, u_in, 0.0, P.g)[0] == pytest.approx(h * u_q, rel=1e-13)
+
+
+def test_stage_does_not_reach_into_fast_outflow_and_lets_in_at_most_critical_flow():
+    """Outflow at Froude 1.6 is copied whatever the level; inflow is bounded by sqrt(g h) of the ghost."""
+    c = float(np.sqrt(P.g * 1.0))
+    for level in (-3.0, 0.2, 5.0):
+        fast = (1.0, -1.6 * c, 0.5)
+        assert stage_ghost(fast, fast, fast, 0.0, 0.0, 1.0, level, 0.0, P) == pytest.approx(fast, rel=1e-12)
+    w, n, t = stage_ghost((1.0, 3.0 * c, 0.5), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 0.0, P)
+    assert (w, n, t) == pytest.approx((1.0, c, 0.5), rel=1e-12)
+    w, n, _ = stage_ghost((1.0, -0.5 * c, 0.0), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.2, 0.0, P)
+    assert (w, n) == pytest.approx((1.4, -0.5 * c * 1.4), rel=1e-12)
 
 
 def test_slope_behind_turns_the_limiter_round():
