@@ -76,7 +76,9 @@ def checked_field(
         j, i = (int(k) for k in np.argwhere(bad)[0])
         raise InputError(
             f"{name} with {int(bad.sum())} bad values, the first {array[j, i]} at (j, i) = ({j}, {i})",
-            allowed="finite numbers" + (f" >= {low:g}" if low > -math.inf else ""),
+            allowed="finite numbers"
+            + (f" >= {low:g}" if low > -math.inf else "")
+            + (f" and <= {high:g}" if high < math.inf else ""),
             fix=f"{name} = np.nan_to_num({name}, nan=...)" if not np.isfinite(array[j, i]) else "",
         )
     return np.ascontiguousarray(array)

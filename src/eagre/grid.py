@@ -136,8 +136,8 @@ class Grid:
         west, east, south, north = self.extent
         if not (west <= x <= east and south <= y <= north):
             raise InputError(
-                f"the point ({x:g}, {y:g})",
-                allowed=f"x in [{west:g}, {east:g}], y in [{south:g}, {north:g}] (the domain)",
+                f"the point ({x:.10g}, {y:.10g})",
+                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
             )
         i = min(int((x - self.x0) / self.dx), self.nx - 1)
         j = min(int((y - self.y0) / self.dy), self.ny - 1)

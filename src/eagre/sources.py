@@ -13,6 +13,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
 
+HEAVIEST_RAIN = 0.1  # m s-1, a hundred times what has been measured: above it a unit was forgotten
 FACTORS = ("rain", "stress_x", "stress_y", "force")
 
 
@@ -23,13 +24,18 @@ class Rain:
     Parameters
     ----------
     rate : float or Series, m s-1
-        Rainfall rate, >= 0; 20 mm/h is 20e-3 / 3600.
+        Rainfall rate, 0 to 0.1; 20 mm/h is 20e-3 / 3600.
     pattern : (ny, nx) array, optional
-        Multiplies the rate cell by cell.
+        Multiplies the rate cell by cell, >= 0.
     """
 
     rate: float | Series
     pattern: np.ndarray | None = None
+
+    @property
+    def wettest(self) -> float:
+        """Largest rate in any cell at any time, m s-1."""
+        return float(Series.of(self.rate).values.max()) * (1.0 if self.pattern is None else float(np.max(self.pattern)))
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
     Raises
     ------
     InputError
-        For two sources of one kind, a pattern of the wrong shape, or negative rain.
+        For two sources of one kind, a pattern of the wrong shape, or rain that is negative or cannot be.
     """
     kinds = [type(source) for source in sources]
     for kind in kinds:
@@ -124,6 +130,14 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
             if (rate.values < 0).any():
                 raise InputError(f"a rain rate of {rate.values.min():g} m/s", allowed="rates >= 0")
             maps["rain"], factors["rain"] = _pattern(source.pattern, grid, "rain"), rate
+            if (maps["rain"] < 0).any():
+                raise InputError(f"a rain pattern of {maps['rain'].min():g}", allowed="factors >= 0")
+            if source.wettest > HEAVIEST_RAIN:
+                raise InputError(
+                    f"rain of {source.wettest:g} m/s, that is {3.6e6 * source.wettest:g} mm/h",
+                    allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
+                    fix=f'rate = "{source.wettest:g} mm/h", in Python {source.wettest:g}e-3 / 3600',
+                )
         elif isinstance(source, WindStress):
             maps["stress"] = _pattern(source.pattern, grid, "wind stress") / WATER_DENSITY
             factors["stress_x"] = Series.of(source.x, "wind stress x")
@@ -151,6 +165,10 @@ def _pattern(pattern: np.ndarray | None, grid: Grid, name: str) -> np.ndarray:
 
 
 def _pressure_force(pressure: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
-    gradient_y = np.gradient(pressure, grid.dy, axis=0) if grid.ny > 1 else np.zeros(grid.shape)
-    gradient_x = np.gradient(pressure, grid.dx, axis=1) if grid.nx > 1 else np.zeros(grid.shape)
-    return -gradient_x / WATER_DENSITY, -gradient_y / WATER_DENSITY
+    """Acceleration -grad p / rho at centres, m s-2: of second order, one-sided at the sides."""
+
+    def gradient(size: float, axis: int) -> np.ndarray:
+        cells = pressure.shape[axis]
+        return np.gradient(pressure, size, axis=axis, edge_order=2 if cells > 2 else 1) if cells > 1 else 0.0 * pressure
+
+    return -gradient(grid.dx, 1) / WATER_DENSITY, -gradient(grid.dy, 0) / WATER_DENSITY

@@ -21,9 +21,11 @@ BOUNDARIES = {
 def options_of(nx: int, ny: int, seed: int) -> dict[str, object]:
     """Arguments of a model on a rough, partly dry bed."""
     rng = np.random.default_rng(seed)
+    bed = rng.uniform(0.0, 1.2, (ny + 1, nx + 1))
+    bed[:, -1] = bed[:, 0]  # as periodic sides need
     return {
         "grid": Grid(nx, ny, 1.0, 1.5),
-        "bed_elevation": rng.uniform(0.0, 1.2, (ny + 1, nx + 1)),
+        "bed_elevation": bed,
         "surface_elevation": 0.8 + 0.2 * rng.random((ny, nx)),
         "velocity_x": 0.3 * rng.standard_normal((ny, nx)),
         "velocity_y": 0.3 * rng.standard_normal((ny, nx)),

@@ -8,10 +8,13 @@ import re
 import numpy as np
 import pytest
 
+import eagre
+from eagre.backend.device import PlainDevice
 from eagre.backend.program import load, source_of
 from eagre.boundaries import Absorbing, Discharge, Outflow, Stage
 from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
 from eagre.boundaries.ghosts import boundary_pass_cuda
+from eagre.boundaries.stage import stage_ghost
 from eagre.kernels.central_upwind import central_upwind
 from eagre.models.shallow_water.kernels import Parameters, hydrostatic_faces
 from eagre.stepping.clock import SeriesTable
@@ -81,9 +84,43 @@ def test_balanced_velocity_solves_the_flux(u_in, u_q):
     assert central_upwind(h, 0.0, u_out, 0.0, h, 0.0, u_in, 0.0, P.g)[0] == pytest.approx(h * u_q, rel=1e-13)
 
 
+def test_stage_does_not_reach_into_fast_outflow_and_lets_in_at_most_critical_flow():
+    """Outflow at Froude 1.6 is copied whatever the level; inflow is bounded by sqrt(g h) of the ghost."""
+    c = float(np.sqrt(P.g * 1.0))
+    for level in (-3.0, 0.2, 5.0):
+        fast = (1.0, -1.6 * c, 0.5)
+        assert stage_ghost(fast, fast, fast, 0.0, 0.0, 1.0, level, 0.0, P) == pytest.approx(fast, rel=1e-12)
+    w, n, t = stage_ghost((1.0, 3.0 * c, 0.5), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 0.0, P)
+    assert (w, n, t) == pytest.approx((1.0, c, 0.5), rel=1e-12)
+    w, n, _ = stage_ghost((1.0, -0.5 * c, 0.0), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.2, 0.0, P)
+    assert (w, n) == pytest.approx((1.4, -0.5 * c * 1.4), rel=1e-12)
+
+
 def test_slope_behind_turns_the_limiter_round():
     from eagre.kernels.limiters import half_slope
 
     for ahead, part in itertools.product((-2.0, 0.4, 3.0), (0.0, 0.2, 0.405, 0.41, 0.6, 0.65)):
         behind = slope_behind(part * ahead, ahead, P)
         assert half_slope(P.theta * behind, P.theta * ahead, P) == pytest.approx(part * ahead, abs=1e-14)
+
+
+@pytest.mark.parametrize(("axis", "periodic"), [(1, False), (1, True), (2, False), (2, True)])
+def test_ghosts_of_closed_sides_are_mirrored_or_wrapped(axis, periodic, rng):
+    """On each of the four sides, two deep; a mirror turns the discharge across it, and nothing else."""
+    across = ("west", "east") if axis == 2 else ("south", "north")
+    conditions = {side: eagre.Periodic() for side in across} if periodic else {}
+    model = eagre.ShallowWater(
+        eagre.Grid(5, 4, 1.0, 2.0), -2.0, surface_elevation=rng.standard_normal((4, 5)),
+        velocity_x=rng.standard_normal((4, 5)), velocity_y=rng.standard_normal((4, 5)),
+        boundaries=eagre.Boundaries(**conditions), device=PlainDevice(), precision="double",
+    )  # fmt: skip
+    state = model.state()["q"]
+    inside = state[:, 2:-2, 2:-2]
+    width = [(0, 0), (0, 0), (0, 0)]
+    width[axis] = (2, 2)
+    expected = np.pad(inside, width, mode="wrap" if periodic else "symmetric")
+    if not periodic:
+        ghosts = np.pad(np.zeros(inside.shape[1:], bool), width[1:], constant_values=True)
+        expected[3 - axis, ghosts] *= -1.0
+    found = state[:, :, 2:-2] if axis == 1 else state[:, 2:-2, :]
+    np.testing.assert_array_equal(found, expected)

@@ -62,6 +62,33 @@ def test_the_sea_is_an_inverse_barometer(axis, light_device):
     assert speeds[0] < 0.03 * speeds[1] and speeds[1] > 0.05
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_air_pressure_has_a_gradient_of_second_order_at_the_sides(axis):
+    """A parabola, p = x^2 Pa m-2: its gradient is exact in every cell, those beside a side too."""
+    nx, ny = (6, 2) if axis == 0 else (2, 6)
+    grid = eagre.Grid(nx, ny, 2.0, 3.0)
+    along = grid.mesh()[axis]
+    maps = eagre.sources.source_maps([eagre.AtmosphericPressure(along**2)], grid)
+    forces = (maps.accel_x, maps.accel_y)
+    assert forces[axis] == pytest.approx(-2.0 * along / 1000.0, rel=1e-12)
+    assert not forces[1 - axis].any()
+
+
+def test_rain_cannot_be_negative():
+    for rain in (eagre.Rain(-1e-5), eagre.Rain(1e-5, pattern=np.full((5, 7), -1.0))):
+        with pytest.raises(eagre.InputError, match="rain"):
+            box("cpu", rain)
+
+
+def test_the_pattern_of_rain_bounds_the_time_step_on_dry_ground():
+    """A pattern in mm/h times a rate of 1 mm/h is the rain that the plain rate is."""
+    steps = []
+    for rate, pattern in ((1e-2, None), (1e-5, np.full((5, 7), 1e3)), (1.0, np.full((5, 7), 1e-2))):
+        model = box("cpu", eagre.Rain(rate, pattern), eagre.Boundaries(), depth=0.0)
+        steps.append(model.time_step)
+    assert steps[1:] == pytest.approx(2 * steps[:1])
+
+
 def test_rain_is_integrated_exactly(light_device):
     """On water and on dry ground, with a pattern, while the rate grows."""
     rng = np.random.default_rng(5)

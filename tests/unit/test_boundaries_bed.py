@@ -46,3 +46,29 @@ def test_bed_beside_an_open_part_goes_on_with_its_slope(bed):
     for k in (1, 2):
         assert found[3:6, -3 + k] == pytest.approx(bed[1:4, -1] + k * slope)
         np.testing.assert_array_equal(found[6:8, -3 + k], bed[4:, -1 - k])
+
+
+def test_bed_of_a_single_cell_is_mirrored_twice():
+    """Two ghost cells need more than one cell has: the mirror image is mirrored again."""
+    one = eagre.Grid(1, 1, 1.0, 1.0)
+    bed = np.array([[0.0, 1.0], [2.0, 5.0]])
+    found = padded_bed(bed, False, False, Boundaries().segments(one))
+    np.testing.assert_array_equal(found[2], [0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(found[:, 3], [1.0, 5.0, 1.0, 5.0, 1.0, 5.0])
+
+
+@pytest.mark.parametrize("sides", [("west", "east"), ("south", "north")])
+def test_periodic_sides_need_one_bed(bed, sides):
+    """A slope that goes on for ever cannot be said so: the last corners are the first ones."""
+    with pytest.raises(eagre.InputError, match=f"periodic {sides[0]} and {sides[1]} sides whose beds differ"):
+        eagre.ShallowWater(
+            GRID, bed, depth=1.0, boundaries=Boundaries(**{side: Periodic() for side in sides}), device="cpu"
+        )
+
+
+def test_coordinates_in_messages_keep_their_digits():
+    grid = eagre.Grid(5, 5, 1.0, 1.0, 512345.0, 4612345.0)
+    with pytest.raises(eagre.InputError, match=r"4612344\.5\) *\n.*4612345, 4612350"):
+        grid.cell_of(512346.0, 4612344.5)
+    with pytest.raises(eagre.InputError, match=r"4612345 \.\. 4612350 m \(y of the domain\)"):
+        Boundaries(west=[Part(0.0, 1.0, Outflow())]).segments(grid)

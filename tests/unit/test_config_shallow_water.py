@@ -171,6 +171,68 @@ def test_bed_from_a_file(built, tmp_path):
     assert taken["grid"].extent == (0.0, 10.0, 0.0, 8.0)
 
 
+def test_the_coordinate_system_is_that_of_the_file_or_of_the_grid(built, tmp_path):
+    """Whichever way the cells are given; a bed that is moved has lost its system."""
+    from rasterio.crs import CRS
+
+    write_asc(tmp_path / "bed.asc", np.zeros((4, 5)), size=2.0, x0=100.0)
+    bed = HEAD + '[bed]\nfile = "bed.asc"\n'
+    cells = "[grid]\nnx = 5\nny = 4\ndx = 2.0\nx0 = 100\n"
+    assert built(bed)["grid"].crs is None
+    assert built(bed + '[grid]\ncrs = "EPSG:32633"\n')["grid"].crs == "EPSG:32633"
+    (tmp_path / "bed.prj").write_text(CRS.from_epsg(32633).to_wkt())
+    assert built(bed)["grid"].crs == built(bed + cells)["grid"].crs == "EPSG:32633"
+    moved = built(bed + "shift = [-100, 0]\n")["grid"]
+    assert (moved.crs, moved.x0) == (None, 0.0)
+    with pytest.raises(ConfigError, match=r"32633.*32634"):
+        built(bed + '[grid]\ncrs = "EPSG:32634"\n')
+
+
+def test_other_rasters_move_with_the_bed(built, tmp_path):
+    values = np.linspace(0.01, 0.05, 12).reshape(3, 4)
+    write_asc(tmp_path / "bed.asc", np.zeros((3, 4)), size=2.0, x0=100.0)
+    write_asc(tmp_path / "n.asc", values, size=2.0, x0=100.0)
+    text = (
+        HEAD + '[bed]\nfile = "bed.asc"\nshift = [-100, 0]\n[friction]\nmanning = {file = "n.asc", shift = [-100, 0]}\n'
+    )
+    np.testing.assert_allclose(built(text)["manning"], values)
+
+
+@pytest.mark.parametrize(
+    ("header", "units", "factor"),
+    [
+        ("q", "", 1.0),
+        ("q (l/s)", "", 1e-3),
+        ("q [m\u00b3/s]", "", 1.0),
+        ("q (-)", "", 1.0),
+        ("q (cfs)", "m3/h", 1 / 3600),
+    ],
+)
+def test_the_unit_of_a_series_is_that_of_its_column(built, tmp_path, header, units, factor):
+    """A river of 100 l/s is not one of 100 m3/s."""
+    (tmp_path / "river.csv").write_text(f"time (s),{header}\n0,100\n20,200\n", encoding="utf-8")
+    more = f', units = "{units}"' if units else ""
+    text = FLAT + '[boundaries]\nwest = {kind = "discharge", rate = {file = "river.csv"' + more + "}}\n"
+    assert built(text)["boundaries"].west.rate.values == pytest.approx([100 * factor, 200 * factor])
+
+
+@pytest.mark.parametrize(("header", "words"), [("q (cfs)", "cfs"), ("q (mm)", "no unit of discharge")])
+def test_units_that_mean_nothing_here_are_refused(built, tmp_path, header, words):
+    (tmp_path / "river.csv").write_text(f"time (s),{header}\n0,100\n20,200\n")
+    with pytest.raises(ConfigError, match=rf'(?s){words}.*units = "m3/s"'):
+        built(FLAT + '[boundaries]\nwest = {kind = "discharge", rate = {file = "river.csv"}}\n')
+
+
+def test_dates_need_a_start_date(built, tmp_path):
+    """Else two files that begin on different days would begin together."""
+    (tmp_path / "river.csv").write_text("date,q\n2026-01-01T00:00,1\n2026-01-02T00:00,2\n")
+    text = FLAT + '[boundaries]\nwest = {kind = "discharge", rate = {file = "river.csv"}}\n'
+    with pytest.raises(ConfigError, match=r"(?s)boundaries.west.rate.*start_date = 2026-01-01T00:00:00"):
+        built(text)
+    dated = text.replace("end_time = 10\n", "end_time = 10\nstart_date = 2026-01-01T07:00:00+01:00\n")
+    assert built(dated)["boundaries"].west.rate.times.tolist() == [-21600.0, 64800.0]
+
+
 def test_rasters_at_centres(built, tmp_path):
     values = np.linspace(0.01, 0.05, 12).reshape(3, 4)
     write_asc(tmp_path / "manning.asc", values, size=2.0)

@@ -199,3 +199,35 @@ def test_netcdf_choice(tmp_path):
         read_series(path, value="levl")
     with pytest.raises(InputError, match="no times 'hour'"):
         read_series(path, value="level", time="hour")
+
+
+def test_decimal_commas_after_whole_numbers(tmp_path):
+    """The first row, of a hydrograph that starts at rest, has no comma."""
+    series = read_series(write(tmp_path, "t;q\n0;0\n1;0,5\n2;1,5\n"))
+    np.testing.assert_array_equal(series.values, [0.0, 0.5, 1.5])
+
+
+def test_times_since_a_date_are_counted_from_the_start(tmp_path):
+    """What the gauges of another run hold: model times that count from that run's date."""
+    path = write(tmp_path, "time (h since 2026-01-01 00:00:00),eta (m)\n0,0\n12,1\n")
+    np.testing.assert_array_equal(read_series(path, start="2026-01-01T06:00:00").times, [-21600.0, 21600.0])
+    np.testing.assert_array_equal(read_series(path).times, [0.0, 43200.0])
+    with pytest.raises(InputError, match="soon"):
+        read_series(write(tmp_path, "time (s since soon),eta\n0,0\n1,1\n"))
+
+
+@pytest.mark.parametrize("text", ["date,eta\n2026-01-01,0\n2026-01-02,1\n", "t (d since 2026-01-01),eta\n0,0\n1,1\n"])
+def test_dates_without_a_start_can_be_refused(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match="start_date = 2026-01-01T00:00:00"):
+        read_series(path, need_start=True)
+    assert read_series(path, need_start=True, start="2026-01-01").times.tolist() == [0.0, 86400.0]
+
+
+def test_the_scale_may_depend_on_the_unit_in_the_file(tmp_path):
+    units = []
+    scale = lambda unit: units.append(unit) or 2.0  # noqa: E731
+    assert read_series(write(tmp_path, "t,q [l/s]\n0,1\n1,2\n"), scale=scale).values.tolist() == [2.0, 4.0]
+    read_series(write(tmp_path, "t,q\n0,1\n1,2\n"), scale=scale)
+    read_series(write_nc(tmp_path / "a.nc", "s"), scale=scale)
+    assert units[:2] == ["l/s", ""] and len(units) == 3

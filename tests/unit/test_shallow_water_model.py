@@ -98,12 +98,14 @@ REFUSED = {
     "device": ({"device": "gpu"}, "cuda"),
     "gravity": ({"gravity": 0.0}, "gravity = 0"),
     "time step": ({"max_time_step": 0.0}, "max_time_step = 0"),
+    "Strickler for Manning": ({"manning": 30.0}, "(?s)manning with .* numbers >= 0 and <= 2"),
+    "mm/h for m/s": ({"sources": [eagre.Rain(20.0)]}, '(?s)7.2e.07 mm/h.*rate = "20 mm/h"'),
     "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rates >= 0"),
     "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
     "part outside": (
         {"boundaries": eagre.Boundaries(west=[eagre.Part(1.0, 9.0, eagre.Outflow())])},
-        r"within 0 .. 3 m, one cell \(1 m\) or more",
+        r"within 0 .. 3 m \(y of the domain\), one cell \(1 m\) or more",
     ),
 }
 
@@ -123,6 +125,12 @@ def test_series_that_ends_early_is_refused_before_the_first_step():
     with pytest.raises(InputError, match="tide from 0 s to 5 s"):
         model.advance(6.0)
     assert model.steps == 0
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("nan")])
+def test_a_fixed_time_step_is_above_zero(step):
+    with pytest.raises(InputError, match="fixed_time_step"):
+        eagre.ShallowWater(eagre.Grid(3, 3, 1.0, 1.0), 0.0, depth=1.0, fixed_time_step=step, device=PlainDevice())
 
 
 def test_going_back_in_time_is_refused(pond):

@@ -51,7 +51,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Part:
-    """A condition on part of a side, from `start` to `stop` along it, m, in domain coordinates."""
+    """A condition on part of a side, from `start` to `stop`, m: y at the west and east side, x at the others."""
 
     start: float
     stop: float
@@ -137,12 +137,13 @@ def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segm
         first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
         if not (0 <= first < last <= cells):
             raise InputError(
-                f"the part {part.start:g} m .. {part.stop:g} m of the {side} side",
-                allowed=f"start < stop within {origin:g} .. {origin + cells * size:g} m, one cell ({size:g} m) or more",
+                f"the part {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
+                allowed=f"start < stop within {origin:.10g} .. {origin + cells * size:.10g} m "
+                f"({'x' if along_x else 'y'} of the domain), one cell ({size:g} m) or more",
             )
         if first < reached:
             raise InputError(
-                f"two parts of the {side} side that overlap at {part.start:g} m", allowed="parts that do not overlap"
+                f"two parts of the {side} side that overlap at {part.start:.10g} m", allowed="parts that do not overlap"
             )
         if first > reached:
             segments.append(Segment(side, reached, first, _wall(), (first - reached) * size))

@@ -184,14 +184,27 @@ def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Se
     uniform flow does too.
 
     bed : (ny + 1, nx + 1), m. Returns (ny + 5, nx + 5), m.
+
+    Raises
+    ------
+    InputError
+        If two sides are joined that do not have one bed.
     """
+    sides = (("west and east", periodic_x, bed[:, 0], bed[:, -1]), ("south and north", periodic_y, bed[0], bed[-1]))
+    for names, joined, low, high in sides:
+        step = np.abs(high - low)
+        if joined and step.max() > 1e-6 * max(1.0, np.ptp(bed)):
+            raise InputError(
+                f"periodic {names} sides whose beds differ by up to {step.max():.4g} m",
+                allowed="the same bed at the corners of both sides: it is one line",
+            )
 
     def index(n: int, periodic: bool) -> np.ndarray:
         k = np.arange(-LAYERS, n + 1 + LAYERS)
         if periodic:
             return k % n
-        k = np.abs(k)
-        return np.clip(np.where(k > n, 2 * n - k, k), 0, n)
+        k = k % (2 * n)
+        return np.minimum(k, 2 * n - k)
 
     ny, nx = bed.shape[0] - 1, bed.shape[1] - 1
     padded = np.ascontiguousarray(bed[np.ix_(index(ny, periodic_y), index(nx, periodic_x))])

@@ -179,7 +179,7 @@ def _raster(path: Path) -> Rows:
     rows = [
         ("file", f"{path}: raster"),
         ("cells", f"{nx} x {ny} of {dem.dx:g} m x {dem.dy:g} m"),
-        ("extent", f"x {dem.x0:g} to {dem.x0 + nx * dem.dx:g} m, y {dem.y0:g} to {dem.y0 + ny * dem.dy:g} m"),
+        ("extent", "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*dem.extent)),
         ("no data", f"{gaps} cells" if gaps else "none"),
     ]
     if gaps < dem.elevation.size:

@@ -64,13 +64,15 @@ CONDITIONS: dict[str, tuple[type[Condition], str]] = {
 class Place(Section):
     """Where along a side a part lies."""
 
-    from_: Metres = Field(alias="from", description="where the part begins, metres along the side", examples=[100.0])
-    to: Metres = Field(description="where the part ends, metres along the side", examples=[160.0])
+    from_: Metres = Field(
+        alias="from", description="x (south, north) or y (west, east) where the part begins, metres", examples=[100.0]
+    )
+    to: Metres = Field(description="x or y where the part ends, metres", examples=[160.0])
 
     @model_validator(mode="after")
     def _in_order(self) -> Place:
         if not self.from_ < self.to:
-            raise InputError(f"from = {self.from_:g}, to = {self.to:g}", allowed="from < to, metres along the side")
+            raise InputError(f"from = {self.from_:.10g}, to = {self.to:.10g}", allowed="from < to, metres")
         return self
 
 

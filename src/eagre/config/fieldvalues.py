@@ -12,7 +12,7 @@ from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
-from eagre.config.values import InputFile, NoData, key_of
+from eagre.config.values import InputFile, NoData, Shift, key_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -27,12 +27,15 @@ class RasterFile(Section):
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
     nodata: NoData = Field(default="error", description='"error" or a number that replaces missing values')
+    shift: Shift = Field(
+        default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres, as in [bed]"
+    )
 
     def at_centres(self, grid: Grid) -> np.ndarray:
         """Values at the centres of `grid`, (ny, nx)."""
         from eagre.io import raster_to_centres, read_raster
 
-        raster = read_raster(self.file, band=self.band, variable=self.variable)
+        raster = read_raster(self.file, band=self.band, variable=self.variable).shifted(*self.shift)
         return raster_to_centres(raster, grid, nodata=self.nodata)
 
 

@@ -17,6 +17,8 @@ from eagre.config.values import InputFile, PositiveSeconds, Seconds, key_of
 from eagre.errors import InputError
 from eagre.series import Series
 
+_SUPERSCRIPTS = str.maketrans("\u00b2\u00b3\u207b\u00b9", "23-1")
+
 
 class SeriesFile(Section):
     """A column of a CSV or NetCDF file. A unit in the name of the time column, ``t (h)``, is applied."""
@@ -29,15 +31,26 @@ class SeriesFile(Section):
         default=None, description="name of the value column; without it the second", examples=["q"]
     )
     units: str | None = Field(
-        default=None, description="unit of the values, such as mm/h; without it SI", examples=["mm/h"]
+        default=None,
+        description="unit of the values, such as mm/h; without it the one in brackets in the column's name, or SI",
+        examples=["mm/h"],
     )
 
     def series(self, dimension: str, start_date: datetime | None = None) -> Series:
         """Read the file; times in s (dates count from `start_date`) and values in SI units of `dimension`."""
         from eagre.io import read_series
 
-        scale = unit_factor(self.units, dimension) if self.units else 1.0
-        return read_series(self.file, time=self.time, value=self.value, scale=scale, start=start_date)
+        def scale(written: str) -> float:
+            unit = self.units or written.strip().translate(_SUPERSCRIPTS)
+            if unit in ("", "-"):
+                return 1.0
+            try:
+                return unit_factor(unit, dimension)
+            except InputError as error:
+                fix = f'units = "{DIMENSIONS[dimension].si}", or the unit that the file means'
+                raise InputError(f"{self.file} with {error.what}", allowed=error.allowed, fix=fix) from None
+
+        return read_series(self.file, time=self.time, value=self.value, scale=scale, start=start_date, need_start=True)
 
 
 class SeriesTable(Section):

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from eagre.config.expressions import Expression
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section
-from eagre.config.values import InputFile, Metres, NoData, PositiveMetres
+from eagre.config.values import InputFile, Metres, NoData, PositiveMetres, Shift
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -23,12 +23,6 @@ def _extent(extent: list[float]) -> list[float]:
             f"extent = {extent}", allowed="[west, east, south, north], metres", fix="extent = [0.0, 1000.0, 0.0, 500.0]"
         )
     return extent
-
-
-def _shift(shift: list[float]) -> list[float]:
-    if len(shift) != 2:
-        raise InputError(f"shift = {shift}", allowed="[x, y], metres", fix="shift = [-500000.0, -4600000.0]")
-    return shift
 
 
 class GridSection(Section):
@@ -90,8 +84,9 @@ class BedSection(Section):
     )
     nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
     offset: Metres = Field(default=0.0, description="a height that is added to the file's values, metres")
-    shift: Annotated[list[float], AfterValidator(_shift)] = Field(
-        default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres"
+    shift: Shift = Field(
+        default=[0.0, 0.0],
+        description="[x, y] that is added to the file's coordinates, metres; then crs is that of [grid]",
     )
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
@@ -164,7 +159,7 @@ def _from_file(
 
     assert bed.file is not None
     dem = read_dem(bed.file, positive=bed.positive, band=bed.band, vertical_offset=bed.offset, variable=bed.variable)
-    dem = replace(dem, x0=dem.x0 + bed.shift[0], y0=dem.y0 + bed.shift[1])
+    dem = dem.shifted(*bed.shift)
     if section.nx is not None:
         grid = section.grid()
     else:
@@ -173,6 +168,7 @@ def _from_file(
             west, east, south, north = section.extent
             extent = (west, east, south, north)
         grid = grid_from_dem(dem, dx=section.dx, dy=section.dy, extent=extent)
+    grid = replace(grid, crs=section.crs or dem.crs)
     if check is not None:
         check(grid)
     return grid, dem_to_corners(dem, grid, nodata=bed.nodata)

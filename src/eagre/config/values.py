@@ -100,6 +100,15 @@ DeviceName = Annotated[str, PlainValidator(_device)]
 Precision = Annotated[str, one_of("single", "double")]
 
 
+def _shift(shift: list[float]) -> list[float]:
+    if len(shift) != 2:
+        raise InputError(f"shift = {shift}", allowed="[x, y], metres", fix="shift = [-500000.0, -4600000.0]")
+    return shift
+
+
+Shift = Annotated[list[float], AfterValidator(_shift)]
+
+
 def _variable_names(names: list[str]) -> list[str]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice or not names:

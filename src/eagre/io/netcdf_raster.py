@@ -150,7 +150,8 @@ def _uniform(coordinate: Any, name: str, path: Path) -> tuple[float, float, bool
     if step == 0 or not defect.max() <= 1e-3 * abs(step) + 4 * rounding * np.abs(points).max():
         worst = int(np.argmax(defect))
         raise InputError(
-            f"{path}: {name} is not evenly spaced ({points[worst]:g} to {points[worst + 1]:g}, on average {step:g})",
+            f"{path}: {name} is not evenly spaced ({points[worst]:.10g} to {points[worst + 1]:.10g}, "
+            f"on average {step:g})",
             allowed="evenly spaced coordinates",
         )
     return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,12 @@ class Dem:
     def extent(self) -> tuple[float, float, float, float]:
         """(west, east, south, north) edges, m."""
         return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
+
+    def shifted(self, x: float, y: float) -> Dem:
+        """The same values `x`, `y` m further east and north; moved, they have no known coordinate system."""
+        if x == y == 0.0:
+            return self
+        return replace(self, x0=self.x0 + x, y0=self.y0 + y, crs=None)
 
 
 def metric_crs(crs: Any, name: str, centre: tuple[float, float], spacing: float) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from datetime import date, datetime
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ def read_series(
     *,
     time: str | None = None,
     value: str | None = None,
-    scale: float = 1.0,
+    scale: float | Callable[[str], float] = 1.0,
     start: str | datetime | None = None,
+    need_start: bool = False,
 ) -> Series:
     """Read a time series.
 
@@ -40,14 +42,17 @@ def read_series(
         A text table with a header (comma, semicolon, tab or blank separated), or NetCDF (``.nc``).
     time : str, optional
         Column of the times; the first one if not given. A unit in its name (``"t (h)"``) is applied; seconds
-        without one. ISO dates are understood.
+        without one. ISO dates are understood, and so are times since a date: ``"t (h since 2026-01-31)"``.
     value : str, optional
-        Column of the values; needed where there is more than one beside the time. Its unit, in brackets or as
-        NetCDF attribute, is not applied: see `scale`. Names may be given without the unit in brackets.
-    scale : float
-        Factor on the values, for example 0.01 for a column in cm.
+        Column of the values; needed where there is more than one beside the time. Names may be given without the
+        unit in brackets.
+    scale : float or callable
+        Factor on the values, for example 0.01 for a column in cm; or a function that gets their unit, as it
+        stands in brackets or in the NetCDF attribute (empty if there is none), and returns the factor.
     start : str or datetime, optional
         Date of model time 0, for dates in the file; the first row is time 0 if not given.
+    need_start : bool
+        Refuse dates in the file without `start`: two files may begin on different days.
 
     Returns
     -------
@@ -59,15 +64,32 @@ def read_series(
     InputError
         If the file or a column is missing, a cell is no finite number, or times do not increase.
     """
-    if not (isinstance(scale, (int, float, np.number)) and math.isfinite(scale) and scale != 0):
+    if not callable(scale) and not (isinstance(scale, (int, float, np.number)) and math.isfinite(scale) and scale != 0):
         raise InputError(f"scale = {scale!r}", allowed="a number other than 0", fix="scale = 1.0")
     full = input_file(path, "series")
     origin = _seconds_of(start)
     if full.suffix.lower() in (".nc", ".nc4", ".cdf"):
-        times, values = _from_netcdf(full, time, value, origin)
+        times, first, values, unit = _from_netcdf(full, time, value)
     else:
-        times, values = _from_table(read_table(full), time, value, origin)
-    return Series(times, values * float(scale), str(full))
+        times, first, values, unit = _from_table(read_table(full), time, value)
+    if first is not None:
+        times = times + _shift(first, float(times[0]), origin, need_start, full)
+    factor = scale(unit) if callable(scale) else float(scale)
+    return Series(times, values * factor, str(full))
+
+
+def _shift(zero: float, earliest: float, origin: float | None, need_start: bool, path: Path) -> float:
+    """What to add to times in s after the date `zero` (s since 1970) to count them from `origin`."""
+    if origin is not None:
+        return zero - origin
+    if need_start:
+        date = (datetime(1970, 1, 1) + timedelta(seconds=zero + earliest)).isoformat()
+        raise InputError(
+            f"{path}: dates (from {date} on), and nothing says the date of model time 0",
+            allowed="start_date in [run]",
+            fix=f"start_date = {date}",
+        )
+    return -earliest
 
 
 def _seconds_of(start: str | date | None) -> float | None:
@@ -80,10 +102,12 @@ def _seconds_of(start: str | date | None) -> float | None:
     return (parsed - datetime(1970, 1, 1)).total_seconds()
 
 
-def _from_table(
-    table: Table, time: str | None, value: str | None, origin: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times in s and values from a text table."""
+Column = tuple[np.ndarray, float | None, np.ndarray, str]
+"""Times in s, the date that they count from in s since 1970 (None: model time), values, unit of the values."""
+
+
+def _from_table(table: Table, time: str | None, value: str | None) -> Column:
+    """Times, their date, values and unit from a text table."""
     names = table.names
     at = find_column(names, time, table.path, "time") if time is not None else _time_column(names)
     others = [name for k, name in enumerate(names) if k != at]
@@ -99,9 +123,20 @@ def _from_table(
         )
     if parse_date(table.cells(0)[at]) is not None:
         times = table.dates(at)
-        return times - (times[0] if origin is None else origin), table.numbers([of])[:, 0]
+        return times - times[0], float(times[0]), table.numbers([of])[:, 0], split_unit(names[of])[1]
     data = table.numbers([at, of])
-    return data[:, 0] * _seconds_per_unit(names[at], table.path), data[:, 1]
+    times = data[:, 0] * _seconds_per_unit(names[at], table.path)
+    return times, _date_of_zero(names[at], table.path), data[:, 1], split_unit(names[of])[1]
+
+
+def _date_of_zero(name: str, path: Path) -> float | None:
+    """The date in a unit such as ``h since 2026-01-31 12:00``, s since 1970; None if there is none."""
+    _, since, text = split_unit(name)[1].partition(" since ")
+    if not since:
+        return None
+    if parse_date(text.strip()) is None:
+        raise InputError(f"{path}: {text.strip()!r} as a date", allowed="an ISO date", fix="t (s since 2026-01-31)")
+    return _seconds_of(text.strip())
 
 
 def _time_column(names: list[str]) -> int:
@@ -126,10 +161,8 @@ def _seconds_per_unit(name: str, path: Path) -> float:
     return _SECONDS[unit]
 
 
-def _from_netcdf(
-    path: Path, time: str | None, value: str | None, origin: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times in s and values of a one-dimensional variable."""
+def _from_netcdf(path: Path, time: str | None, value: str | None) -> Column:
+    """Times, their date, values and unit of a one-dimensional variable."""
     with open_netcdf(path, decode_timedelta=False) as dataset:
         fitting = [
             str(name)
@@ -150,16 +183,17 @@ def _from_netcdf(
             raise InputError(
                 f"{path}: no times {name!r} for {value}", allowed="a 1-D time coordinate", fix='time = "time"'
             )
-        return _netcdf_times(dataset[name], path, origin), np.asarray(array.values, dtype=np.float64)
+        unit = str(array.attrs.get("units", ""))
+        return *_netcdf_times(dataset[name], path), np.asarray(array.values, dtype=np.float64), unit
 
 
-def _netcdf_times(coordinate: Any, path: Path, origin: float | None) -> np.ndarray:
-    """Times of a coordinate in s; dates count from `origin`, or from the first of them."""
+def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None]:
+    """Times of a coordinate, s, and the date that they count from, s since 1970; None where they are no dates."""
     values = np.asarray(coordinate.values)
     if values.dtype.kind == "M":
         seconds = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "s")
-        return seconds - (seconds[0] if origin is None else origin)
+        return seconds - seconds[0], float(seconds[0])
     if values.dtype.kind not in "fiu":
         raise InputError(f"{path}: times of type {values.dtype}", allowed="numbers of seconds, or dates")
     unit = str(coordinate.attrs.get("units", "s"))
-    return values.astype(np.float64) * _seconds_per_unit(f"{coordinate.name} ({unit})", path)
+    return values.astype(np.float64) * _seconds_per_unit(f"{coordinate.name} ({unit})", path), None

@@ -123,7 +123,7 @@ def read_table(path: Path) -> Table:
         )
     delimiter = _delimiter(kept[first][1])
     rows = [line for _, line in kept[first:]]
-    if delimiter in (";", "\t") and "," in rows[0] and "." not in rows[0]:
+    if delimiter in (";", "\t") and any("," in row for row in rows) and not any("." in row for row in rows):
         rows = [line.replace(",", ".") for line in rows]
     table = Table(path, [], rows, [number for number, _ in kept[first:]], delimiter)
     count = len(table.cells(0))

@@ -52,7 +52,8 @@ class Event:
         following = [math.inf]
         if self.interval is not None:
             count = math.floor(time / self.interval + 1e-9) + 1
-            following.append(count * self.interval)
+            done = count * self.interval <= time + min(nearly, 0.5 * self.interval)  # with another event, just before
+            following.append((count + done) * self.interval)
         following += [at for at in self.times or () if at > time + nearly]
         return min(following)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.grid import Grid
-from eagre.series import Series
 from eagre.sources import Rain, Source
 
 UNBOUNDED = 1e12  # s
@@ -26,7 +25,7 @@ def longest_step_with_rain(sources: Sequence[Source], grid: Grid, gravity: float
 
     With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
     """
-    wettest = max((float(Series.of(s.rate).values.max()) for s in sources if isinstance(s, Rain)), default=0.0)
+    wettest = max((source.wettest for source in sources if isinstance(source, Rain)), default=0.0)
     if wettest <= 0.0:
         return UNBOUNDED
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * wettest) ** (1.0 / 3.0)

@@ -22,6 +22,7 @@ from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
+LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
@@ -40,7 +41,7 @@ class ShallowWater:
     boundaries : Boundaries
         Walls all round if not given.
     manning : float or (ny, nx) array, s m-1/3
-        Manning's n; 0 is no friction.
+        Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure
     scheme : {"rk2", "euler"}
         SSP Runge-Kutta of second order, or forward Euler.
@@ -131,7 +132,7 @@ class ShallowWater:
             grid=grid,
             bed=bed,
             segments=segments,
-            manning=checked_field("manning", manning, grid, "centre", low=0.0),
+            manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
             sources=source_maps(sources, grid) if sources else None,
             scheme=one_of("scheme", scheme, ("rk2", "euler")),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
@@ -141,7 +142,11 @@ class ShallowWater:
             gravity=gravity,
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=checked_number("fixed_time_step", fixed_time_step or longest, 1e-12, UNBOUNDED),
+            longest_step=(
+                longest
+                if fixed_time_step is None
+                else checked_number("fixed_time_step", fixed_time_step, 1e-12, UNBOUNDED)
+            ),
             fixed=fixed_time_step is not None,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")

@@ -1,0 +1,111 @@
+"""The run loop: what is due when, and the way out; with a model that only has a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.stepping.run import Event, run
+
+
+class Clockwork:
+    """A model whose steps take 0.7 s, but for the last one before each time it is told to land on."""
+
+    grid = Grid(1, 1, 1.0, 1.0)
+    time_step = 0.7
+
+    def __init__(self, time=0.0):
+        self.time, self.steps = time, 0
+
+    def advance(self, until, max_steps):
+        for _ in range(max_steps):
+            if self.time < until:
+                self.time = min(until, self.time + self.time_step)
+                self.steps += 1
+
+    def statistics(self):
+        return {"dt_min": 0.0, "dt_max": self.time_step}
+
+    def diagnostics(self):
+        return {}
+
+
+def times_of(*events, until=10.0, start=0.0):
+    """Times at which each event was done; `events` are options of `Event`."""
+    done = [[] for _ in events]
+
+    def noting(found):
+        return lambda model: found.append(model.time)
+
+    made = [Event(**{"times": None, **event}, action=noting(done[k])) for k, event in enumerate(events)]
+    summary = run(Clockwork(start), until, made)
+    assert summary.time == until and not summary.interrupted
+    return done
+
+
+def test_an_interval_that_does_not_divide_the_run_ends_with_the_run():
+    assert times_of({"interval": 4.0}) == [[0.0, 4.0, 8.0, 10.0]]
+
+
+def test_an_interval_longer_than_the_run_gives_its_two_ends():
+    assert times_of({"interval": 25.0}, {"interval": None}) == [[0.0, 10.0], [0.0, 10.0]]
+
+
+def test_ends_can_be_left_out():
+    plain = {"at_start": False, "at_end": False}
+    assert times_of({"interval": 4.0, **plain}, {"interval": 5.0, **plain}) == [[4.0, 8.0], [5.0, 10.0]]
+
+
+def test_times_of_its_own():
+    assert times_of({"interval": None, "times": [2.5, 3.0], "at_start": False}) == [[2.5, 3.0, 10.0]]
+
+
+def test_a_continued_run_keeps_the_times_of_an_unbroken_one():
+    """Multiples of the interval from time 0, not from the restart."""
+    assert times_of({"interval": 4.0, "at_start": False}, start=5.0) == [[8.0, 10.0]]
+
+
+def test_multiples_are_exact_and_none_comes_twice():
+    """0.1 added a hundred times is not 10."""
+    (found,) = times_of({"interval": 0.1})
+    assert found == [k * 0.1 for k in range(100)] + [10.0]
+
+
+def test_events_at_nearly_one_time_are_done_once_together():
+    """Three times 0.3333333 s and 1 s are one instant of a run of 1000 s."""
+    thirds, seconds = times_of({"interval": 0.3333333}, {"interval": 1.0}, until=1000.0)
+    assert len(seconds) == 1001 and set(seconds[:9]) <= set(thirds)
+
+
+def test_an_end_that_is_not_ahead_is_refused():
+    with pytest.raises(InputError, match="a time after 10 s"):
+        run(Clockwork(10.0), 10.0)
+
+
+def test_a_second_interrupt_stops_at_once_and_gives_the_signal_back():
+    """The first one waits for the steps under way; these never end."""
+    before = signal.getsignal(signal.SIGINT)
+
+    class Stuck(Clockwork):
+        def advance(self, until, max_steps):
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+            raise AssertionError("the second interrupt was not heard")
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Stuck(), 1.0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(("start", "end"), [(-0.5, 1.0), (0.5, 2.5), (3.0, 4.0)])
+def test_a_series_covers_both_ends_of_a_run(start, end):
+    series = Series([0.0, 2.0], [1.0, 3.0], "tide")
+    series.covers(0.0, 2.0)
+    with pytest.raises(InputError, match="tide from 0 s to 2 s"):
+        series.covers(start, end)
+    Series.constant(1.0).covers(start, end)
