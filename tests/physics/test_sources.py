@@ -28,6 +28,7 @@ def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device)
     model.advance(0.5 * math.pi / f)
     assert model.field("velocity_x") == pytest.approx(0.0, abs=1e-5)
     assert model.field("velocity_y") == pytest.approx(sense, rel=1e-5)
+    assert model.diagnostics()["volume_error"] == 0.0  # known: only rain and open sides bring water
 
 
 def test_beta_plane(light_device):

@@ -316,9 +316,11 @@ class ShallowWater:
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, its change, the relative error in a closed domain without sources, energies and extremes."""
+        """Volume, its change, the relative error in a closed domain without rain, energies and extremes."""
         found = self._engine.sums()
-        conserved = self.boundaries.closed and self.setup.sources is None and self._first_volume > 0
+        maps = self.setup.sources
+        dry_sky = maps is None or not maps.factors[0].values.any()
+        conserved = self.boundaries.closed and dry_sky and self._first_volume > 0
         change = found["volume"] - self._first_volume
         error = change / self._first_volume if conserved else math.nan
         return {**found, "volume_change": change, "volume_error": error}
