@@ -90,9 +90,9 @@ def test_stage_does_not_reach_into_fast_outflow_and_lets_in_at_most_critical_flo
     for level in (-3.0, 0.2, 5.0):
         fast = (1.0, -1.6 * c, 0.5)
         assert stage_ghost(fast, fast, fast, 0.0, 0.0, 1.0, level, 0.0, P) == pytest.approx(fast, rel=1e-12)
-    w, n, t = stage_ghost((1.0, 3.0 * c, 0.5), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 0.0, P)
+    w, n, t = stage_ghost((1.0, 3.0 * c, 0.5), (1.0, 3.0 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 0.0, P)
     assert (w, n, t) == pytest.approx((1.0, c, 0.5), rel=1e-12)
-    w, n, _ = stage_ghost((1.0, -0.5 * c, 0.0), None, (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.2, 0.0, P)
+    w, n, _ = stage_ghost((1.0, -0.5 * c, 0.0), (1.0, -0.5 * c, 0.0), (1.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.2, 0.0, P)
     assert (w, n) == pytest.approx((1.4, -0.5 * c * 1.4), rel=1e-12)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.grid import Grid
-from eagre.sources import Rain, Source
+from eagre.sources import Rain, Source, SourceMaps
 
 UNBOUNDED = 1e12  # s
 
@@ -29,3 +29,30 @@ def longest_step_with_rain(sources: Sequence[Source], grid: Grid, gravity: float
     if wettest <= 0.0:
         return UNBOUNDED
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * wettest) ** (1.0 / 3.0)
+
+
+def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: float) -> list[str]:
+    """What single precision makes of rain, if it may lose more than 1 % of it.
+
+    A step under a metre of water, dx / (4 sqrt(g 1 m)), adds some multiple of the smallest difference of a surface as
+    high as the bed; rounding may take half of one.
+
+    Parameters
+    ----------
+    sources : SourceMaps
+    grid : Grid
+    bed : array
+        Bed elevation, m.
+    gravity : float
+        m s-2.
+    """
+    rate = float(sources.factors[0].values.max() * sources.rain.max())
+    highest = float(np.abs(bed).max())
+    step = 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity)
+    lost = 0.5 * float(np.spacing(np.float32(highest))) / (rate * step) if rate > 0.0 else 0.0
+    if lost < 0.01:
+        return []
+    return [
+        f"rain of {3.6e6 * rate:.3g} mm/h on a bed of up to {highest:.4g} m in single precision: up to "
+        f'{min(lost, 1.0):.0%} of it may be lost to rounding; write: precision = "double"'
+    ]

@@ -16,7 +16,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, EagreError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
-from eagre.models.shallow_water.bounds import UNBOUNDED, longest_step_with_arrivals, longest_step_with_rain
+from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.engine import Engine, Setup
 from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
@@ -124,9 +124,9 @@ class ShallowWater:
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
         longest = min(
-            UNBOUNDED if max_time_step is None else checked_number("max_time_step", max_time_step, 1e-12, UNBOUNDED),
-            longest_step_with_rain(sources, grid, gravity),
-            longest_step_with_arrivals(segments, grid, bed, gravity),
+            bounds.UNBOUNDED if max_time_step is None else checked_number("max_time_step", max_time_step, 1e-12, bounds.UNBOUNDED),
+            bounds.longest_step_with_rain(sources, grid, gravity),
+            bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
         self.setup = Setup(
             grid=grid,
@@ -145,7 +145,7 @@ class ShallowWater:
             longest_step=(
                 longest
                 if fixed_time_step is None
-                else checked_number("fixed_time_step", fixed_time_step, 1e-12, UNBOUNDED)
+                else checked_number("fixed_time_step", fixed_time_step, 1e-12, bounds.UNBOUNDED)
             ),
             fixed=fixed_time_step is not None,
         )
@@ -324,6 +324,14 @@ class ShallowWater:
         change = found["volume"] - self._first_volume
         error = change / self._first_volume if conserved else math.nan
         return {**found, "volume_change": change, "volume_error": error}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know before the run."""
+        setup = self.setup
+        if self.precision == "double" or setup.sources is None:
+            return []
+        return bounds.rain_remarks(setup.sources, self.grid, setup.bed, setup.gravity)
 
     @property
     def bytes_per_step(self) -> int:
