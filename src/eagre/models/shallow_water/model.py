@@ -124,7 +124,9 @@ class ShallowWater:
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
         longest = min(
-            bounds.UNBOUNDED if max_time_step is None else checked_number("max_time_step", max_time_step, 1e-12, bounds.UNBOUNDED),
+            bounds.UNBOUNDED
+            if max_time_step is None
+            else checked_number("max_time_step", max_time_step, 1e-12, bounds.UNBOUNDED),
             bounds.longest_step_with_rain(sources, grid, gravity),
             bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
