@@ -1,4 +1,4 @@
-"""Bounds of the time step on dry ground: no wave there limits it before the water has come."""
+"""Bounds of the time step: those asked for, and on dry ground, where no wave limits it before the water has come."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from eagre.boundaries import Segment
+from eagre.checks import checked_number
 from eagre.grid import Grid
 from eagre.sources import Rain, Source, SourceMaps
 
 UNBOUNDED = 1e12  # s
+
+
+def longest_step_asked(name: str, step: float | None) -> float:
+    """The step of an option, s, checked; without one there is no bound."""
+    return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
 
 
 def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float) -> float:

@@ -124,9 +124,7 @@ class ShallowWater:
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
         longest = min(
-            bounds.UNBOUNDED
-            if max_time_step is None
-            else checked_number("max_time_step", max_time_step, 1e-12, bounds.UNBOUNDED),
+            bounds.longest_step_asked("max_time_step", max_time_step),
             bounds.longest_step_with_rain(sources, grid, gravity),
             bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
@@ -144,11 +142,9 @@ class ShallowWater:
             gravity=gravity,
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=(
-                longest
-                if fixed_time_step is None
-                else checked_number("fixed_time_step", fixed_time_step, 1e-12, bounds.UNBOUNDED)
-            ),
+            longest_step=longest
+            if fixed_time_step is None
+            else bounds.longest_step_asked("fixed_time_step", fixed_time_step),
             fixed=fixed_time_step is not None,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
