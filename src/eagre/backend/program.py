@@ -131,11 +131,14 @@ def _define(table: dict[str, str], name: str, text: str) -> None:
 
 @cache
 def _stamp() -> str:
-    """What compiled code depends on beside its own source: versions of Python and the compilers."""
+    """What compiled code depends on beside its own source: versions of Python and the compilers, their options."""
     import llvmlite
     import numba
 
-    return f"python {sys.version.split()[0]}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
+    from eagre.backend.cpu import FAST
+
+    versions = f"python {sys.version.split()[0]}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
+    return f"{versions}, {' '.join(sorted(FAST))}"
 
 
 def load(source: str, label: str) -> ModuleType:
