@@ -50,6 +50,21 @@ def test_lost_water_fails_the_verification():
         WetBasin().verified(model, 0.0)
 
 
+@pytest.mark.parametrize("apart", [1e-3, float("nan")])
+def test_another_answer_is_not_timed(apart, monkeypatch):
+    """A run that differs, or that blew up on one of two devices."""
+    monkeypatch.setattr(WetBasin, "difference", lambda *arguments: apart)
+    with pytest.raises(EagreError, match="from its reference"):
+        bench("shallow-water", "cpu", "double", [8], variants=("rk2",), repeats=1, seconds=1e-4)
+
+
+def test_one_comparison_stands_for_all_sizes(monkeypatch):
+    compared = []
+    monkeypatch.setattr(WetBasin, "difference", lambda self, shape, *rest: compared.append(shape) or 0.0)
+    bench("shallow-water", "cpu", "double", [8, 9], variants=("rk2",), repeats=1, seconds=1e-4)
+    assert len(compared) == 1
+
+
 def test_words_count_every_array_once():
     model = basin((48, 48), "cpu", "double", "rk2")
     engine = model._engine

@@ -50,11 +50,15 @@ class Benchmark(ABC):
         """The model at its start, `size` cells or points a side."""
 
     @abstractmethod
-    def difference(self, size: int, device: Device, precision: str, variant: str) -> float:
-        """Relative difference of a short run from a reference; not a number if there is none."""
+    def compared_shape(self, size: int) -> tuple[int, int] | None:
+        """Shape of the short run that is compared before `size` is timed; None if none is."""
 
     @abstractmethod
-    def verified(self, model: Any, difference: float) -> str:
+    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """Relative difference of a short run from a reference."""
+
+    @abstractmethod
+    def verified(self, model: Any, difference: float | None) -> str:
         """What was verified after the timed steps, in words; raises `EagreError` if it is wrong."""
 
     @abstractmethod
@@ -65,11 +69,11 @@ class Benchmark(ABC):
         """What the document measured, if it did."""
         return ""
 
-    def compared(self, size: int, device: Device, precision: str, variant: str) -> float:
-        """`difference`, refused if it is larger than rounding explains."""
-        found = self.difference(size, device, precision, variant)
-        if found > self.largest_difference[precision]:
-            raise EagreError(f"{size} a side, {variant}, {precision}: {device} is {found:.2g} from its reference")
+    def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """`difference`, refused if it is larger than rounding explains, or not a number."""
+        found = self.difference(shape, device, precision, variant)
+        if not found <= self.largest_difference[precision]:
+            raise EagreError(f"{shape}, {variant}, {precision}: {device} is {found:.2g} from its reference")
         return found
 
 
@@ -134,8 +138,11 @@ def measurements(
     copies = machine.copy_speeds(chosen)
     for real in (precision,) if precision else ("single", "double"):
         for variant in variants or subject.variants:
+            differences: dict[tuple[int, int] | None, float | None] = {None: None}
             for size in sizes or subject.sizes[chosen.kind]:
-                difference = subject.compared(size, chosen, real, variant) if compare else math.nan
+                shape = subject.compared_shape(size) if compare else None
+                if shape is not None and shape not in differences:
+                    differences[shape] = subject.compared(shape, chosen, real, variant)
                 try:
                     model = subject.model(size, chosen, real, variant)
                 except MemoryNeededError:
@@ -146,7 +153,8 @@ def measurements(
                     with machine.threads_limited(chosen, threads):
                         steps, per_step = _time_steps(subject, model, repeats, seconds)
                     found = _record(subject, kind, model, variant, threads, copy, per_step)
-                    told = subject.verified(model, difference) + subject.beside_document(size, found["ms_per_step"])
+                    told = subject.verified(model, differences[shape])
+                    told += subject.beside_document(size, found["ms_per_step"])
                     found |= {"steps": steps, "error": told} | origin
                     yield {key: found[key] for key in KEYS}
                 del model
