@@ -1,12 +1,21 @@
 """Times of the ADI sweeps on a GPU for many layouts: where the choices of `plan` come from.
 
-``python benchmarks/tune_adi.py 4096 single,double`` prints microseconds a sweep and per cent of the copy.
+``python benchmarks/tune_adi.py scan.json`` compiles every layout first, several at once, then prints a line for
+each: microseconds of a sweep, per cent of the copy of its seven words a cell, and the largest difference of a run
+with it from one with the first layout of that size. The file lists sizes:
+
+    [{"n": 4096, "precision": "double", "x": [{"warps": 9, "run": 16}], "y": [{"rows": 8, "threads": 12}]}]
+
+``python benchmarks/tune_adi.py scan.json once`` launches each sweep once, for a profiler.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +26,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
 SEED = {"dissipation": "none", "drying": "off"}
-# rows of a thread, threads of a column, columns of a block, registers
-Y = {"single": [(8, 8, 32, 64), (8, 8, 32, 56)], "double": [(8, 8, 32, 80), (8, 8, 32, 64), (8, 16, 16, 80)]}
-# warps of a window, rows of a block, registers, overlap
-X = {"single": [(6, 16, 80, 40), (6, 32, 80, 40)], "double": [(9, 16, 112, 80), (9, 32, 112, 80), (8, 16, 112, 80)]}
-SMALL_Y = [(3, 16, 32, 64), (4, 64, 8, 64), (8, 32, 8, 128)]
-SMALL_X = [(2, 1, 128, 40)]
+STEPS = 16  # of the runs that are compared
 
 
 def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterADI:
@@ -36,33 +40,41 @@ def basin(n: int, precision: str, device: Any, **options: Any) -> ShallowWaterAD
     )  # fmt: skip
 
 
-def layouts(y: list[tuple[int, ...]], x: list[tuple[int, ...]], n: int) -> list[dict[str, Any]]:
-    """Layouts to time on n x n cells; each changes one sweep."""
-    found: list[dict[str, Any]] = []
-    for rows, threads, width, registers in y:
-        mode = 0 if rows * threads >= n - 1 else 1
-        shape = {"rows": rows, "threads": threads, "width": width, "mode_y": mode}
-        found.append({"which": 1, "registers": (96, registers), **shape})
-    for warps, run, registers, overlap in x:
-        found.append({"which": 0, "registers": (registers, 96), "warps": warps, "run": run, "overlap": overlap})
+def layouts(size: dict[str, Any], along: str) -> list[dict[str, Any]]:
+    """Layouts of one sweep of a size, as `replan` takes them."""
+    found = []
+    for layout in size.get(along, []):
+        layout = dict(layout)
+        pair = [112, 80] if size["precision"] == "double" else [80, 64]
+        pair["xy".index(along)] = layout.pop("registers", pair["xy".index(along)])
+        found.append({**layout, "registers": tuple(pair)})
     return found
 
 
-def prepare(job: tuple[str, dict[str, Any], dict[str, Any]]) -> str:
+import eagre.models.shallow_water_adi.engine as engine_module
+import old_sweep_x
+NEW_X = engine_module.sweep_cuda_x.sweep_x_cuda
+def replan(engine, layout):
+    layout = dict(layout)
+    old = layout.pop("old", False)
+    engine_module.sweep_cuda_x.sweep_x_cuda = old_sweep_x.sweep_x_cuda if old else NEW_X
+    engine.replan(**layout)
+
+
+def prepare(job: tuple[dict[str, Any], str, dict[str, Any]]) -> str:
     """Compile one layout into the cache."""
-    precision, variant, options = job
+    size, along, layout = job
     try:
         device = select("cuda")
-        model = basin(256, precision, device, **options)
-        engine = model._engine
-        variant = dict(variant)
-        which = variant.pop("which")
-        engine.replan(**{"mode_y": 1, **variant})
-        device.run([engine.launches(0, 0)[which]])
+        engine = basin(min(size["n"], 512), size["precision"], device, **size.get("options", SEED))._engine
+        if along == "y" and "mode_y" not in layout:
+            layout = {"mode_y": 1, **layout}
+        replan(engine, layout)
+        device.run([engine.launches(0, 0)["xy".index(along)]])
         device.synchronize()
         return ""
     except Exception as error:
-        return f"{precision} {variant}: {type(error).__name__} {str(error)[:300]}"
+        return f"{size['n']} {along} {layout}: {type(error).__name__} {str(error)[:300]}"
 
 
 def time_of(engine: Any, which: int) -> float:
@@ -71,65 +83,80 @@ def time_of(engine: Any, which: int) -> float:
     launch = engine.launches(0, 0)[which]
     device.run([launch])
     device.synchronize()
-    return min(times_of(device, device.repeated([launch], 10), repeats=4, warm_up=1)) / 10
+    return min(times_of(device, device.repeated([launch], 10), repeats=3, warm_up=1)) / 10
+
+
+def outcome(engine: Any) -> np.ndarray:
+    """The surface after a few steps from the start."""
+    state = engine.start
+    engine.restore(state)
+    engine.run(STEPS, 0.0, 0)
+    return engine.surface()
+
+
+def timed(size: dict[str, Any], device: Any, copy: float) -> None:
+    """Print the time of each layout, then that of a step with the best of both."""
+    n, precision = size["n"], size["precision"]
+    engine = basin(n, precision, device, **size.get("options", SEED))._engine
+    floor = 7 * n * n * np.dtype(engine.real).itemsize / copy
+    small = basin(min(n, 512), precision, device, **size.get("options", SEED))._engine
+    small.start = small.state()
+    wanted = outcome(small)
+    best: dict[str, tuple[float, dict[str, Any]]] = {}
+    for along in "xy":
+        for layout in layouts(size, along):
+            name = " ".join(f"{k}={v}" for k, v in layout.items() if k != "registers")
+            name += f" regs={layout['registers']['xy'.index(along)]}"
+            try:
+                replan(engine, layout)
+                seconds = time_of(engine, "xy".index(along))
+                replan(small, layout)
+                off = abs(outcome(small) - wanted).max()
+            except Exception as error:
+                print(f"{precision} {n} NOT {along} {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
+                continue
+            if along not in best or seconds < best[along][0]:
+                best[along] = (seconds, layout)
+            told = f"{precision[0]} {n:5} {along} {1e6 * seconds:8.2f} us {floor / seconds:5.1%} off {off:.0e}"
+            print(told, name, flush=True)
+    joined = {**best["x"][1], **best["y"][1]}
+    joined["registers"] = (best["x"][1]["registers"][0], best["y"][1]["registers"][1])
+    for early in (True, False):
+        replan(engine, {**joined, "early": early})
+        engine.run(64, 0.0, 0)
+        seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
+        rate = f"{1e6 * seconds:.2f} us, {n * n / seconds / 1e9:.2f} Gcell-steps/s, {2 * floor / seconds:.1%}"
+        print(f"{precision} {n} STEP {rate}; guard {engine.lost():.1e} early {early}", flush=True)
+    print(engine.plan, flush=True)
 
 
 def main() -> None:
-    n = int(sys.argv[1])
-    options = SEED if "seed" in sys.argv else {}
-    precisions = sys.argv[2].split(",")
-    large = {p: layouts(Y[p], X[p], n) for p in precisions}
-    small = {p: layouts(SMALL_Y, SMALL_X, 256) for p in precisions}
-    jobs = [(p, v, options) for p in precisions for v in large[p] + small[p]]
-    with ProcessPoolExecutor(16) as pool:
+    """Time what the file lists."""
+    sizes = json.loads(Path(sys.argv[1]).read_text())
+    device = None
+    if "once" in sys.argv:
+        device = select("cuda")
+        for size in sizes:
+            engine = basin(size["n"], size["precision"], device, **size.get("options", SEED))._engine
+            for along in "xy":
+                for layout in layouts(size, along):
+                    replan(engine, layout)
+                    device.run([engine.launches(0, 0)["xy".index(along)]])
+        device.synchronize()
+        return
+    jobs = [(size, along, layout) for size in sizes for along in "xy" for layout in layouts(size, along)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
         for told in pool.map(prepare, jobs):
             if told:
-                print("NOT", told)
+                print("NOT", told, flush=True)
     device = select("cuda")
     copy = copy_bandwidth(device)
-    print(f"copy {copy / 1e9:.0f} GB/s; {n} x {n}; {options}")
-    for precision in precisions:
-        engine = basin(n, precision, device, **options)._engine
-        best = timed(engine, large[precision], copy)
-        engine.replan(**best)
-        step_of(engine, copy)
-        engine = basin(256, precision, device, **options)._engine
-        best = timed(engine, small[precision], copy)
-        engine.replan(**best)
-        step_of(engine, copy)
-
-
-def timed(engine: Any, layouts: list[dict[str, Any]], copy: float) -> dict[str, Any]:
-    """Print the time of each layout; the best of both sweeps, joined."""
-    grid = engine.setup.grid
-    floor = 7 * grid.cells * np.dtype(engine.real).itemsize / copy
-    best: dict[int, tuple[float, dict[str, Any]]] = {}
-    for layout in layouts:
-        name = " ".join(f"{k}={v}" for k, v in layout.items())
-        which = layout.pop("which")
+    print(f"copy {copy / 1e9:.0f} GB/s", flush=True)
+    for size in sizes:
         try:
-            engine.replan(**layout)
-            seconds = time_of(engine, which)
+            timed(size, device, copy)
         except Exception as error:
-            print(f"{engine.precision} NOT {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
-            continue
-        if which not in best or seconds < best[which][0]:
-            best[which] = (seconds, layout)
-        told = f"{engine.precision} {grid.nx:5} {'xy'[which]} {1e6 * seconds:9.2f} us {floor / seconds:5.0%} of copy"
-        print(told, name, flush=True)
-    joined = {**best[0][1], **best[1][1]}
-    joined["registers"] = (best[0][1]["registers"][0], best[1][1]["registers"][1])
-    return joined
-
-
-def step_of(engine: Any, copy: float) -> None:
-    """Print the time of a step in a graph of many."""
-    grid, device = engine.setup.grid, engine.device
-    engine.run(64, 0.0, 0)
-    seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=4, warm_up=1)) / 64
-    share = 14 * grid.cells * np.dtype(engine.real).itemsize / copy / seconds
-    told = f"{engine.precision} {grid.nx} step {1e6 * seconds:.2f} us, {grid.cells / seconds / 1e9:.1f} Gcell-steps/s"
-    print(told, f"{share:.0%} of copy; guard {engine.lost():.1e}; {engine.plan}", flush=True)
+            print("NOT", size["n"], type(error).__name__, str(error)[:300], flush=True)
 
 
 if __name__ == "__main__":

@@ -105,9 +105,9 @@ def upwinding(fr2):
 
 
 @cell
-def known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p):
-    """r: the surface half a step on but for the new fluxes along the line (equation 1)."""
-    return z + p.w * (p_low - p_high) + p.w_across * ((qn_low - qn_high) + (qo_low - qo_high))
+def known_surface(z, p_low, p_high, q_low, q_high, p):
+    """r: the surface half a step on but for the new fluxes along the line (equation 1); q : sums of old and new."""
+    return z + p.w * (p_low - p_high) + p.w_across * (q_low - q_high)
 
 
 @cell
@@ -261,20 +261,21 @@ class LineCell(NamedTuple):
 
 @cell
 def line_cell(
-    z, d, h_below, h_above, h_before, h_behind, p_low, p_high, qo_low, qo_high, qn_low, qn_high, rain, p
+    z, d, h_below, h_above, h_before, h_behind, p_low, p_high, q_low, q_high, qn_low, qn_high, rain, p
 ):  # fmt: skip
     """The cell from the fields around it.
 
     h_below, h_above : depths of its neighbours on the lines beside; h_before, h_behind : on its own line,
-    of use where there is upwinding; _low and _high : of its edges; rain : of half a step, m.
+    of use where there is upwinding; _low and _high : of its edges; q : old and new flux across together,
+    qn : the new one; rain : of half a step, m.
     """
     h = depth(z, d)
     over = over_depth(h, p)
-    r = known_surface(z, p_low, p_high, qo_low, qo_high, qn_low, qn_high, p) + rain
+    r = known_surface(z, p_low, p_high, q_low, q_high, p) + rain
     from_low, from_high = carried(p_low, p_high, h, over, h_before, h_behind, p)
     return LineCell(
         z, d, h, over, r, from_low, from_high, beside(h, h_below), beside(h, h_above),
-        smaller(h, h_below), smaller(h, h_above), (qo_low + qo_high) + (qn_low + qn_high), qn_low, qn_high,
+        smaller(h, h_below), smaller(h, h_above), q_low + q_high, qn_low, qn_high,
     )  # fmt: skip
 
 
@@ -315,11 +316,11 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
     p_low, p_here, p_high, p_below, p_above = flux
     low = line_cell(
         z[2], d[2], depth(z[0], d[0]), depth(z[4], d[4]), depth(z[6], d[6]), depth(z[3], d[3]),
-        p_low, p_here, qo[0], qo[2], qn[0], qn[2], rain_l, p,
+        p_low, p_here, qo[0] + qn[0], qo[2] + qn[2], qn[0], qn[2], rain_l, p,
     )  # fmt: skip
     high = line_cell(
         z[3], d[3], depth(z[1], d[1]), depth(z[5], d[5]), depth(z[2], d[2]), depth(z[7], d[7]),
-        p_here, p_high, qo[1], qo[3], qn[1], qn[3], rain_r, p,
+        p_here, p_high, qo[1] + qn[1], qo[3] + qn[3], qn[1], qn[3], rain_r, p,
     )  # fmt: skip
     below = flux_below(low, high, p_below, p_here, p)
     above = flux_above(low, high, p_here, p_above, p)

@@ -56,6 +56,10 @@ class Plan:
     open_y: bool
     itemsize: int
     registers: tuple[int, int]
+    group: int = 8
+    lead: int = 132
+    carry: int = 0
+    early: bool = True
 
     @property
     def method(self) -> str:
@@ -67,13 +71,13 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "CARRY": self.carry, "EARLY": self.early}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECES": max(1, self.width // 16), "EARLY": self.early}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:

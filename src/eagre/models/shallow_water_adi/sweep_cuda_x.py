@@ -6,6 +6,8 @@ neighbours through shared memory. The momentum flux through a corner serves the 
 above. Windows of one row overlap by as many cells as the coupling needs to fall below rounding.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from eagre.backend.cells import (
@@ -17,9 +19,11 @@ from eagre.backend.cells import (
     load_four,
     load_two,
     real,
+    start_early,
     store_four,
     store_two,
     switch,
+    wait_for_previous,
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
@@ -43,6 +47,8 @@ CELLS = 4  # of a lane
 WARPS = switch("WARPS", 8)
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
+EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
+CARRY = switch("CARRY", 2)
 PADDING = 32
 
 
@@ -81,42 +87,83 @@ def _simulated_put(array, k, a, b, c, d):
     store_four(array, k, 0, (a, b, c, d))
 
 
-@cell
-def five(array, k):
-    """Elements k - 1 .. k + 3."""
-    a, b, c, d = four(array, k)
-    return flat_load(array, k, -1), a, b, c, d
+class Row(NamedTuple):
+    """What a lane holds of a row: cells k - 1 .. k + 3 and the faces of theirs, k - 1 .. k + 4."""
+
+    z: Any
+    d: Any
+    flux: Any
+    low: Any  # sum of the old and the new flux through the edge below a cell
+    new: Any  # the new one alone
 
 
 @cell
-def cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p):
+def with_west(values, array, k, lane):
+    """Elements k - 1 .. k + 3, of which k .. k + 3 are `values`; the first is another lane's."""
+    west = from_lane(values[3], max(lane - 1, 0))
+    if lane == 0:
+        west = flat_load(array, k, -1)
+    return west, values[0], values[1], values[2], values[3]
+
+
+@cell
+def row_of(z, d, flux, qo, qn, k, lane):
+    """The row of the lane's cells at flat index k."""
+    now, old, new = four(flux, k), four(qo, k), four(qn, k)
+    surface = with_west(four(z, k), z, k, lane)
+    bed = with_west(four(d, k), d, k, lane)
+    n0, n1, n2, n3 = new
+    low = (old[0] + n0, old[1] + n1, old[2] + n2, old[3] + n3)
+    west = from_lane(low[3], max(lane - 1, 0))
+    if lane == 0:
+        west = flat_load(qo, k, -1) + flat_load(qn, k, -1)
+    f0, f1, f2, f3, f4 = with_west(now, flux, k, lane)
+    f5 = from_lane(f1, min(lane + 1, 31))
+    if lane == 31:
+        f5 = flat_load(flux, k, 4)
+    along = west, low[0], low[1], low[2], low[3]
+    return Row(surface, bed, (f0, f1, f2, f3, f4, f5), along, with_west(new, qn, k, lane))
+
+
+@cell
+def row_again(z, d, flux, row, k, lane):
+    now = four(flux, k)
+    f0, f1, f2, f3, f4 = with_west(now, flux, k, lane)
+    f5 = from_lane(f1, min(lane + 1, 31))
+    if lane == 31:
+        f5 = flat_load(flux, k, 4)
+    surface = with_west(four(z, k), z, k, lane)
+    bed = with_west(four(d, k), d, k, lane)
+    if CARRY == 1:
+        surface, bed = row.z, row.d
+    return Row(surface, bed, (f0, f1, f2, f3, f4, f5), row.low, row.new)
+
+
+@cell
+def cells_of(z, d, row, north, forcing, k, rain, p):
     """The cells k - 1 .. k + 3 of a row, as `line_cell`; what lies south of them is left out."""
-    north = np.uint32(k + pitch)
-    z0, z1, z2, z3, z4 = five(z, k)
-    d0, d1, d2, d3, d4 = five(d, k)
-    y0, y1, y2, y3, y4 = five(z, north)
-    e0, e1, e2, e3, e4 = five(d, north)
-    f0, f1, f2, f3, f4 = five(flux, k)
-    f5 = flat_load(flux, k, 4)
-    a0, a1, a2, a3, a4 = five(qo, k)
-    b0, b1, b2, b3, b4 = five(qo, north)
-    g0, g1, g2, g3, g4 = five(qn, k)
-    h0, h1, h2, h3, h4 = five(qn, north)
     w0 = w1 = w2 = w3 = w4 = real(0.0)
     if FORCED:
-        r0, r1, r2, r3, r4 = five(forcing.rain, k)
-        w0, w1, w2, w3, w4 = rain * r0, rain * r1, rain * r2, rain * r3, rain * r4
+        w0 = rain * flat_load(forcing.rain, k, -1)
+        r1, r2, r3, r4 = four(forcing.rain, k)
+        w1, w2, w3, w4 = rain * r1, rain * r2, rain * r3, rain * r4
     none = first = last = real(0.0)
     if DISSIPATION:
         first = depth(flat_load(z, k, -2), flat_load(d, k, -2))
         last = depth(flat_load(z, k, 4), flat_load(d, k, 4))
+    z0, z1, z2, z3, z4 = row.z
+    d0, d1, d2, d3, d4 = row.d
+    y0, y1, y2, y3, y4 = north.z
+    e0, e1, e2, e3, e4 = north.d
+    f0, f1, f2, f3, f4, f5 = row.flux
     s0, s1, s2, s3, s4 = depth(z0, d0), depth(z1, d1), depth(z2, d2), depth(z3, d3), depth(z4, d4)
-    c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a0, b0, g0, h0, w0, p)
-    c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a1, b1, g1, h1, w1, p)
-    c2 = line_cell(z2, d2, none, depth(y2, e2), s1, s3, f2, f3, a2, b2, g2, h2, w2, p)
-    c3 = line_cell(z3, d3, none, depth(y3, e3), s2, s4, f3, f4, a3, b3, g3, h3, w3, p)
-    c4 = line_cell(z4, d4, none, depth(y4, e4), s3, last, f4, f5, a4, b4, g4, h4, w4, p)
-    return (c0, c1, c2, c3, c4), (f1, f2, f3, f4)
+    a, b, g, h = row.low, north.low, row.new, north.new
+    c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a[0], b[0], g[0], h[0], w0, p)
+    c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a[1], b[1], g[1], h[1], w1, p)
+    c2 = line_cell(z2, d2, none, depth(y2, e2), s1, s3, f2, f3, a[2], b[2], g[2], h[2], w2, p)
+    c3 = line_cell(z3, d3, none, depth(y3, e3), s2, s4, f3, f4, a[3], b[3], g[3], h[3], w3, p)
+    c4 = line_cell(z4, d4, none, depth(y4, e4), s3, last, f4, f5, a[4], b[4], g[4], h[4], w4, p)
+    return c0, c1, c2, c3, c4
 
 
 @cell
@@ -124,10 +171,10 @@ def north_fluxes(cells, here, north, p):
     """Momentum fluxes through the north corners of four faces; here, north : their old P and the next row's."""
     c0, c1, c2, c3, c4 = cells
     return (
-        flux_above(c0, c1, here[0], north[0], p),
-        flux_above(c1, c2, here[1], north[1], p),
-        flux_above(c2, c3, here[2], north[2], p),
-        flux_above(c3, c4, here[3], north[3], p),
+        flux_above(c0, c1, here[1], north[1], p),
+        flux_above(c1, c2, here[2], north[2], p),
+        flux_above(c2, c3, here[3], north[3], p),
+        flux_above(c3, c4, here[4], north[4], p),
     )
 
 
@@ -250,6 +297,9 @@ def sweep_x_cuda(
     run : rows of a block; overlap : cells at an inner end of a window whose answer is another window's.
     """
     told = cuda.shared.array((2, WARPS, 6), real)
+    if EARLY:
+        start_early()
+        wait_for_previous()
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     window = CELLS * 32 * WARPS
     start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))
@@ -269,8 +319,9 @@ def sweep_x_cuda(
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
-    cells, here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
-    below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
+    north = row_of(z, d, flux, qo, qn, np.uint32(k + pitch), lane)
+    row = row_of(z, d, flux, qo, qn, k, lane)
+    below = north_fluxes(cells_of(z, d, row, north, forcing, k, rain, p), row.flux, north.flux, p)
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
@@ -280,20 +331,25 @@ def sweep_x_cuda(
         ask_for(flux, ahead, 0)
         ask_for(qo, ahead, 0)
         ask_for(qn, ahead, 0)
-        (c0, c1, c2, c3, c4), here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
-        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
-        row0 = row_at(c0, c1, here[0], below[0], above[0], friction, forcing, k, 0, wind, push, p)
-        row1 = row_at(c1, c2, here[1], below[1], above[1], friction, forcing, k, 1, wind, push, p)
-        row2 = row_at(c2, c3, here[2], below[2], above[2], friction, forcing, k, 2, wind, push, p)
-        row3 = row_at(c3, c4, here[3], below[3], above[3], friction, forcing, k, 3, wind, push, p)
-        row0 = end_at(i, nx, j, c0, c1, here[0], ends, values, at, friction, k, 0, row0, p)
-        row1 = end_at(i + 1, nx, j, c1, c2, here[1], ends, values, at, friction, k, 1, row1, p)
-        row2 = end_at(i + 2, nx, j, c2, c3, here[2], ends, values, at, friction, k, 2, row2, p)
-        row3 = end_at(i + 3, nx, j, c3, c4, here[3], ends, values, at, friction, k, 3, row3, p)
+        row = north
+        if CARRY < 2:
+            row = row_again(z, d, flux, north, k, lane)
+        north = row_of(z, d, flux, qo, qn, np.uint32(k + pitch), lane)
+        c0, c1, c2, c3, c4 = cells_of(z, d, row, north, forcing, k, rain, p)
+        above = north_fluxes((c0, c1, c2, c3, c4), row.flux, north.flux, p)
+        here = row.flux
+        row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, wind, push, p)
+        row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, wind, push, p)
+        row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, wind, push, p)
+        row3 = row_at(c3, c4, here[4], below[3], above[3], friction, forcing, k, 3, wind, push, p)
+        row0 = end_at(i, nx, j, c0, c1, here[1], ends, values, at, friction, k, 0, row0, p)
+        row1 = end_at(i + 1, nx, j, c1, c2, here[2], ends, values, at, friction, k, 1, row1, p)
+        row2 = end_at(i + 2, nx, j, c2, c3, here[3], ends, values, at, friction, k, 2, row2, p)
+        row3 = end_at(i + 3, nx, j, c3, c4, here[4], ends, values, at, friction, k, 3, row3, p)
         low = zero if cut_low else one  # an inner end of a window: the old flux stands for the unknown
         high = zero if cut_high else one
-        d0 = row0[3] - (one - low) * row0[0] * flat_load(flux, k, -1)
-        d3 = row3[3] - (one - high) * row3[2] * flat_load(flux, k, 4)
+        d0 = row0[3] - (one - low) * row0[0] * here[0]
+        d3 = row3[3] - (one - high) * row3[2] * here[5]
         s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
         s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])

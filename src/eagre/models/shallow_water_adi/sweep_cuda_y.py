@@ -6,7 +6,19 @@ eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.c
 
 import numpy as np
 
-from eagre.backend.cells import ask_for, cell, cuda, entry, flat_load, flat_store, real, switch, word
+from eagre.backend.cells import (
+    ask_for,
+    cell,
+    cuda,
+    entry,
+    flat_load,
+    flat_store,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+    word,
+)
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
@@ -41,7 +53,10 @@ from eagre.solvers.tridiagonal.columns import (
 from eagre.solvers.tridiagonal.link import Chunk, next_row
 
 OPEN = switch("OPEN", False)
+EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PADDING = 32
+PIECE = 16  # elements that are asked for at once
+PIECES = switch("PIECES", 2)  # of WIDTH columns
 
 
 @cell
@@ -56,11 +71,12 @@ def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, pitch, before, rain, p):
     if DISSIPATION:
         north = np.uint32(k + pitch)
         behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
+    low, high = flat_load(qn, k, 0), flat_load(qn, k, 1)
     return line_cell(
         flat_load(z, k, 0), flat_load(d, k, 0),
         depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
         before, behind, p_low, p_high,
-        flat_load(qo, k, 0), flat_load(qo, k, 1), flat_load(qn, k, 0), flat_load(qn, k, 1), wet, p,
+        flat_load(qo, k, 0) + low, flat_load(qo, k, 1) + high, low, high, wet, p,
     )  # fmt: skip
 
 
@@ -128,6 +144,31 @@ def next_face(
 
 
 @cell
+def ask_for_block(z, d, flux, qo, qn, strip, segment):
+    """Ask for all that a block will load: every thread for one piece of a row."""
+    n = np.uint32(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x)
+    row, piece = n // np.uint32(PIECES), n % np.uint32(PIECES)
+    if row <= ROWS * THREADS:
+        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS)) + row
+        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING) + piece * np.uint32(PIECE))
+        ask_for(z, k, 0)
+        ask_for(d, k, 0)
+        ask_for(flux, k, 0)
+        ask_for(qo, k, 0)
+        ask_for(qn, k, 0)
+
+
+@cell
+def place_of(number, strips, segments, group):
+    """Strip and segment of a block: along the columns of `group` strips side by side, then of the next ones."""
+    first = number // np.uint32(group * segments) * np.uint32(group)
+    side = min(np.uint32(group), np.uint32(strips) - first)
+    rest = number - first * np.uint32(segments)
+    segment = rest // side
+    return np.int32(first + rest - segment * side), np.int32(segment)
+
+
+@cell
 def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
     """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
     pitch = np.uint32(z.shape[1])
@@ -138,14 +179,6 @@ def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
-    ahead = k
-    for _ in range(ROWS + 1):
-        ask_for(z, ahead, 0)
-        ask_for(d, ahead, 0)
-        ask_for(flux, ahead, 0)
-        ask_for(qo, ahead, 0)
-        ask_for(qn, ahead, 0)
-        ahead = np.uint32(ahead + pitch)
     here = flat_load(flux, np.uint32(k + pitch), 0)
     before = zero
     if DISSIPATION and face > 0:
@@ -211,6 +244,8 @@ def sweep_y_cuda(
     seams,
     flags,
     at_once,
+    group,
+    lead,
     guard,
     ny,
     nx,
@@ -218,15 +253,24 @@ def sweep_y_cuda(
 ):
     """New z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
 
-    at_once : blocks that are sure to run at the same time.
+    at_once : blocks that are sure to run at the same time; group : strips whose blocks run side by side;
+    lead : how many blocks ahead of their turn what they load is asked for.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    if EARLY:
+        start_early()
+        wait_for_previous()
     block_number(flags, order, np.uint32(at_once))
-    block = order[0]
-    strip = np.int32(np.uint32(block) // np.uint32(cuda.gridDim.y))
-    segment = np.int32(block - strip * np.int32(cuda.gridDim.y))
+    number, strips, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
+    strip, segment = place_of(number, strips, segments, group)
+    if number < lead:
+        ask_for_block(z, d, flux, qo, qn, strip, segment)
+    if number + np.uint32(lead) < np.uint32(strips * segments):
+        s_ahead, n_ahead = place_of(np.uint32(number + np.uint32(lead)), strips, segments, group)
+        ask_for_block(z, d, flux, qo, qn, s_ahead, n_ahead)
+    block = np.int32(strip * segments + segment)
     i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
     me = place(t, lane)

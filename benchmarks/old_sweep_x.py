@@ -1,0 +1,330 @@
+"""The sweep along x on a GPU: a block owns a window of a row and marches north over a run of rows.
+
+A lane owns four neighbouring cells (vector loads), makes the rows of their west faces and eliminates
+them in registers; lanes are joined by cyclic reduction with shuffles, warps by what they tell their
+neighbours through shared memory. The momentum flux through a corner serves the row below and the row
+above. Windows of one row overlap by as many cells as the coupling needs to fall below rounding.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import (
+    ask_for,
+    cell,
+    cuda,
+    entry,
+    flat_load,
+    load_four,
+    load_two,
+    real,
+    store_four,
+    store_two,
+    switch,
+)
+from eagre.backend.warp import from_lane, raise_maximum
+from eagre.kernels.bits import to_bits
+from eagre.kernels.roots import reciprocal
+from eagre.models.shallow_water_adi.kernels import (
+    DISSIPATION,
+    FORCED,
+    FRICTION,
+    WALL,
+    depth,
+    end_row,
+    flux_above,
+    forces,
+    line_cell,
+    row_between,
+)
+from eagre.solvers.tridiagonal.lanes import lanes_joined
+from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
+
+CELLS = 4  # of a lane
+WARPS = switch("WARPS", 8)
+EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
+OPEN = switch("OPEN", False)
+PADDING = 32
+
+
+@cell
+def four(array, k):
+    """Elements k .. k + 3; k a multiple of 4."""
+    return load_four(array, k, 0)
+
+
+@four.variant("cuda", "double")
+def _two_pairs(array, k):
+    a, b = load_two(array, k, 0)
+    c, d = load_two(array, k, 2)
+    return a, b, c, d
+
+
+@four.variant("simulator")
+def _simulated_four(array, k):
+    return load_four(array, k, 0)
+
+
+@cell
+def put_four(array, k, a, b, c, d):
+    """Set elements k .. k + 3."""
+    store_four(array, k, 0, (a, b, c, d))
+
+
+@put_four.variant("cuda", "double")
+def _put_pairs(array, k, a, b, c, d):
+    store_two(array, k, 0, (a, b))
+    store_two(array, k, 2, (c, d))
+
+
+@put_four.variant("simulator")
+def _simulated_put(array, k, a, b, c, d):
+    store_four(array, k, 0, (a, b, c, d))
+
+
+@cell
+def five(array, k):
+    """Elements k - 1 .. k + 3."""
+    a, b, c, d = four(array, k)
+    return flat_load(array, k, -1), a, b, c, d
+
+
+@cell
+def cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p):
+    """The cells k - 1 .. k + 3 of a row, as `line_cell`; what lies south of them is left out."""
+    north = np.uint32(k + pitch)
+    z0, z1, z2, z3, z4 = five(z, k)
+    d0, d1, d2, d3, d4 = five(d, k)
+    y0, y1, y2, y3, y4 = five(z, north)
+    e0, e1, e2, e3, e4 = five(d, north)
+    f0, f1, f2, f3, f4 = five(flux, k)
+    f5 = flat_load(flux, k, 4)
+    a0, a1, a2, a3, a4 = five(qo, k)
+    b0, b1, b2, b3, b4 = five(qo, north)
+    g0, g1, g2, g3, g4 = five(qn, k)
+    h0, h1, h2, h3, h4 = five(qn, north)
+    w0 = w1 = w2 = w3 = w4 = real(0.0)
+    if FORCED:
+        r0, r1, r2, r3, r4 = five(forcing.rain, k)
+        w0, w1, w2, w3, w4 = rain * r0, rain * r1, rain * r2, rain * r3, rain * r4
+    none = first = last = real(0.0)
+    if DISSIPATION:
+        first = depth(flat_load(z, k, -2), flat_load(d, k, -2))
+        last = depth(flat_load(z, k, 4), flat_load(d, k, 4))
+    s0, s1, s2, s3, s4 = depth(z0, d0), depth(z1, d1), depth(z2, d2), depth(z3, d3), depth(z4, d4)
+    c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a0 + g0, b0 + h0, g0, h0, w0, p)
+    c1 = line_cell(z1, d1, none, depth(y1, e1), s0, s2, f1, f2, a1 + g1, b1 + h1, g1, h1, w1, p)
+    c2 = line_cell(z2, d2, none, depth(y2, e2), s1, s3, f2, f3, a2 + g2, b2 + h2, g2, h2, w2, p)
+    c3 = line_cell(z3, d3, none, depth(y3, e3), s2, s4, f3, f4, a3 + g3, b3 + h3, g3, h3, w3, p)
+    c4 = line_cell(z4, d4, none, depth(y4, e4), s3, last, f4, f5, a4 + g4, b4 + h4, g4, h4, w4, p)
+    return (c0, c1, c2, c3, c4), (f1, f2, f3, f4)
+
+
+@cell
+def north_fluxes(cells, here, north, p):
+    """Momentum fluxes through the north corners of four faces; here, north : their old P and the next row's."""
+    c0, c1, c2, c3, c4 = cells
+    return (
+        flux_above(c0, c1, here[0], north[0], p),
+        flux_above(c1, c2, here[1], north[1], p),
+        flux_above(c2, c3, here[2], north[2], p),
+        flux_above(c3, c4, here[3], north[3], p),
+    )
+
+
+@cell
+def row_at(low, high, here, below, above, friction, forcing, k, c, wind, push, p):
+    """A, B, C, D of the face at flat index k + c."""
+    factor, forced = p.friction, real(0.0)
+    if FRICTION == 2 or FRICTION == 4:
+        factor = p.friction * real(0.5) * (flat_load(friction, k, c) + flat_load(friction, k, c - 1))
+    if FORCED:
+        across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
+        forced = forces(
+            flat_load(forcing.stress, k, c), flat_load(forcing.accel, k, c), flat_load(forcing.coriolis, k, c),
+            low.h + high.h, across, wind, push, p,
+        )  # fmt: skip
+    return row_between(low, high, here, below, above, factor, forced, p)
+
+
+@cell
+def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, p):
+    """The row of an end of the line in place of the one that a wall would have."""
+    a, b, e, d = row
+    if OPEN:
+        factor = p.friction
+        if face == 0 and ends.low[j] != WALL:
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, k, c)
+            value = real(values[at, ends.low_slot[j]])
+            b, e, d = end_row(ends.low[j], value, real(1.0), high.z, high.d, here, high.r, factor, p)
+        elif face == nx and ends.high[j] != WALL:
+            if FRICTION == 2 or FRICTION == 4:
+                factor = factor * flat_load(friction, k, c - 1)
+            value = real(values[at, ends.high_slot[j]])
+            b, a, d = end_row(ends.high[j], value, real(-1.0), low.z, low.d, here, low.r, factor, p)
+    return a, b, e, d
+
+
+@cell
+def from_below(told, turn, count):
+    """X = u - v F at the seam above the first `count` warps of the window: their unknowns eliminated upwards."""
+    u, v = real(0.0), real(0.0)
+    for w in range(count):
+        over = reciprocal(real(1.0) - told[turn, w, 4] * v)
+        s = (told[turn, w, 3] - told[turn, w, 4] * u) * over
+        a = told[turn, w, 2]
+        u = told[turn, w, 0] - a * (u - v * s)
+        v = told[turn, w, 1] + a * v * told[turn, w, 5] * over
+    return u, v
+
+
+@cell
+def from_above(told, turn, first):
+    """F = s - w X at the seam below warp `first` of the window: it and all above it eliminated downwards."""
+    s, w = real(0.0), real(0.0)
+    for back in range(WARPS - first):
+        n = WARPS - 1 - back
+        c = told[turn, n, 1]
+        share = told[turn, n, 5] * w * reciprocal(real(1.0) - c * w)
+        s = told[turn, n, 3] - told[turn, n, 5] * s + share * (told[turn, n, 0] - c * s)
+        w = told[turn, n, 4] + share * told[turn, n, 2]
+    return s, w
+
+
+@cell
+def warps_joined(told, turn, chunk, a, c, d, lane, warp):
+    """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
+
+    Neighbours are enough where the coupling across a warp is below rounding; else (EXACT) the whole
+    window counts. One turn a row; turns alternate between two tables, so that one barrier a row is enough.
+    """
+    zero = real(0.0)
+    if WARPS == 1:
+        return zero, zero
+    if lane == 31:
+        told[turn, warp, 0] = d
+        told[turn, warp, 1] = c
+        told[turn, warp, 2] = a
+    if lane == 0:
+        told[turn, warp, 3] = chunk.e - chunk.g * d
+        told[turn, warp, 4] = chunk.f - chunk.g * a
+        told[turn, warp, 5] = -chunk.g * c
+    cuda.syncthreads()
+    before, behind = zero, zero
+    if EXACT:
+        u, v = from_below(told, turn, warp)
+        s, w = from_above(told, turn, warp)
+        before, _ = at_seam(u, v, s, w)
+        u, v = from_below(told, turn, warp + 1)
+        s, w = from_above(told, turn, warp + 1)
+        _, behind = at_seam(u, v, s, w)
+        return before, behind
+    if warp > 0:
+        before, _ = at_seam(
+            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 3], told[turn, warp, 4]
+        )  # fmt: skip
+    if warp < WARPS - 1:
+        _, behind = at_seam(
+            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 3], told[turn, warp + 1, 4]
+        )  # fmt: skip
+    return before, behind
+
+
+@cell
+def lost_coupling(chunk, a, c, lane, warp):
+    """Largest coupling across a whole warp, which `warps_joined` leaves out."""
+    lost = real(0.0)
+    if not EXACT and lane == 31 and warp > 0:
+        lost = abs(a)
+    if not EXACT and lane == 0 and warp < WARPS - 1:
+        lost = abs(chunk.g * c)
+    return lost
+
+
+@entry
+def sweep_x_cuda(
+    z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, guard, run, overlap, ny, nx, p
+):  # fmt: skip
+    """New z and flux along x; block (32, WARPS), grid (windows, runs of rows).
+
+    run : rows of a block; overlap : cells at an inner end of a window whose answer is another window's.
+    """
+    told = cuda.shared.array((2, WARPS, 6), real)
+    lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    window = CELLS * 32 * WARPS
+    start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))
+    first = start + (warp * 32 + lane) * CELLS
+    i = min(first, ((nx >> 2) + 1) * CELLS)
+    j = np.int32(cuda.blockIdx.y * run)
+    end = min(j + run, ny)
+    is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
+    mine = (is_first or first >= start + overlap) and (is_last or first < start + window - overlap) and first <= nx
+    cut_low = not is_first and first == start
+    cut_high = not is_last and first == start + window - CELLS
+    pitch = np.uint32(z.shape[1])
+    k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
+    zero, one = real(0.0), real(1.0)
+    wind, rain, push = zero, zero, zero
+    if FORCED:
+        wind = real(values[at, forcing.wind])
+        rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
+        push = real(values[at, forcing.push_slot])
+    cells, here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
+    below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
+    lost = zero
+    while j < end:
+        k = np.uint32(k + pitch)
+        ahead = np.uint32(k + pitch + pitch)
+        ask_for(z, ahead, 0)
+        ask_for(d, ahead, 0)
+        ask_for(flux, ahead, 0)
+        ask_for(qo, ahead, 0)
+        ask_for(qn, ahead, 0)
+        (c0, c1, c2, c3, c4), here = cells_of(z, d, flux, qo, qn, forcing, k, pitch, rain, p)
+        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
+        row0 = row_at(c0, c1, here[0], below[0], above[0], friction, forcing, k, 0, wind, push, p)
+        row1 = row_at(c1, c2, here[1], below[1], above[1], friction, forcing, k, 1, wind, push, p)
+        row2 = row_at(c2, c3, here[2], below[2], above[2], friction, forcing, k, 2, wind, push, p)
+        row3 = row_at(c3, c4, here[3], below[3], above[3], friction, forcing, k, 3, wind, push, p)
+        row0 = end_at(i, nx, j, c0, c1, here[0], ends, values, at, friction, k, 0, row0, p)
+        row1 = end_at(i + 1, nx, j, c1, c2, here[1], ends, values, at, friction, k, 1, row1, p)
+        row2 = end_at(i + 2, nx, j, c2, c3, here[2], ends, values, at, friction, k, 2, row2, p)
+        row3 = end_at(i + 3, nx, j, c3, c4, here[3], ends, values, at, friction, k, 3, row3, p)
+        low = zero if cut_low else one  # an inner end of a window: the old flux stands for the unknown
+        high = zero if cut_high else one
+        d0 = row0[3] - (one - low) * row0[0] * flat_load(flux, k, -1)
+        d3 = row3[3] - (one - high) * row3[2] * flat_load(flux, k, 4)
+        s0 = next_row(Chunk(-one, zero, zero, zero, zero, -one), low * row0[0], row0[1], row0[2], d0)
+        s1 = next_row(s0, row1[0], row1[1], row1[2], row1[3])
+        s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
+        s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
+        chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
+        a, c, x = lanes_joined(chunk, lane)
+        before, behind = warps_joined(told, j & 1, chunk, a, c, x, lane, warp)
+        lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
+        x3 = x - a * before - c * behind
+        lower = from_lane(x3, max(lane - 1, 0))
+        lower = before if lane == 0 else lower
+        x2 = s2.d - s2.a * lower - s2.c * x3
+        x1 = s1.d - s1.a * lower - s1.c * x2
+        x0 = s0.d - s0.a * lower - s0.c * x1
+        x4 = from_lane(x0, min(lane + 1, 31))
+        x4 = behind if lane == 31 else x4
+        if mine:
+            put_four(flux_out, k, x0, x1, x2, x3)
+            put_four(
+                z_out, k, c1.r - p.w * (x1 - x0), c2.r - p.w * (x2 - x1), c3.r - p.w * (x3 - x2), c4.r - p.w * (x4 - x3)
+            )  # fmt: skip
+        below = above
+        j += 1
+    raise_maximum(guard, to_bits(lost))
+
+
+def shape_of(
+    ny: int, nx: int, warps: int, run: int, overlap: int, is_open: bool
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Grid and block of the sweep."""
+    window = CELLS * 32 * warps
+    faces = nx + (1 if is_open else 0)
+    windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
+    return (windows, -(-ny // run)), (32, warps)
