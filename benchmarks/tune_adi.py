@@ -51,6 +51,11 @@ def layouts(size: dict[str, Any], along: str) -> list[dict[str, Any]]:
     return found
 
 
+def default_of(size: dict[str, Any]) -> dict[str, Any]:
+    """The layout whose other sweep goes with every one of a size."""
+    return {"registers": (112, 80) if size["precision"] == "double" else (80, 64)}
+
+
 import eagre.models.shallow_water_adi.engine as engine_module
 import old_sweep_x
 NEW_X = engine_module.sweep_cuda_x.sweep_x_cuda
@@ -58,7 +63,7 @@ def replan(engine, layout):
     layout = dict(layout)
     old = layout.pop("old", False)
     engine_module.sweep_cuda_x.sweep_x_cuda = old_sweep_x.sweep_x_cuda if old else NEW_X
-    engine.replan(**layout)
+    engine.replan(**{"overlap": False, **layout})
 
 
 def prepare(job: tuple[dict[str, Any], str, dict[str, Any]]) -> str:
@@ -67,8 +72,6 @@ def prepare(job: tuple[dict[str, Any], str, dict[str, Any]]) -> str:
     try:
         device = select("cuda")
         engine = basin(min(size["n"], 512), size["precision"], device, **size.get("options", SEED))._engine
-        if along == "y" and "mode_y" not in layout:
-            layout = {"mode_y": 1, **layout}
         replan(engine, layout)
         device.run([engine.launches(0, 0)["xy".index(along)]])
         device.synchronize()
@@ -101,6 +104,7 @@ def timed(size: dict[str, Any], device: Any, copy: float) -> None:
     floor = 7 * n * n * np.dtype(engine.real).itemsize / copy
     small = basin(min(n, 512), precision, device, **size.get("options", SEED))._engine
     small.start = small.state()
+    replan(small, default_of(size))
     wanted = outcome(small)
     best: dict[str, tuple[float, dict[str, Any]]] = {}
     for along in "xy":
@@ -121,12 +125,14 @@ def timed(size: dict[str, Any], device: Any, copy: float) -> None:
             print(told, name, flush=True)
     joined = {**best["x"][1], **best["y"][1]}
     joined["registers"] = (best["x"][1]["registers"][0], best["y"][1]["registers"][1])
-    for early in (True, False):
-        replan(engine, {**joined, "early": early})
+    for overlap in (False, True):
+        if overlap and "old" in joined:
+            break
+        replan(engine, {**joined, "overlap": overlap})
         engine.run(64, 0.0, 0)
         seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
         rate = f"{1e6 * seconds:.2f} us, {n * n / seconds / 1e9:.2f} Gcell-steps/s, {2 * floor / seconds:.1%}"
-        print(f"{precision} {n} STEP {rate}; guard {engine.lost():.1e} early {early}", flush=True)
+        print(f"{precision} {n} STEP {rate}; guard {engine.lost():.1e} overlap {overlap}", flush=True)
     print(engine.plan, flush=True)
 
 
@@ -145,6 +151,7 @@ def main() -> None:
         device.synchronize()
         return
     jobs = [(size, along, layout) for size in sizes for along in "xy" for layout in layouts(size, along)]
+    jobs = [(size, along, default_of(size)) for size in sizes for along in "xy"] + jobs
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for told in pool.map(prepare, jobs):
             if told:

@@ -141,7 +141,9 @@ flat_load: Any = cuda
 """Loads and stores by one flat index, and several words at once; see `eagre.backend.cuda_memory`."""
 flat_store: Any = cuda
 fresh_load: Any = cuda
+soon_load: Any = cuda
 ask_for: Any = cuda
+ask_near: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda

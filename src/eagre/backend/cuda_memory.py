@@ -48,34 +48,49 @@ def flat_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any
     return types.void(array, k, offset, value), generate
 
 
-@intrinsic
-def fresh_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """As `flat_load`, past the first-level cache: what another block stored before its flag is seen."""
+def _load_as(instruction: str) -> Any:
+    @intrinsic
+    def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _place(context_, builder, signature, arguments)
+            kind = context_.get_value_type(signature.args[0].dtype)
+            bits = signature.args[0].dtype.bitwidth
+            letter = "f" if bits == 32 else "d"
+            text = f"{instruction}.f{bits} $0, [$1];"
+            function = ir.InlineAsm(ir.FunctionType(kind, [pointer.type]), text, f"={letter},l", side_effect=True)
+            return builder.call(function, [pointer])
 
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _place(context_, builder, signature, arguments)
-        kind = context_.get_value_type(signature.args[0].dtype)
-        letter = "f" if signature.args[0].dtype.bitwidth == 32 else "d"
-        text = f"ld.volatile.global.f{signature.args[0].dtype.bitwidth} $0, [$1];"
-        function = ir.InlineAsm(ir.FunctionType(kind, [pointer.type]), text, f"={letter},l", side_effect=True)
-        return builder.call(function, [pointer])
+        return array.dtype(array, k, offset), generate
 
-    return array.dtype(array, k, offset), generate
+    return load
 
 
-@intrinsic
-def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+fresh_load = _load_as("ld.volatile.global")
+"""As `flat_load`, past the first-level cache: what another block stored before its flag is seen."""
+soon_load = _load_as("ld.global")
+"""As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _place(context_, builder, signature, arguments)
-        function = ir.InlineAsm(
-            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
-        )
-        builder.call(function, [pointer])
-        return context_.get_dummy_value()
 
-    return types.void(array, k, offset), generate
+def _ask_as(instruction: str) -> Any:
+    @intrinsic
+    def ask(context: Any, array: Any, k: Any, offset: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _place(context_, builder, signature, arguments)
+            function = ir.InlineAsm(
+                ir.FunctionType(ir.VoidType(), [pointer.type]), f"{instruction} [$0];", "l", side_effect=True
+            )
+            builder.call(function, [pointer])
+            return context_.get_dummy_value()
+
+        return types.void(array, k, offset), generate
+
+    return ask
+
+
+ask_for = _ask_as("prefetch.global.L2")
+"""Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
+ask_near = _ask_as("prefetch.global.L1")
+"""The same, to the first-level cache."""
 
 
 def _vector_load(count: int) -> Any:

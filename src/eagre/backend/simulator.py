@@ -30,11 +30,14 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     array[_place(array, k, offset)] = value
 
 
-fresh_load = flat_load
+fresh_load = soon_load = flat_load
 
 
 def ask_for(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
+
+
+ask_near = ask_for
 
 
 def load_four(array: Any, k: int, offset: int) -> Any:

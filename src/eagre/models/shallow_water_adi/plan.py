@@ -60,6 +60,10 @@ class Plan:
     lead: int = 132
     carry: int = 0
     early: bool = True
+    overlap: bool = True
+    soon: bool = True
+    near: bool = False
+    kinds: int = 4
 
     @property
     def method(self) -> str:
@@ -71,13 +75,13 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "CARRY": self.carry, "EARLY": self.early}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "CARRY": self.carry, "NEAR": self.near, "EARLY": self.early}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECES": max(1, self.width // 16), "EARLY": self.early}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECES": max(1, self.width // 16), "EARLY": self.early, "SOON": self.soon, "KINDS": self.kinds}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -91,7 +95,7 @@ class Plan:
     @property
     def shared_y(self) -> int:
         """Shared memory of a block of the sweep along y, bytes."""
-        return columns.shared_bytes(self.rows, self.threads, self.itemsize, self.width)
+        return columns.shared_bytes(self.rows, self.threads, self.itemsize, self.width, self.kinds)
 
 
 def plan_of(

@@ -12,6 +12,7 @@ import numpy as np
 
 from eagre.backend.cells import (
     ask_for,
+    ask_near,
     cell,
     cuda,
     entry,
@@ -48,6 +49,7 @@ WARPS = switch("WARPS", 8)
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
 EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
+NEAR = switch("NEAR", False)
 CARRY = switch("CARRY", 2)
 PADDING = 32
 
@@ -326,6 +328,8 @@ def sweep_x_cuda(
     while j < end:
         k = np.uint32(k + pitch)
         ahead = np.uint32(k + pitch + pitch)
+        if NEAR:
+            ahead = np.uint32(ahead + pitch)
         ask_for(z, ahead, 0)
         ask_for(d, ahead, 0)
         ask_for(flux, ahead, 0)
@@ -355,6 +359,13 @@ def sweep_x_cuda(
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
+        if NEAR:
+            near = np.uint32(k + pitch + pitch)
+            ask_near(z, near, 0)
+            ask_near(d, near, 0)
+            ask_near(flux, near, 0)
+            ask_near(qo, near, 0)
+            ask_near(qn, near, 0)
         a, c, x = lanes_joined(chunk, lane)
         before, behind = warps_joined(told, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))

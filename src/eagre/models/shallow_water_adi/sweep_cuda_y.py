@@ -14,6 +14,7 @@ from eagre.backend.cells import (
     flat_load,
     flat_store,
     real,
+    soon_load,
     start_early,
     switch,
     wait_for_previous,
@@ -35,6 +36,7 @@ from eagre.models.shallow_water_adi.kernels import (
 )
 from eagre.solvers.tridiagonal.columns import (
     EXCHANGE,
+    KINDS,
     MODE,
     REDUCE,
     ROWS,
@@ -55,15 +57,22 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 OPEN = switch("OPEN", False)
 EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PADDING = 32
+SOON = switch("SOON", True)
 PIECE = 16  # elements that are asked for at once
 PIECES = switch("PIECES", 2)  # of WIDTH columns
 
 
 @cell
-def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, pitch, before, rain, p):
+def own_of(z, d, flux, qo, qn, k, pitch):
+    """What a lane loads for itself of the cell at k; its neighbours' loads then find it in the cache."""
+    return soon_load(z, k, 0), soon_load(d, k, 0), soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(flux, k, pitch)
+
+
+@cell
+def cell_at(own, z, d, p_low, qo, qn, forcing, k, pitch, before, rain, p):
     """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1.
 
-    before : depth of the cell below it in the column.
+    own : `own_of` k; before : depth of the cell below it in the column.
     """
     wet, behind = real(0.0), real(0.0)
     if FORCED:
@@ -71,12 +80,13 @@ def cell_at(z, d, p_low, p_high, qo, qn, forcing, k, pitch, before, rain, p):
     if DISSIPATION:
         north = np.uint32(k + pitch)
         behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
-    low, high = flat_load(qn, k, 0), flat_load(qn, k, 1)
+    here, bed, old, low, p_high = own
+    high = flat_load(qn, k, 1)
     return line_cell(
-        flat_load(z, k, 0), flat_load(d, k, 0),
+        here, bed,
         depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
         before, behind, p_low, p_high,
-        flat_load(qo, k, 0) + low, flat_load(qo, k, 1) + high, low, high, wet, p,
+        old + low, flat_load(qo, k, 1) + high, low, high, wet, p,
     )  # fmt: skip
 
 
@@ -119,28 +129,34 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitc
 
 @cell
 def next_face(
-    z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
-    k, pitch, low, here, chunk, more, wind, rain, push, p,
+    z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
+    k, pitch, own, low, here, chunk, more, wind, rain, push, p,
 ):  # fmt: skip
     """Make and eliminate the row of one face, whose low cell is at k; the chunk, and the cell and flux that are next.
 
     more : whether rows of the chunk follow; the last one leaves e, f, g as they are.
     """
     k = np.uint32(k + pitch)
-    north = flat_load(flux, np.uint32(k + pitch), 0)
-    high = cell_at(z, d, here, north, qo, qn, forcing, k, pitch, low.h, rain, p)
+    further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    if not SOON:
+        own = own_of(z, d, flux, qo, qn, k, pitch)
+    north = own[4]
+    high = cell_at(own, z, d, here, qo, qn, forcing, k, pitch, low.h, rain, p)
     a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
     keep(shared, me, 0, row, new.a)
     keep(shared, me, 1, row, new.c)
     keep(shared, me, 2, row, new.d)
-    keep(shared, me, 3, row, low.r)
+    if KINDS == 4:
+        keep(shared, me, 3, row, low.r)
+    elif not OPEN or (face + row > 0 and face + row <= ny):
+        flat_store(z_out, np.uint32(k - pitch), 0, low.r)
     chunk = Chunk(
         new.a, new.c, new.d,
         select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
     )  # fmt: skip
-    return chunk, high, north
+    return chunk, further, high, north
 
 
 @cell
@@ -169,7 +185,7 @@ def place_of(number, strips, segments, group):
 
 
 @cell
-def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
+def march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
     """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
@@ -179,28 +195,30 @@ def march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
-    here = flat_load(flux, np.uint32(k + pitch), 0)
+    own = own_of(z, d, flux, qo, qn, k, pitch)
+    here = own[4]
+    further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     before = zero
     if DISSIPATION and face > 0:
         before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
-    low = cell_at(z, d, flat_load(flux, k, 0), here, qo, qn, forcing, k, pitch, before, rain, p)
+    low = cell_at(own, z, d, flat_load(flux, k, 0), qo, qn, forcing, k, pitch, before, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
-        chunk, low, here = next_face(
-            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, 2 * pair, i, ny, nx,
-            k, pitch, low, here, chunk, True, wind, rain, push, p,
+        chunk, further, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair, i, ny, nx,
+            k, pitch, further, low, here, chunk, True, wind, rain, push, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
         more = 2 * pair + 2 < ROWS
-        chunk, low, here = next_face(
-            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, 2 * pair + 1, i, ny, nx,
-            k, pitch, low, here, chunk, more, wind, rain, push, p,
+        chunk, further, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair + 1, i, ny, nx,
+            k, pitch, further, low, here, chunk, more, wind, rain, push, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
     if ROWS % 2 == 1:
-        chunk, low, here = next_face(
-            z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, ROWS - 1, i, ny, nx,
-            k, pitch, low, here, chunk, False, wind, rain, push, p,
+        chunk, further, low, here = next_face(
+            z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, ROWS - 1, i, ny, nx,
+            k, pitch, further, low, here, chunk, False, wind, rain, push, p,
         )  # fmt: skip
     return chunk
 
@@ -214,14 +232,27 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
     here = last
+    r_1 = r_2 = r_3 = real(0.0)
+    if KINDS == 3:
+        south = np.uint32(k - pitch)
+        r_1, south = soon_load(z_out, south, 0), np.uint32(south - pitch)
+        r_2, south = soon_load(z_out, south, 0), np.uint32(south - pitch)
+        r_3 = soon_load(z_out, south, 0)
     for back in range(ROWS):
         row = ROWS - 1 - back
         lower = unknown_below(shared, me, row, before, here)
         south = np.uint32(k - pitch)
+        r = r_1
+        if KINDS == 3:
+            r_1, r_2 = r_2, r_3
+            if row > 2:
+                r_3 = soon_load(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
+        else:
+            r = kept(shared, me, 3, row)
         if not OPEN or face + row <= ny:
             flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:
-                flat_store(z_out, south, 0, kept(shared, me, 3, row) - p.w * (here - lower))
+                flat_store(z_out, south, 0, r - p.w * (here - lower))
         here = lower
         k = south
 
@@ -274,7 +305,7 @@ def sweep_y_cuda(
     i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
     me = place(t, lane)
-    chunk = march_up(z, d, flux, qo, qn, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p)
+    chunk = march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p)
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
         tell_seams(told, block, t, lane, chunk, a, c, x)

@@ -16,6 +16,7 @@ from eagre.kernels.bits import to_bits
 from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
 
 ROWS = switch("ROWS", 8)  # rows of a thread
+KINDS = switch("KINDS", 4)  # words that are kept of a row
 THREADS = switch("THREADS", 8)  # threads of a column in a block
 ALONE, EXCHANGE, REDUCE, FINISH = 0, 1, 2, 3
 MODE = switch("MODE", ALONE)
@@ -46,18 +47,18 @@ def kept(shared, me, kind, row):
 @cell
 def share(shared, me, x, y, z):
     """Show three words of this thread to the others of its column, behind all rows."""
-    flat_store(shared, me, 4 * ROWS * THREADS * WIDTH, x)
-    flat_store(shared, me, (4 * ROWS + 1) * THREADS * WIDTH, y)
-    flat_store(shared, me, (4 * ROWS + 2) * THREADS * WIDTH, z)
+    flat_store(shared, me, KINDS * ROWS * THREADS * WIDTH, x)
+    flat_store(shared, me, (KINDS * ROWS + 1) * THREADS * WIDTH, y)
+    flat_store(shared, me, (KINDS * ROWS + 2) * THREADS * WIDTH, z)
 
 
 @cell
 def shared_by(shared, other):
     """The three words that another thread of the column shows."""
     return (
-        flat_load(shared, other, 4 * ROWS * THREADS * WIDTH),
-        flat_load(shared, other, (4 * ROWS + 1) * THREADS * WIDTH),
-        flat_load(shared, other, (4 * ROWS + 2) * THREADS * WIDTH),
+        flat_load(shared, other, KINDS * ROWS * THREADS * WIDTH),
+        flat_load(shared, other, (KINDS * ROWS + 1) * THREADS * WIDTH),
+        flat_load(shared, other, (KINDS * ROWS + 2) * THREADS * WIDTH),
     )
 
 
@@ -175,7 +176,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         if lane == 0 and t == 0:
             meet(flags, block, segment > 0, segment < segments - 1)
         cuda.syncthreads()
-        edge = np.uint32((4 * ROWS + 3) * THREADS * WIDTH + lane)
+        edge = np.uint32((KINDS * ROWS + 3) * THREADS * WIDTH + lane)
         if t == 0:
             if segment > 0:
                 before, _ = heard(told, block, lane)
@@ -247,6 +248,6 @@ def seams_cuda(told, seams, guard, segments, count):
         behind = first
 
 
-def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32) -> int:
-    """Shared memory of a block: four words a row, three a thread, two a column."""
-    return ((4 * rows + 3) * threads + 2) * width * itemsize
+def shared_bytes(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:
+    """Shared memory of a block: `kinds` words a row, three a thread, two a column."""
+    return ((kinds * rows + 3) * threads + 2) * width * itemsize
