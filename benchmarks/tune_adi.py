@@ -63,7 +63,7 @@ def replan(engine, layout):
     layout = dict(layout)
     old = layout.pop("old", False)
     engine_module.sweep_cuda_x.sweep_x_cuda = old_sweep_x.sweep_x_cuda if old else NEW_X
-    engine.replan(**{"overlap": False, **layout})
+    engine.replan(**{"chained": False, **layout})
 
 
 def prepare(job: tuple[dict[str, Any], str, dict[str, Any]]) -> str:
@@ -126,9 +126,9 @@ def timed(size: dict[str, Any], device: Any, copy: float) -> None:
     joined = {**best["x"][1], **best["y"][1]}
     joined["registers"] = (best["x"][1]["registers"][0], best["y"][1]["registers"][1])
     for overlap in (False, True):
-        if overlap and "old" in joined:
+        if overlap and joined.get("old"):
             break
-        replan(engine, {**joined, "overlap": overlap})
+        replan(engine, {**joined, "chained": overlap})
         engine.run(64, 0.0, 0)
         seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
         rate = f"{1e6 * seconds:.2f} us, {n * n / seconds / 1e9:.2f} Gcell-steps/s, {2 * floor / seconds:.1%}"

@@ -60,7 +60,7 @@ class Plan:
     lead: int = 132
     carry: int = 0
     early: bool = True
-    overlap: bool = True
+    chained: bool = True
     soon: bool = True
     near: bool = False
     kinds: int = 4
