@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -119,15 +120,15 @@ def timed(size: dict[str, Any], device: Any, copy: float) -> None:
             except Exception as error:
                 print(f"{precision} {n} NOT {along} {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
                 continue
-            if along not in best or seconds < best[along][0]:
+            if layout.get("old"):
+                pass
+            elif along not in best or seconds < best[along][0]:
                 best[along] = (seconds, layout)
             told = f"{precision[0]} {n:5} {along} {1e6 * seconds:8.2f} us {floor / seconds:5.1%} off {off:.0e}"
             print(told, name, flush=True)
     joined = {**best["x"][1], **best["y"][1]}
     joined["registers"] = (best["x"][1]["registers"][0], best["y"][1]["registers"][1])
     for overlap in (False, True):
-        if overlap and joined.get("old"):
-            break
         replan(engine, {**joined, "chained": overlap})
         engine.run(64, 0.0, 0)
         seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
@@ -156,6 +157,9 @@ def main() -> None:
         for told in pool.map(prepare, jobs):
             if told:
                 print("NOT", told, flush=True)
+    while os.path.exists(f"/proc/{os.environ.get('WAIT_FOR', 'none')}"):
+        time.sleep(0.2)
+    print(time.strftime("%T"), flush=True)
     device = select("cuda")
     copy = copy_bandwidth(device)
     print(f"copy {copy / 1e9:.0f} GB/s", flush=True)

@@ -101,7 +101,7 @@ def sweep_ptx(along, precision):
     signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
     entry = sweep_cuda_x.sweep_x_cuda
     if along == "y":
-        signature += (real[::1], real[::1], types.uint32[::1]) + (types.int64,) * 3
+        signature += (real[::1], real[::1], types.uint32[::1]) + (types.int64,) * 2
         entry = sweep_cuda_y.sweep_y_cuda
     signature += (bits[::1],) + (types.int64,) * (4 if along == "x" else 2) + (numbers,)
     switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}

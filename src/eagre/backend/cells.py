@@ -143,12 +143,12 @@ flat_store: Any = cuda
 fresh_load: Any = cuda
 soon_load: Any = cuda
 ask_for: Any = cuda
-ask_near: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda
 store_four: Any = cuda
 
+meet: Any = cuda
 start_early: Any = cuda
 """Let the next kernel start; `wait_for_previous`: until all that the kernels before have stored can be seen."""
 wait_for_previous: Any = cuda

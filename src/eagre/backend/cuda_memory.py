@@ -71,26 +71,19 @@ soon_load = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
-def _ask_as(instruction: str) -> Any:
-    @intrinsic
-    def ask(context: Any, array: Any, k: Any, offset: Any) -> Any:
-        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _place(context_, builder, signature, arguments)
-            function = ir.InlineAsm(
-                ir.FunctionType(ir.VoidType(), [pointer.type]), f"{instruction} [$0];", "l", side_effect=True
-            )
-            builder.call(function, [pointer])
-            return context_.get_dummy_value()
+@intrinsic
+def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
 
-        return types.void(array, k, offset), generate
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        function = ir.InlineAsm(
+            ir.FunctionType(ir.VoidType(), [pointer.type]), "prefetch.global.L2 [$0];", "l", side_effect=True
+        )
+        builder.call(function, [pointer])
+        return context_.get_dummy_value()
 
-    return ask
-
-
-ask_for = _ask_as("prefetch.global.L2")
-"""Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
-ask_near = _ask_as("prefetch.global.L1")
-"""The same, to the first-level cache."""
+    return types.void(array, k, offset), generate
 
 
 def _vector_load(count: int) -> Any:
@@ -132,6 +125,22 @@ def _vector_store(count: int) -> Any:
 
 load_two, load_four = _vector_load(2), _vector_load(4)
 store_two, store_four = _vector_store(2), _vector_store(4)
+
+
+@intrinsic
+def meet(context: Any, barrier: Any, threads: Any) -> Any:
+    """Wait at one of the 16 barriers of a block until `threads` threads, whole warps, have come to it."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers = [
+            context_.cast(builder, value, kind, types.int32)
+            for value, kind in zip(arguments, signature.args, strict=True)
+        ]
+        form = ir.FunctionType(ir.VoidType(), [number.type for number in numbers])
+        builder.call(ir.InlineAsm(form, "bar.sync $0, $1;", "r,r,~{memory}", side_effect=True), numbers)
+        return context_.get_dummy_value()
+
+    return types.void(barrier, threads), generate
 
 
 def _instruction(text: str) -> Any:

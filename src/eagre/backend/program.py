@@ -33,17 +33,17 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.cuda_memory import ask_for, ask_near, flat_load, flat_store, fresh_load, soon_load\n"
+        "from eagre.backend.cuda_memory import ask_for, flat_load, flat_store, fresh_load, soon_load\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.cuda_memory import start_early, wait_for_previous\n"
+        "from eagre.backend.cuda_memory import meet, start_early, wait_for_previous\n"
         "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.simulator import ask_for, ask_near, early_load, flat_load, flat_store, fresh_load, soon_load\n"
+        "from eagre.backend.simulator import ask_for, early_load, flat_load, flat_store, fresh_load, soon_load\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.simulator import start_early, wait_for_previous\n"
+        "from eagre.backend.simulator import meet, start_early, wait_for_previous\n"
     ),
 }
 

@@ -37,9 +37,6 @@ def ask_for(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
 
 
-ask_near = ask_for
-
-
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))
@@ -60,6 +57,10 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
     """Set two elements from ``k + offset`` on."""
     for n in range(2):
         flat_store(array, k, offset + n, values[n])
+
+
+def meet(barrier: int, threads: int) -> None:
+    """Nothing: the simulator has one barrier, of the whole block."""
 
 
 def start_early() -> None:

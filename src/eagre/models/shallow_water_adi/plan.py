@@ -20,7 +20,7 @@ MOST_WARPS = 32
 ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
 BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
-REGISTERS = {4: (80, 64), 8: (112, 80)}
+REGISTERS = {4: (80, 64), 8: (128, 80)}
 SMALL_REGISTERS = (128, 64)
 LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
@@ -57,12 +57,14 @@ class Plan:
     itemsize: int
     registers: tuple[int, int]
     group: int = 8
-    lead: int = 132
-    carry: int = 0
+    piece: int = 16
+    shuffled: bool = True
+    pairs: bool = True
+    asking: int = 1
+    sectors: bool = True
     early: bool = True
     chained: bool = True
     soon: bool = True
-    near: bool = False
     kinds: int = 4
 
     @property
@@ -75,13 +77,13 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "CARRY": self.carry, "NEAR": self.near, "EARLY": self.early}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "SECTORS": self.sectors, "EARLY": self.early}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECES": max(1, self.width // 16), "EARLY": self.early, "SOON": self.soon, "KINDS": self.kinds}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECE": self.piece, "SHUFFLED": self.shuffled, "EARLY": self.early, "SOON": self.soon, "KINDS": self.kinds}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -126,7 +128,7 @@ def plan_of(
     picked |= _along_x(grid, reach, overlap, open_x, itemsize, exact)
     picked |= _along_y(grid, reach, open_y, itemsize, exact) | chosen
     along_x, along_y = picked.get("registers", REGISTERS[itemsize])
-    fitting = 65536 // (32 * picked["warps"]) // 8 * 8  # a block's registers are the multiprocessor's at most
+    fitting = 512 // -(-picked["warps"] // 4) // 8 * 8  # a part of a multiprocessor holds every fourth warp of a block
     picked["registers"] = (min(along_x, fitting), along_y)
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
@@ -141,7 +143,7 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
         if faces > window and window <= 2 * overlap:
             continue
         windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
-        resident = 65536 // (32 * warps * REGISTERS[itemsize][0])  # blocks of a multiprocessor
+        resident = 4 * (512 // REGISTERS[itemsize][0]) // warps  # blocks of a multiprocessor: it has four parts
         if resident == 0 and best is not None:
             continue
         cost = windows * window * (1.0 + 0.5 / max(1, resident))  # one block alone waits at every barrier

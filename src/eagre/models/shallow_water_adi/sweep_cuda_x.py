@@ -12,13 +12,13 @@ import numpy as np
 
 from eagre.backend.cells import (
     ask_for,
-    ask_near,
     cell,
     cuda,
     entry,
     flat_load,
     load_four,
     load_two,
+    meet,
     real,
     start_early,
     store_four,
@@ -28,7 +28,7 @@ from eagre.backend.cells import (
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
-from eagre.kernels.roots import reciprocal
+from eagre.kernels.roots import reciprocal, select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
     FORCED,
@@ -49,8 +49,9 @@ WARPS = switch("WARPS", 8)
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
 EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
-NEAR = switch("NEAR", False)
-CARRY = switch("CARRY", 2)
+PAIRS = switch("PAIRS", True)
+ASKING = switch("ASKING", 1)
+SECTORS = switch("SECTORS", False)
 PADDING = 32
 
 
@@ -73,77 +74,73 @@ def _simulated_four(array, k):
 
 
 @cell
-def put_four(array, k, a, b, c, d):
-    """Set elements k .. k + 3."""
-    store_four(array, k, 0, (a, b, c, d))
+def put_four(array, k, lane, mine, even, odd, a, b, c, d):
+    """Set elements k .. k + 3 of a lane where it is `mine`; even, odd : whether those of a pair of lanes are set."""
+    if mine:
+        store_four(array, k, 0, (a, b, c, d))
 
 
 @put_four.variant("cuda", "double")
-def _put_pairs(array, k, a, b, c, d):
-    store_two(array, k, 0, (a, b))
-    store_two(array, k, 2, (c, d))
+def _put_pairs(array, k, lane, mine, even, odd, a, b, c, d):
+    # Each store of a pair of lanes fills the four elements of one of them: a sector of 32 bytes is written
+    # once, and not half of it twice.
+    if not SECTORS:
+        if mine:
+            store_two(array, k, 0, (a, b))
+            store_two(array, k, 2, (c, d))
+        return
+    is_odd = lane & 1 == 1
+    e, f = from_lane(select(is_odd, a, c), lane ^ 1), from_lane(select(is_odd, b, d), lane ^ 1)
+    start = np.uint32(k - 2 * (lane & 1))
+    if even:
+        store_two(array, start, 0, (select(is_odd, e, a), select(is_odd, f, b)))
+    if odd:
+        store_two(array, start, 4, (select(is_odd, c, e), select(is_odd, d, f)))
 
 
 @put_four.variant("simulator")
-def _simulated_put(array, k, a, b, c, d):
-    store_four(array, k, 0, (a, b, c, d))
+def _simulated_put(array, k, lane, mine, even, odd, a, b, c, d):
+    if mine:
+        store_four(array, k, 0, (a, b, c, d))
+
+
+@cell
+def five(array, k):
+    """Elements k - 1 .. k + 3."""
+    a, b, c, d = four(array, k)
+    return flat_load(array, k, -1), a, b, c, d
+
+
+@cell
+def six(array, k):
+    """Elements k - 1 .. k + 4."""
+    a, b, c, d, e = five(array, k)
+    return a, b, c, d, e, flat_load(array, k, 4)
 
 
 class Row(NamedTuple):
-    """What a lane holds of a row: cells k - 1 .. k + 3 and the faces of theirs, k - 1 .. k + 4."""
+    """What a lane holds of a row: cells k - 1 .. k + 3, and their edges below."""
 
     z: Any
     d: Any
-    flux: Any
-    low: Any  # sum of the old and the new flux through the edge below a cell
+    low: Any  # sum of the old and the new flux through the edge
     new: Any  # the new one alone
 
 
 @cell
-def with_west(values, array, k, lane):
-    """Elements k - 1 .. k + 3, of which k .. k + 3 are `values`; the first is another lane's."""
-    west = from_lane(values[3], max(lane - 1, 0))
-    if lane == 0:
-        west = flat_load(array, k, -1)
-    return west, values[0], values[1], values[2], values[3]
-
-
-@cell
-def row_of(z, d, flux, qo, qn, k, lane):
+def row_of(z, d, qo, qn, k):
     """The row of the lane's cells at flat index k."""
-    now, old, new = four(flux, k), four(qo, k), four(qn, k)
-    surface = with_west(four(z, k), z, k, lane)
-    bed = with_west(four(d, k), d, k, lane)
-    n0, n1, n2, n3 = new
-    low = (old[0] + n0, old[1] + n1, old[2] + n2, old[3] + n3)
-    west = from_lane(low[3], max(lane - 1, 0))
-    if lane == 0:
-        west = flat_load(qo, k, -1) + flat_load(qn, k, -1)
-    f0, f1, f2, f3, f4 = with_west(now, flux, k, lane)
-    f5 = from_lane(f1, min(lane + 1, 31))
-    if lane == 31:
-        f5 = flat_load(flux, k, 4)
-    along = west, low[0], low[1], low[2], low[3]
-    return Row(surface, bed, (f0, f1, f2, f3, f4, f5), along, with_west(new, qn, k, lane))
+    a, b = five(qo, k), five(qn, k)
+    low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
+    return Row(five(z, k), five(d, k), low, b)
 
 
 @cell
-def row_again(z, d, flux, row, k, lane):
-    now = four(flux, k)
-    f0, f1, f2, f3, f4 = with_west(now, flux, k, lane)
-    f5 = from_lane(f1, min(lane + 1, 31))
-    if lane == 31:
-        f5 = flat_load(flux, k, 4)
-    surface = with_west(four(z, k), z, k, lane)
-    bed = with_west(four(d, k), d, k, lane)
-    if CARRY == 1:
-        surface, bed = row.z, row.d
-    return Row(surface, bed, (f0, f1, f2, f3, f4, f5), row.low, row.new)
+def cells_of(z, d, row, here, north, forcing, k, rain, p):
+    """The cells k - 1 .. k + 3 of a row, as `line_cell`; here : the old flux at k - 1 .. k + 4.
 
-
-@cell
-def cells_of(z, d, row, north, forcing, k, rain, p):
-    """The cells k - 1 .. k + 3 of a row, as `line_cell`; what lies south of them is left out."""
+    What lies south of them is left out.
+    """
     w0 = w1 = w2 = w3 = w4 = real(0.0)
     if FORCED:
         w0 = rain * flat_load(forcing.rain, k, -1)
@@ -157,7 +154,7 @@ def cells_of(z, d, row, north, forcing, k, rain, p):
     d0, d1, d2, d3, d4 = row.d
     y0, y1, y2, y3, y4 = north.z
     e0, e1, e2, e3, e4 = north.d
-    f0, f1, f2, f3, f4, f5 = row.flux
+    f0, f1, f2, f3, f4, f5 = here
     s0, s1, s2, s3, s4 = depth(z0, d0), depth(z1, d1), depth(z2, d2), depth(z3, d3), depth(z4, d4)
     a, b, g, h = row.low, north.low, row.new, north.new
     c0 = line_cell(z0, d0, none, depth(y0, e0), first, s1, f0, f1, a[0], b[0], g[0], h[0], w0, p)
@@ -170,13 +167,13 @@ def cells_of(z, d, row, north, forcing, k, rain, p):
 
 @cell
 def north_fluxes(cells, here, north, p):
-    """Momentum fluxes through the north corners of four faces; here, north : their old P and the next row's."""
+    """Momentum fluxes through the north corners of four faces; here, north : the old flux from k - 1 and k on."""
     c0, c1, c2, c3, c4 = cells
     return (
-        flux_above(c0, c1, here[1], north[1], p),
-        flux_above(c1, c2, here[2], north[2], p),
-        flux_above(c2, c3, here[3], north[3], p),
-        flux_above(c3, c4, here[4], north[4], p),
+        flux_above(c0, c1, here[1], north[0], p),
+        flux_above(c1, c2, here[2], north[1], p),
+        flux_above(c2, c3, here[3], north[2], p),
+        flux_above(c3, c4, here[4], north[3], p),
     )
 
 
@@ -241,6 +238,22 @@ def from_above(told, turn, first):
 
 
 @cell
+def meet_neighbours(warp):
+    """Wait for the warps beside this one: first at the barrier of one parity, then of the other.
+
+    Barrier w lies between the warps w - 1 and w; an end of the window waits for nobody.
+    """
+    one, two = warp + 1 - (warp & 1), warp + (warp & 1)
+    meet(one, 64 if one > 0 and one < WARPS else 32)
+    meet(two, 64 if two > 0 and two < WARPS else 32)
+
+
+@meet_neighbours.variant("simulator")
+def _simulated_meeting(warp):
+    cuda.syncthreads()
+
+
+@cell
 def warps_joined(told, turn, chunk, a, c, d, lane, warp):
     """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
 
@@ -258,7 +271,10 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
         told[turn, warp, 3] = chunk.e - chunk.g * d
         told[turn, warp, 4] = chunk.f - chunk.g * a
         told[turn, warp, 5] = -chunk.g * c
-    cuda.syncthreads()
+    if PAIRS and WARPS < 16 and not EXACT:
+        meet_neighbours(warp)
+    else:
+        cuda.syncthreads()
     before, behind = zero, zero
     if EXACT:
         u, v = from_below(told, turn, warp)
@@ -310,10 +326,15 @@ def sweep_x_cuda(
     j = np.int32(cuda.blockIdx.y * run)
     end = min(j + run, ny)
     is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
-    mine = (is_first or first >= start + overlap) and (is_last or first < start + window - overlap) and first <= nx
+    from_cell = 0 if is_first else start + overlap
+    to_cell = nx + 1 if is_last else min(start + window - overlap, nx + 1)
+    mine = first >= from_cell and first < to_cell
+    even_cell, odd_cell = first - CELLS * (lane & 1), first + CELLS * (1 - (lane & 1))
+    even, odd = even_cell >= from_cell and even_cell < to_cell, odd_cell >= from_cell and odd_cell < to_cell
     cut_low = not is_first and first == start
     cut_high = not is_last and first == start + window - CELLS
     pitch = np.uint32(z.shape[1])
+    asked = np.uint32(CELLS * (lane % max(1, ASKING)))
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
     wind, rain, push = zero, zero, zero
@@ -321,27 +342,25 @@ def sweep_x_cuda(
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
-    north = row_of(z, d, flux, qo, qn, np.uint32(k + pitch), lane)
-    row = row_of(z, d, flux, qo, qn, k, lane)
-    below = north_fluxes(cells_of(z, d, row, north, forcing, k, rain, p), row.flux, north.flux, p)
+    here = six(flux, k)
+    north = row_of(z, d, qo, qn, np.uint32(k + pitch))
+    cells = cells_of(z, d, row_of(z, d, qo, qn, k), here, north, forcing, k, rain, p)
+    below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
-        ahead = np.uint32(k + pitch + pitch)
-        if NEAR:
-            ahead = np.uint32(ahead + pitch)
-        ask_for(z, ahead, 0)
-        ask_for(d, ahead, 0)
-        ask_for(flux, ahead, 0)
-        ask_for(qo, ahead, 0)
-        ask_for(qn, ahead, 0)
-        row = north
-        if CARRY < 2:
-            row = row_again(z, d, flux, north, k, lane)
-        north = row_of(z, d, flux, qo, qn, np.uint32(k + pitch), lane)
-        c0, c1, c2, c3, c4 = cells_of(z, d, row, north, forcing, k, rain, p)
-        above = north_fluxes((c0, c1, c2, c3, c4), row.flux, north.flux, p)
-        here = row.flux
+        ahead = np.uint32(k + pitch + pitch - asked)
+        if ASKING > 0:
+            ask_for(z, ahead, 0)
+            ask_for(d, ahead, 0)
+            ask_for(flux, ahead, 0)
+            ask_for(qo, ahead, 0)
+            ask_for(qn, ahead, 0)
+        # Of the row itself only the sums are still there: all of it would be too many registers.
+        row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
+        north = row_of(z, d, qo, qn, np.uint32(k + pitch))
+        c0, c1, c2, c3, c4 = cells_of(z, d, row, here, north, forcing, k, rain, p)
+        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
         row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, wind, push, p)
         row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, wind, push, p)
         row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, wind, push, p)
@@ -359,13 +378,6 @@ def sweep_x_cuda(
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
-        if NEAR:
-            near = np.uint32(k + pitch + pitch)
-            ask_near(z, near, 0)
-            ask_near(d, near, 0)
-            ask_near(flux, near, 0)
-            ask_near(qo, near, 0)
-            ask_near(qn, near, 0)
         a, c, x = lanes_joined(chunk, lane)
         before, behind = warps_joined(told, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
@@ -377,11 +389,11 @@ def sweep_x_cuda(
         x0 = s0.d - s0.a * lower - s0.c * x1
         x4 = from_lane(x0, min(lane + 1, 31))
         x4 = behind if lane == 31 else x4
-        if mine:
-            put_four(flux_out, k, x0, x1, x2, x3)
-            put_four(
-                z_out, k, c1.r - p.w * (x1 - x0), c2.r - p.w * (x2 - x1), c3.r - p.w * (x3 - x2), c4.r - p.w * (x4 - x3)
-            )  # fmt: skip
+        put_four(flux_out, k, lane, mine, even, odd, x0, x1, x2, x3)
+        put_four(
+            z_out, k, lane, mine, even, odd,
+            c1.r - p.w * (x1 - x0), c2.r - p.w * (x2 - x1), c3.r - p.w * (x3 - x2), c4.r - p.w * (x4 - x3),
+        )  # fmt: skip
         below = above
         j += 1
     raise_maximum(guard, to_bits(lost))

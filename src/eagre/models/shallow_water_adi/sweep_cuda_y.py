@@ -4,6 +4,8 @@ A thread marches ROWS rows up a column (loads of a warp are 32 neighbours), make
 eliminates them. How threads and blocks are joined: `eagre.solvers.tridiagonal.columns`.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from eagre.backend.cells import (
@@ -20,6 +22,7 @@ from eagre.backend.cells import (
     wait_for_previous,
     word,
 )
+from eagre.backend.warp import from_lane, thread
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
@@ -58,21 +61,71 @@ OPEN = switch("OPEN", False)
 EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PADDING = 32
 SOON = switch("SOON", True)
-PIECE = 16  # elements that are asked for at once
-PIECES = switch("PIECES", 2)  # of WIDTH columns
+SHUFFLED = switch("SHUFFLED", True)
+PIECE = switch("PIECE", 16)  # elements that are asked for at once
+
+
+class Column(NamedTuple):
+    """What a lane knows of the cell of its column and, of what it needs, of the two beside."""
+
+    z: Any
+    d: Any
+    h_low: Any  # depths beside
+    h_high: Any
+    low: Any  # sums of the old and the new flux through the edges
+    high: Any
+    new_low: Any  # the new ones alone
+    new_high: Any
+    flux_low: Any  # old flux along the line, at the south face of the cells beside
+    flux_high: Any
+    north: Any  # and at the lane's own north face
 
 
 @cell
 def own_of(z, d, flux, qo, qn, k, pitch):
-    """What a lane loads for itself of the cell at k; its neighbours' loads then find it in the cache."""
+    """What a lane loads for itself of the cell at k."""
     return soon_load(z, k, 0), soon_load(d, k, 0), soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(flux, k, pitch)
 
 
 @cell
-def cell_at(own, z, d, p_low, qo, qn, forcing, k, pitch, before, rain, p):
+def column_of(own, z, d, here, flux, qo, qn, k):
+    """The `Column` at k; own : `own_of` k; here : the old flux at its south face."""
+    surface, bed, old, new, north = own
+    sum_low = old + new
+    if not SHUFFLED:
+        new_high = flat_load(qn, k, 1)
+        return Column(
+            surface, bed, depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
+            sum_low, flat_load(qo, k, 1) + new_high, new, new_high,
+            flat_load(flux, k, -1), flat_load(flux, k, 1), north,
+        )  # fmt: skip
+    lane = np.int32(cuda.threadIdx.x)
+    h = depth(surface, bed)
+    beside = h
+    flux_beside, sum_beside, new_beside = here, sum_low, new
+    if lane == 0 or lane == WIDTH - 1:  # its neighbour is another warp's
+        beyond = np.uint32(k + 1 if lane > 0 else k - 1)
+        beside = depth(flat_load(z, beyond, 0), flat_load(d, beyond, 0))
+        flux_beside = flat_load(flux, beyond, 0)
+        new_beside = flat_load(qn, beyond, 0)
+        sum_beside = flat_load(qo, beyond, 0) + new_beside
+    me = np.int32(thread() & 31)
+    low, high = max(me - 1, 0), min(me + 1, 31)
+    first, last = lane == 0, lane == WIDTH - 1
+    return Column(
+        surface, bed,
+        select(first, beside, from_lane(h, low)), select(last, beside, from_lane(h, high)),
+        sum_low, select(last, sum_beside, from_lane(sum_low, high)),
+        new, select(last, new_beside, from_lane(new, high)),
+        select(first, flux_beside, from_lane(here, low)), select(last, flux_beside, from_lane(here, high)), north,
+    )  # fmt: skip
+
+
+@cell
+def cell_at(column, z, d, p_low, forcing, k, pitch, before, rain, p):
     """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1.
 
-    own : `own_of` k; before : depth of the cell below it in the column.
+    before : depth of the cell below it in the column.
     """
     wet, behind = real(0.0), real(0.0)
     if FORCED:
@@ -80,21 +133,17 @@ def cell_at(own, z, d, p_low, qo, qn, forcing, k, pitch, before, rain, p):
     if DISSIPATION:
         north = np.uint32(k + pitch)
         behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
-    here, bed, old, low, p_high = own
-    high = flat_load(qn, k, 1)
+    c = column
     return line_cell(
-        here, bed,
-        depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
-        before, behind, p_low, p_high,
-        old + low, flat_load(qo, k, 1) + high, low, high, wet, p,
-    )  # fmt: skip
+        c.z, c.d, c.h_low, c.h_high, before, behind, p_low, c.north, c.low, c.high, c.new_low, c.new_high, wet, p
+    )
 
 
 @cell
-def row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p):
-    """A, B, C, D of the face at flat index k between two cells of a column."""
-    below = flux_below(low, high, flat_load(flux, k, -1), here, p)
-    above = flux_above(low, high, here, flat_load(flux, k, 1), p)
+def row_at(low, high, here, beside, friction, forcing, k, pitch, wind, push, p):
+    """A, B, C, D of the face at flat index k between two cells of a column; beside : old flux at k - 1, k + 1."""
+    below = flux_below(low, high, beside[0], here, p)
+    above = flux_above(low, high, here, beside[1], p)
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         south = flat_load(friction, np.uint32(k - pitch), 0)
@@ -140,9 +189,10 @@ def next_face(
     further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     if not SOON:
         own = own_of(z, d, flux, qo, qn, k, pitch)
-    north = own[4]
-    high = cell_at(own, z, d, here, qo, qn, forcing, k, pitch, low.h, rain, p)
-    a, b, c, e = row_at(low, high, here, flux, friction, forcing, k, pitch, wind, push, p)
+    column = column_of(own, z, d, here, flux, qo, qn, k)
+    high = cell_at(column, z, d, here, forcing, k, pitch, low.h, rain, p)
+    beside = column.flux_low, column.flux_high
+    a, b, c, e = row_at(low, high, here, beside, friction, forcing, k, pitch, wind, push, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
     keep(shared, me, 0, row, new.a)
@@ -156,17 +206,16 @@ def next_face(
         new.a, new.c, new.d,
         select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
     )  # fmt: skip
-    return chunk, further, high, north
+    return chunk, further, high, column.north
 
 
 @cell
 def ask_for_block(z, d, flux, qo, qn, strip, segment):
-    """Ask for all that a block will load: every thread for one piece of a row."""
-    n = np.uint32(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x)
-    row, piece = n // np.uint32(PIECES), n % np.uint32(PIECES)
-    if row <= ROWS * THREADS:
-        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS)) + row
-        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING) + piece * np.uint32(PIECE))
+    """Ask for all that a block will load, every thread for pieces of rows."""
+    pieces = max(1, WIDTH // max(1, PIECE))
+    for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * pieces, THREADS * WIDTH):
+        face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // pieces)
+        k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING + n % pieces * PIECE))
         ask_for(z, k, 0)
         ask_for(d, k, 0)
         ask_for(flux, k, 0)
@@ -196,12 +245,14 @@ def march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, sha
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
     own = own_of(z, d, flux, qo, qn, k, pitch)
-    here = own[4]
     further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     before = zero
     if DISSIPATION and face > 0:
         before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
-    low = cell_at(own, z, d, flat_load(flux, k, 0), qo, qn, forcing, k, pitch, before, rain, p)
+    south = flat_load(flux, k, 0)
+    column = column_of(own, z, d, south, flux, qo, qn, k)
+    here = column.north
+    low = cell_at(column, z, d, south, forcing, k, pitch, before, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
         chunk, further, low, here = next_face(
@@ -276,7 +327,6 @@ def sweep_y_cuda(
     flags,
     at_once,
     group,
-    lead,
     guard,
     ny,
     nx,
@@ -284,8 +334,7 @@ def sweep_y_cuda(
 ):
     """New z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
 
-    at_once : blocks that are sure to run at the same time; group : strips whose blocks run side by side;
-    lead : how many blocks ahead of their turn what they load is asked for.
+    at_once : blocks that are sure to run at the same time; group : strips whose blocks run side by side.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
@@ -296,11 +345,8 @@ def sweep_y_cuda(
     block_number(flags, order, np.uint32(at_once))
     number, strips, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     strip, segment = place_of(number, strips, segments, group)
-    if number < lead:
+    if PIECE > 0:
         ask_for_block(z, d, flux, qo, qn, strip, segment)
-    if number + np.uint32(lead) < np.uint32(strips * segments):
-        s_ahead, n_ahead = place_of(np.uint32(number + np.uint32(lead)), strips, segments, group)
-        ask_for_block(z, d, flux, qo, qn, s_ahead, n_ahead)
     block = np.int32(strip * segments + segment)
     i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
