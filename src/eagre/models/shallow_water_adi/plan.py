@@ -60,6 +60,7 @@ class Plan:
     piece: int = 16
     shuffled: bool = True
     pairs: bool = True
+    ahead: bool = False
     asking: int = 1
     sectors: bool = True
     early: bool = True
@@ -77,7 +78,7 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "SECTORS": self.sectors, "EARLY": self.early}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "AHEAD": self.ahead, "SECTORS": self.sectors, "EARLY": self.early}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property

@@ -51,6 +51,7 @@ OPEN = switch("OPEN", False)
 EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PAIRS = switch("PAIRS", True)
 ASKING = switch("ASKING", 1)
+AHEAD = switch("AHEAD", False)
 SECTORS = switch("SECTORS", False)
 PADDING = 32
 
@@ -128,11 +129,29 @@ class Row(NamedTuple):
 
 
 @cell
+def with_west(array, k, values):
+    """Elements k - 1 .. k + 3, of which the last four are `values`."""
+    return flat_load(array, k, -1), values[0], values[1], values[2], values[3]
+
+
+@cell
 def row_of(z, d, qo, qn, k):
     """The row of the lane's cells at flat index k."""
-    a, b = five(qo, k), five(qn, k)
+    return row_with(z, d, qo, qn, k, own_of(z, d, z, qo, qn, k))
+
+
+@cell
+def own_of(z, d, flux, qo, qn, k):
+    """What a lane loads for itself of a row."""
+    return four(z, k), four(d, k), four(flux, k), four(qo, k), four(qn, k)
+
+
+@cell
+def row_with(z, d, qo, qn, k, own):
+    """The `Row` at flat index k from what `own_of` gave."""
+    a, b = with_west(qo, k, own[3]), with_west(qn, k, own[4])
     low = (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4])
-    return Row(five(z, k), five(d, k), low, b)
+    return Row(with_west(z, k, own[0]), with_west(d, k, own[1]), low, b)
 
 
 @cell
@@ -346,10 +365,13 @@ def sweep_x_cuda(
     north = row_of(z, d, qo, qn, np.uint32(k + pitch))
     cells = cells_of(z, d, row_of(z, d, qo, qn, k), here, north, forcing, k, rain, p)
     below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
+    own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
         ahead = np.uint32(k + pitch + pitch - asked)
+        if AHEAD:
+            ahead = np.uint32(ahead + pitch)
         if ASKING > 0:
             ask_for(z, ahead, 0)
             ask_for(d, ahead, 0)
@@ -358,9 +380,11 @@ def sweep_x_cuda(
             ask_for(qn, ahead, 0)
         # Of the row itself only the sums are still there: all of it would be too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
-        north = row_of(z, d, qo, qn, np.uint32(k + pitch))
+        if not AHEAD:
+            own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
+        north = row_with(z, d, qo, qn, np.uint32(k + pitch), own)
         c0, c1, c2, c3, c4 = cells_of(z, d, row, here, north, forcing, k, rain, p)
-        above = north_fluxes((c0, c1, c2, c3, c4), here, four(flux, np.uint32(k + pitch)), p)
+        above = north_fluxes((c0, c1, c2, c3, c4), here, own[2], p)
         row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, wind, push, p)
         row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, wind, push, p)
         row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, wind, push, p)
@@ -378,6 +402,8 @@ def sweep_x_cuda(
         s2 = next_row(s1, row2[0], row2[1], row2[2], row2[3])
         s3 = next_row(s2, row3[0], row3[1], high * row3[2], d3)
         chunk = Chunk(s3.a, s3.c, s3.d, s2.e, s2.f, s2.g)
+        if AHEAD:
+            own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
         a, c, x = lanes_joined(chunk, lane)
         before, behind = warps_joined(told, j & 1, chunk, a, c, x, lane, warp)
         lost = max(lost, lost_coupling(chunk, a, c, lane, warp))
