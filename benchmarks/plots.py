@@ -1,7 +1,8 @@
 """Pictures of the stored records: time of a step, speed and share of the copy bandwidth against the size.
 
 ``PYTHONPATH=src python benchmarks/plots.py [DEVICE]`` reads ``results/DEVICE.json`` (nvidia-h200 if left out) and
-writes ``docs/images/scaling-models.png`` and ``docs/images/scaling-lines.png``. It needs Matplotlib.
+writes ``docs/images/scaling-models.png`` and ``docs/images/scaling-lines.png``; of ``results/adi-layouts-DEVICE.json``
+(`tune_adi.py`), where there is one, it draws ``docs/images/block-sizes.png``. It needs Matplotlib.
 """
 
 from __future__ import annotations
@@ -71,6 +72,34 @@ def draw(records: Sequence[Record], chosen: Sequence[tuple[str, str, str]], path
     return path
 
 
+def best_by_block(records: Sequence[Record], sweep: str, precision: str) -> list[tuple[int, float]]:
+    """Threads of a block and least microseconds of a sweep, over all layouts with blocks of that size."""
+    best: dict[int, float] = {}
+    for record in records:
+        if (record["sweep"], record["precision"]) == (sweep, precision):
+            best[record["threads"]] = min(record["us"], best.get(record["threads"], record["us"]))
+    return sorted(best.items())
+
+
+def draw_block_sizes(records: Sequence[Record], path: Path) -> Path:
+    """Time of each sweep against the threads of a block: every layout a dot, the best of each size joined."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    for axes, sweep in zip(figure.subplots(1, 2, sharey=True), "xy", strict=True):
+        for k, precision in enumerate(("single", "double")):
+            chosen = [one for one in records if (one["sweep"], one["precision"]) == (sweep, precision)]
+            axes.plot([one["threads"] for one in chosen], [one["us"] for one in chosen], f"C{k}.", alpha=0.4)
+            axes.plot(*zip(*best_by_block(records, sweep, precision), strict=True), f"C{k}o-", label=precision)
+        axes.set(xlabel="threads of a block", title=f"sweep along {sweep}")
+        axes.set_ylim(bottom=0.0)
+        axes.grid(True, linewidth=0.4)
+        axes.legend(fontsize=7.0)
+    figure.axes[0].set_ylabel("microseconds")
+    figure.savefig(path, dpi=90)
+    return path
+
+
 def main() -> None:
     device = sys.argv[1] if len(sys.argv) > 1 else "nvidia-h200"
     records = json.loads((ROOT / "benchmarks" / "results" / f"{device}.json").read_text(encoding="utf-8"))
@@ -80,6 +109,10 @@ def main() -> None:
         draw(records, LINES, images / "scaling-lines.png", "axis 1"),
     ):
         print(path)
+    layouts = ROOT / "benchmarks" / "results" / f"adi-layouts-{device}.json"
+    if layouts.exists():
+        large = [one for one in json.loads(layouts.read_text(encoding="utf-8")) if one["n"] == 4096]
+        print(draw_block_sizes(large, images / "block-sizes.png"))
 
 
 if __name__ == "__main__":

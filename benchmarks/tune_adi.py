@@ -64,7 +64,7 @@ def replan(engine, layout):
     layout = dict(layout)
     old = layout.pop("old", False)
     engine_module.sweep_cuda_x.sweep_x_cuda = old_sweep_x.sweep_x_cuda if old else NEW_X
-    engine.replan(**{"chained": False, **layout})
+    engine.replan(**layout)
 
 
 def prepare(job: tuple[dict[str, Any], str, dict[str, Any]]) -> str:
@@ -128,12 +128,11 @@ def timed(size: dict[str, Any], device: Any, copy: float) -> None:
             print(told, name, flush=True)
     joined = {**best["x"][1], **best["y"][1]}
     joined["registers"] = (best["x"][1]["registers"][0], best["y"][1]["registers"][1])
-    for overlap in (False, True):
-        replan(engine, {**joined, "chained": overlap})
-        engine.run(64, 0.0, 0)
-        seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
-        rate = f"{1e6 * seconds:.2f} us, {n * n / seconds / 1e9:.2f} Gcell-steps/s, {2 * floor / seconds:.1%}"
-        print(f"{precision} {n} STEP {rate}; guard {engine.lost():.1e} overlap {overlap}", flush=True)
+    replan(engine, joined)
+    engine.run(64, 0.0, 0)
+    seconds = min(times_of(device, lambda: engine.run(64, 0.0, 0), repeats=3, warm_up=1)) / 64
+    rate = f"{1e6 * seconds:.2f} us, {n * n / seconds / 1e9:.2f} Gcell-steps/s, {2 * floor / seconds:.1%}"
+    print(f"{precision} {n} STEP {rate}; guard {engine.lost():.1e}", flush=True)
     print(engine.plan, flush=True)
 
 

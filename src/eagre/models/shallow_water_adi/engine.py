@@ -149,7 +149,7 @@ class Engine:
         grid = setup.grid
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
-        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, **{"early": device.starts_early} | chosen)
+        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, **chosen)
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
@@ -242,11 +242,11 @@ class Engine:
         size = (grid.ny, grid.nx, numbers)
         if which == 0:
             more = (self.guard, plan.run, plan.overlap)
-            return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid), early=plan.early and plan.chained)]
+            return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
         (strips, segments), block = plan.shape_y(grid)
         at_once = getattr(self.device, "multiprocessors", 0)
         arguments = (*common, self._told, self._seams, self._flags, at_once, plan.group, self.guard, *size)
-        shape = ((strips, segments), block, plan.shared_y, plan.early and plan.chained)
+        shape = ((strips, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if plan.mode_y == columns.REDUCE:
             lines = plan.width * strips

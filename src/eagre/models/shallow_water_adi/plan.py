@@ -58,14 +58,11 @@ class Plan:
     registers: tuple[int, int]
     group: int = 8
     piece: int = 16
-    shuffled: bool = True
     pairs: bool = True
     ahead: bool = False
     asking: int = 1
     sectors: bool = True
-    early: bool = True
-    chained: bool = True
-    soon: bool = True
+    soon: int = 1
     kinds: int = 4
 
     @property
@@ -78,13 +75,13 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "AHEAD": self.ahead, "SECTORS": self.sectors, "EARLY": self.early}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "AHEAD": self.ahead, "SECTORS": self.sectors}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECE": self.piece, "SHUFFLED": self.shuffled, "EARLY": self.early, "SOON": self.soon, "KINDS": self.kinds}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECE": self.piece, "SOON": self.soon, "KINDS": self.kinds}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:

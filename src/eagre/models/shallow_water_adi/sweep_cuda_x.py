@@ -20,11 +20,9 @@ from eagre.backend.cells import (
     load_two,
     meet,
     real,
-    start_early,
     store_four,
     store_two,
     switch,
-    wait_for_previous,
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
@@ -48,7 +46,6 @@ CELLS = 4  # of a lane
 WARPS = switch("WARPS", 8)
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
-EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PAIRS = switch("PAIRS", True)
 ASKING = switch("ASKING", 1)
 AHEAD = switch("AHEAD", False)
@@ -334,9 +331,6 @@ def sweep_x_cuda(
     run : rows of a block; overlap : cells at an inner end of a window whose answer is another window's.
     """
     told = cuda.shared.array((2, WARPS, 6), real)
-    if EARLY:
-        start_early()
-        wait_for_previous()
     lane, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     window = CELLS * 32 * WARPS
     start = np.int32(cuda.blockIdx.x * (window - 2 * overlap))

@@ -17,12 +17,9 @@ from eagre.backend.cells import (
     flat_store,
     real,
     soon_load,
-    start_early,
     switch,
-    wait_for_previous,
     word,
 )
-from eagre.backend.warp import from_lane, thread
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
@@ -58,10 +55,8 @@ from eagre.solvers.tridiagonal.columns import (
 from eagre.solvers.tridiagonal.link import Chunk, next_row
 
 OPEN = switch("OPEN", False)
-EARLY = switch("EARLY", False)  # whether the launch may overlap the end of the one before
 PADDING = 32
-SOON = switch("SOON", True)
-SHUFFLED = switch("SHUFFLED", True)
+SOON = switch("SOON", 1)
 PIECE = switch("PIECE", 16)  # elements that are asked for at once
 
 
@@ -83,41 +78,31 @@ class Column(NamedTuple):
 
 @cell
 def own_of(z, d, flux, qo, qn, k, pitch):
-    """What a lane loads for itself of the cell at k."""
-    return soon_load(z, k, 0), soon_load(d, k, 0), soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(flux, k, pitch)
+    """What a lane loads for itself of the cell at k; with SOON = 2 of the two beside as well."""
+    own = soon_load(z, k, 0), soon_load(d, k, 0), soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(flux, k, pitch)
+    if SOON < 2:
+        return own, own[:1]
+    return own, (
+        soon_load(z, k, 1), soon_load(d, k, 1), soon_load(qo, k, 1), soon_load(qn, k, 1), soon_load(flux, k, 1),
+        soon_load(z, np.uint32(k - 1), 0), soon_load(d, np.uint32(k - 1), 0), soon_load(flux, np.uint32(k - 1), 0),
+    )  # fmt: skip
 
 
 @cell
-def column_of(own, z, d, here, flux, qo, qn, k):
-    """The `Column` at k; own : `own_of` k; here : the old flux at its south face."""
+def column_of(loaded, z, d, here, flux, qo, qn, k):
+    """The `Column` at k; loaded : `own_of` k; here : the old flux at its south face."""
+    own, beside = loaded
     surface, bed, old, new, north = own
-    sum_low = old + new
-    if not SHUFFLED:
-        new_high = flat_load(qn, k, 1)
+    if SOON == 2:
         return Column(
-            surface, bed, depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
-            sum_low, flat_load(qo, k, 1) + new_high, new, new_high,
-            flat_load(flux, k, -1), flat_load(flux, k, 1), north,
+            surface, bed, depth(beside[5], beside[6]), depth(beside[0], beside[1]),
+            old + new, beside[2] + beside[3], new, beside[3], beside[7], beside[4], north,
         )  # fmt: skip
-    lane = np.int32(cuda.threadIdx.x)
-    h = depth(surface, bed)
-    beside = h
-    flux_beside, sum_beside, new_beside = here, sum_low, new
-    if lane == 0 or lane == WIDTH - 1:  # its neighbour is another warp's
-        beyond = np.uint32(k + 1 if lane > 0 else k - 1)
-        beside = depth(flat_load(z, beyond, 0), flat_load(d, beyond, 0))
-        flux_beside = flat_load(flux, beyond, 0)
-        new_beside = flat_load(qn, beyond, 0)
-        sum_beside = flat_load(qo, beyond, 0) + new_beside
-    me = np.int32(thread() & 31)
-    low, high = max(me - 1, 0), min(me + 1, 31)
-    first, last = lane == 0, lane == WIDTH - 1
+    new_high = flat_load(qn, k, 1)
     return Column(
-        surface, bed,
-        select(first, beside, from_lane(h, low)), select(last, beside, from_lane(h, high)),
-        sum_low, select(last, sum_beside, from_lane(sum_low, high)),
-        new, select(last, new_beside, from_lane(new, high)),
-        select(first, flux_beside, from_lane(here, low)), select(last, flux_beside, from_lane(here, high)), north,
+        surface, bed, depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
+        old + new, flat_load(qo, k, 1) + new_high, new, new_high,
+        flat_load(flux, k, -1), flat_load(flux, k, 1), north,
     )  # fmt: skip
 
 
@@ -187,7 +172,7 @@ def next_face(
     """
     k = np.uint32(k + pitch)
     further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
-    if not SOON:
+    if SOON == 0:
         own = own_of(z, d, flux, qo, qn, k, pitch)
     column = column_of(own, z, d, here, flux, qo, qn, k)
     high = cell_at(column, z, d, here, forcing, k, pitch, low.h, rain, p)
@@ -339,9 +324,6 @@ def sweep_y_cuda(
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    if EARLY:
-        start_early()
-        wait_for_previous()
     block_number(flags, order, np.uint32(at_once))
     number, strips, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
     strip, segment = place_of(number, strips, segments, group)
