@@ -77,7 +77,7 @@ def best_by_block(records: Sequence[Record], sweep: str, precision: str) -> list
     best: dict[int, float] = {}
     for record in records:
         if (record["sweep"], record["precision"]) == (sweep, precision):
-            best[record["threads"]] = min(record["us"], best.get(record["threads"], record["us"]))
+            best[record["block"]] = min(record["us"], best.get(record["block"], record["us"]))
     return sorted(best.items())
 
 
@@ -89,7 +89,7 @@ def draw_block_sizes(records: Sequence[Record], path: Path) -> Path:
     for axes, sweep in zip(figure.subplots(1, 2, sharey=True), "xy", strict=True):
         for k, precision in enumerate(("single", "double")):
             chosen = [one for one in records if (one["sweep"], one["precision"]) == (sweep, precision)]
-            axes.plot([one["threads"] for one in chosen], [one["us"] for one in chosen], f"C{k}.", alpha=0.4)
+            axes.plot([one["block"] for one in chosen], [one["us"] for one in chosen], f"C{k}.", alpha=0.4)
             axes.plot(*zip(*best_by_block(records, sweep, precision), strict=True), f"C{k}o-", label=precision)
         axes.set(xlabel="threads of a block", title=f"sweep along {sweep}")
         axes.set_ylim(bottom=0.0)

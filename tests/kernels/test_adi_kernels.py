@@ -30,7 +30,7 @@ def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **opt
         velocity_y=0.2 * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision, **options,
     )  # fmt: skip
     if layout:
-        model._engine.replan(**layout)
+        model._engine.replan(overlap=64, **layout)
     model.advance(3.0 * steps)
     return model.state()
 
@@ -47,9 +47,9 @@ def test_plain_python_equals_compiled(precision):
 
 
 LAYOUTS = {
-    "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "overlap": 64, "exact": True, "mode_y": 2},
-    "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "overlap": 64, "mode_y": 1},
-    "narrow": {"warps": 1, "run": 2, "rows": 4, "threads": 4, "width": 8, "overlap": 64, "mode_y": 0},
+    "exact": {"warps": 2, "run": 4, "rows": 3, "threads": 2, "exact": True, "mode_y": 2, "kinds": 4, "ahead": True},
+    "exchange": {"warps": 2, "run": 4, "rows": 6, "threads": 2, "width": 32, "mode_y": 1, "kinds": 3, "ask": True},
+    "narrow": {"warps": 1, "run": 2, "rows": 4, "threads": 4, "width": 8, "mode_y": 0, "ask": False},
 }
 
 
@@ -68,6 +68,18 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
     options = {"nx": nx, "ny": 13, "steps": 1, **more}
     simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
     assert largest_difference(simulated, states("cpu", **options)) < (1e-7 if layout == "exchange" else 1e-12)
+
+
+@pytest.mark.parametrize(("strips", "segments", "group"), [(5, 3, 2), (7, 4, 8), (1, 1, 1), (16, 6, 8)])
+def test_blocks_side_by_side_cover_all_strips_and_segments(strips, segments, group):
+    """Every block once, and the blocks below and above one of a strip start at most `group` blocks before or after."""
+    numbers = {
+        sweep_cuda_y.place_of(np.uint32(n), np.int32(strips), np.int32(segments), group): n
+        for n in range(strips * segments)
+    }
+    assert set(numbers) == {(strip, segment) for strip in range(strips) for segment in range(segments)}
+    above = [numbers[strip, segment + 1] - n for (strip, segment), n in numbers.items() if segment + 1 < segments]
+    assert all(0 < ahead <= group for ahead in above)
 
 
 def test_power_seven_sixths():
@@ -101,7 +113,7 @@ def sweep_ptx(along, precision):
     signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
     entry = sweep_cuda_x.sweep_x_cuda
     if along == "y":
-        signature += (real[::1], real[::1], types.uint32[::1]) + (types.int64,) * 2
+        signature += (real[::1], real[::1], types.uint32[::1], types.int64)
         entry = sweep_cuda_y.sweep_y_cuda
     signature += (bits[::1],) + (types.int64,) * (4 if along == "x" else 2) + (numbers,)
     switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}

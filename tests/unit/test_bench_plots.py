@@ -34,3 +34,18 @@ def test_the_stored_records_are_drawn(plots, root, tmp_path):
     for chosen in (plots.MODELS, plots.LINES):
         assert all(len(plots.curve(records, model, variant, "double")) > 2 for model, variant, _ in chosen)
         assert plots.draw(records, chosen, tmp_path / "a.png").stat().st_size > 10_000
+
+
+def test_the_best_of_each_block_size(plots):
+    known = {"sweep": "x", "precision": "double"}
+    records = [{**known, "block": 64, "us": 3.0}, {**known, "block": 64, "us": 2.0}, {**known, "block": 32, "us": 5.0}]
+    records += [{**known, "block": 64, "us": 1.0, "sweep": "y"}, {**known, "block": 64, "us": 1.0, "precision": "single"}]
+    assert plots.best_by_block(records, "x", "double") == [(32, 5.0), (64, 2.0)]
+
+
+def test_the_study_of_block_sizes_is_drawn(plots, root, tmp_path):
+    path = root / "benchmarks" / "results" / "adi-layouts-nvidia-h200.json"
+    records = json.loads(path.read_text(encoding="utf-8"))
+    for sweep in "xy":
+        assert len(plots.best_by_block(records, sweep, "double")) > 5
+    assert plots.draw_block_sizes(records, tmp_path / "a.png").stat().st_size > 10_000

@@ -245,7 +245,7 @@ class Engine:
             return [Launch(self._programs[0], (*common, *more, *size), *plan.shape_x(grid))]
         (strips, segments), block = plan.shape_y(grid)
         at_once = getattr(self.device, "multiprocessors", 0)
-        arguments = (*common, self._told, self._seams, self._flags, at_once, plan.group, self.guard, *size)
+        arguments = (*common, self._told, self._seams, self._flags, at_once, self.guard, *size)
         shape = ((strips, segments), block, plan.shared_y)
         passes = [Launch(program, arguments, *shape) for program in self._programs[1:3]]
         if plan.mode_y == columns.REDUCE:

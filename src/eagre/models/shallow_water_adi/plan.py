@@ -19,10 +19,16 @@ SAFETY = 1.1  # on the largest Courant number at the start; a guard watches the 
 MOST_WARPS = 32
 ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
-BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((8, 8), (8, 12), (8, 16))}  # rows and threads of a column, by size of a word
-REGISTERS = {4: (80, 64), 8: (128, 80)}
-SMALL_REGISTERS = (128, 64)
+BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((10, 10), (8, 16))}  # rows and threads of a column, by size of a word
+KINDS = {4: 4, 8: 3}  # words of a row that a block keeps along y; of three, the fourth waits in the new surface
+ROW_BYTES = 2048  # of a row that blocks side by side read along y
+REGISTERS = {4: (80, 64), 8: (128, 96)}
+SMALL_REGISTERS = {4: (128, 64), 8: (128, 96)}
+# Along x in double precision: warps that load ahead, for which they need more registers, and their cost.
+AHEAD_WARPS, AHEAD_REGISTERS, AHEAD_COST = 12, 168, 1.3
+PART = 512  # registers a thread of one warp that a part of a multiprocessor has; there are four parts
 LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
+MOST_ALONE = 256  # faces of a column that one narrow block holds where grids are small
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
 
@@ -56,14 +62,9 @@ class Plan:
     open_y: bool
     itemsize: int
     registers: tuple[int, int]
-    group: int = 8
-    piece: int = 16
-    pairs: bool = True
-    ahead: bool = False
-    asking: int = 1
-    sectors: bool = True
-    soon: int = 1
-    kinds: int = 4
+    ahead: bool
+    kinds: int
+    ask: bool
 
     @property
     def method(self) -> str:
@@ -75,13 +76,14 @@ class Plan:
     @property
     def switches_x(self) -> dict[str, Any]:
         """Switches of the sweep along x."""
-        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "PAIRS": self.pairs, "ASKING": self.asking, "AHEAD": self.ahead, "SECTORS": self.sectors}
+        found = {"WARPS": self.warps, "EXACT": self.exact_x, "OPEN": self.open_x, "AHEAD": self.ahead}
         return {**found, "REGISTERS": self.registers[0]}
 
     @property
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
-        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "PIECE": self.piece, "SOON": self.soon, "KINDS": self.kinds}
+        found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "KINDS": self.kinds}
+        found |= {"ASK": self.ask, "GROUP": max(1, ROW_BYTES // (self.width * self.itemsize))}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -122,11 +124,13 @@ def plan_of(
     itemsize = 4 if precision == "single" else 8
     reach = width(SAFETY * courant, EPSILON[precision])
     overlap = -(-width(SAFETY * courant, OVERLAP_EPSILON[precision]) // 4) * 4
-    picked: dict[str, Any] = {"width": 32}
+    picked: dict[str, Any] = {"width": 32, "kinds": KINDS[itemsize], "ask": itemsize == 4}
     picked |= _along_x(grid, reach, overlap, open_x, itemsize, exact)
     picked |= _along_y(grid, reach, open_y, itemsize, exact) | chosen
     along_x, along_y = picked.get("registers", REGISTERS[itemsize])
-    fitting = 512 // -(-picked["warps"] // 4) // 8 * 8  # a part of a multiprocessor holds every fourth warp of a block
+    if picked["ahead"] and "registers" not in chosen:
+        along_x = AHEAD_REGISTERS
+    fitting = PART // -(-picked["warps"] // 4) // 8 * 8  # a part holds every fourth warp of a block
     picked["registers"] = (min(along_x, fitting), along_y)
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
@@ -136,15 +140,15 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
     faces = grid.nx + is_open
     exact = exact or reach > ROW_CELLS
     best: tuple[float, int] | None = None
+    room = 4 * (PART // REGISTERS[itemsize][0])  # warps of a multiprocessor
     for warps in range(1, MOST_WARPS + 1):
         window = ROW_CELLS * warps
         if faces > window and window <= 2 * overlap:
             continue
         windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
-        resident = 4 * (512 // REGISTERS[itemsize][0]) // warps  # blocks of a multiprocessor: it has four parts
-        if resident == 0 and best is not None:
+        if warps > room and best is not None:
             continue
-        cost = windows * window * (1.0 + 0.5 / max(1, resident))  # one block alone waits at every barrier
+        cost = windows * window * _cost_of(warps, room, itemsize)
         if best is None or cost < best[0]:
             best = (cost, warps)
     if best is None:
@@ -154,21 +158,35 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
             fix="a shorter time_step",
         )
     warps = best[1]
+    ahead = itemsize == 8 and warps == AHEAD_WARPS
     windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, warps, 16, overlap, is_open)[0][0]
     run = 16
     while run > 1 and grid.ny * windows < LEAST_BLOCKS * run:
         run //= 2
-    return {"warps": warps, "run": run, "overlap": overlap, "exact_x": exact and warps > 1}
+    return {"warps": warps, "run": run, "overlap": overlap, "exact_x": exact and warps > 1, "ahead": ahead}
+
+
+def _cost_of(warps: int, room: int, itemsize: int) -> float:
+    """Time of a cell along x, relative: fitted to an H200.
+
+    One block alone on a multiprocessor waits at every barrier; so do few warps of the `room` there is.
+    """
+    if itemsize == 8 and warps == AHEAD_WARPS:
+        return AHEAD_COST
+    blocks = max(1, room // warps)
+    return (1.0 + 0.5 / blocks) * max(1.0, room / (blocks * warps)) ** 0.25
 
 
 def _along_y(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
     """Rows of a thread, threads of a column and the way blocks are joined."""
     faces = grid.ny + is_open
+    small = {"registers": SMALL_REGISTERS[itemsize], "kinds": 4, "ask": False}
+    if grid.cells <= SMALL_CELLS and itemsize == 8 and faces <= MOST_ALONE:
+        return {**small, "rows": 4, "threads": 8 * -(-faces // 32), "width": 4, "mode_y": columns.ALONE}
     if grid.cells <= SMALL_CELLS and reach <= 96 and not exact:  # many threads with few rows each: less to wait for
-        rows = 3 if reach <= 48 else 4
-        threads = 8 * -(-reach // (8 * rows))
-        mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE
-        return {"rows": rows, "threads": threads, "mode_y": mode, "registers": SMALL_REGISTERS}
+        threads = 8 * -(-reach // 24)
+        mode = columns.ALONE if faces <= 3 * threads else columns.EXCHANGE
+        return {**small, "rows": 3, "threads": threads, "width": 64 // itemsize, "mode_y": mode}
     for rows, threads in BLOCKS_Y[itemsize]:
         if faces <= rows * threads:
             return {"rows": rows, "threads": threads, "mode_y": columns.ALONE}

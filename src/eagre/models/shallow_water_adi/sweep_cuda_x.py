@@ -46,11 +46,9 @@ CELLS = 4  # of a lane
 WARPS = switch("WARPS", 8)
 EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
-PAIRS = switch("PAIRS", True)
-ASKING = switch("ASKING", 1)
-AHEAD = switch("AHEAD", False)
-SECTORS = switch("SECTORS", False)
+AHEAD = switch("AHEAD", False)  # whether a lane loads a row while the one before is joined; else it asks for it
 PADDING = 32
+MOST_PAIRED = 15  # warps whose pairs have a barrier each: a block has 16 of them
 
 
 @cell
@@ -82,11 +80,6 @@ def put_four(array, k, lane, mine, even, odd, a, b, c, d):
 def _put_pairs(array, k, lane, mine, even, odd, a, b, c, d):
     # Each store of a pair of lanes fills the four elements of one of them: a sector of 32 bytes is written
     # once, and not half of it twice.
-    if not SECTORS:
-        if mine:
-            store_two(array, k, 0, (a, b))
-            store_two(array, k, 2, (c, d))
-        return
     is_odd = lane & 1 == 1
     e, f = from_lane(select(is_odd, a, c), lane ^ 1), from_lane(select(is_odd, b, d), lane ^ 1)
     start = np.uint32(k - 2 * (lane & 1))
@@ -287,10 +280,10 @@ def warps_joined(told, turn, chunk, a, c, d, lane, warp):
         told[turn, warp, 3] = chunk.e - chunk.g * d
         told[turn, warp, 4] = chunk.f - chunk.g * a
         told[turn, warp, 5] = -chunk.g * c
-    if PAIRS and WARPS < 16 and not EXACT:
-        meet_neighbours(warp)
-    else:
+    if EXACT or WARPS > MOST_PAIRED:
         cuda.syncthreads()
+    else:
+        meet_neighbours(warp)
     before, behind = zero, zero
     if EXACT:
         u, v = from_below(told, turn, warp)
@@ -347,7 +340,6 @@ def sweep_x_cuda(
     cut_low = not is_first and first == start
     cut_high = not is_last and first == start + window - CELLS
     pitch = np.uint32(z.shape[1])
-    asked = np.uint32(CELLS * (lane % max(1, ASKING)))
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
     wind, rain, push = zero, zero, zero
@@ -363,10 +355,8 @@ def sweep_x_cuda(
     lost = zero
     while j < end:
         k = np.uint32(k + pitch)
-        ahead = np.uint32(k + pitch + pitch - asked)
-        if AHEAD:
-            ahead = np.uint32(ahead + pitch)
-        if ASKING > 0:
+        if not AHEAD:
+            ahead = np.uint32(k + pitch + pitch)
             ask_for(z, ahead, 0)
             ask_for(d, ahead, 0)
             ask_for(flux, ahead, 0)

@@ -56,59 +56,44 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 
 OPEN = switch("OPEN", False)
 PADDING = 32
-SOON = switch("SOON", 1)
-PIECE = switch("PIECE", 16)  # elements that are asked for at once
+ASK = switch("ASK", True)  # whether a block first asks for all that it will load
+PIECE = 16  # elements that are asked for at once
+GROUP = switch("GROUP", 8)  # strips whose blocks run side by side: what lies between them is loaded once
 
 
 class Column(NamedTuple):
-    """What a lane knows of the cell of its column and, of what it needs, of the two beside."""
+    """What is loaded of the cell at k of a column and of the two beside, a row before it is used."""
 
     z: Any
     d: Any
-    h_low: Any  # depths beside
-    h_high: Any
-    low: Any  # sums of the old and the new flux through the edges
-    high: Any
-    new_low: Any  # the new ones alone
-    new_high: Any
-    flux_low: Any  # old flux along the line, at the south face of the cells beside
+    z_low: Any  # at k - 1
+    d_low: Any
+    z_high: Any  # at k + 1
+    d_high: Any
+    qo: Any
+    qn: Any
+    qo_high: Any
+    qn_high: Any
+    flux_low: Any  # along the line, at the south face
     flux_high: Any
-    north: Any  # and at the lane's own north face
+    flux_north: Any  # of the lane's own cell, at its north face
 
 
 @cell
-def own_of(z, d, flux, qo, qn, k, pitch):
-    """What a lane loads for itself of the cell at k; with SOON = 2 of the two beside as well."""
-    own = soon_load(z, k, 0), soon_load(d, k, 0), soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(flux, k, pitch)
-    if SOON < 2:
-        return own, own[:1]
-    return own, (
-        soon_load(z, k, 1), soon_load(d, k, 1), soon_load(qo, k, 1), soon_load(qn, k, 1), soon_load(flux, k, 1),
-        soon_load(z, np.uint32(k - 1), 0), soon_load(d, np.uint32(k - 1), 0), soon_load(flux, np.uint32(k - 1), 0),
-    )  # fmt: skip
-
-
-@cell
-def column_of(loaded, z, d, here, flux, qo, qn, k):
-    """The `Column` at k; loaded : `own_of` k; here : the old flux at its south face."""
-    own, beside = loaded
-    surface, bed, old, new, north = own
-    if SOON == 2:
-        return Column(
-            surface, bed, depth(beside[5], beside[6]), depth(beside[0], beside[1]),
-            old + new, beside[2] + beside[3], new, beside[3], beside[7], beside[4], north,
-        )  # fmt: skip
-    new_high = flat_load(qn, k, 1)
+def column_at(z, d, flux, qo, qn, k, pitch):
+    """The `Column` at flat index k."""
+    west = np.uint32(k - 1)
     return Column(
-        surface, bed, depth(flat_load(z, k, -1), flat_load(d, k, -1)), depth(flat_load(z, k, 1), flat_load(d, k, 1)),
-        old + new, flat_load(qo, k, 1) + new_high, new, new_high,
-        flat_load(flux, k, -1), flat_load(flux, k, 1), north,
+        soon_load(z, k, 0), soon_load(d, k, 0),
+        soon_load(z, west, 0), soon_load(d, west, 0), soon_load(z, k, 1), soon_load(d, k, 1),
+        soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(qo, k, 1), soon_load(qn, k, 1),
+        soon_load(flux, west, 0), soon_load(flux, k, 1), soon_load(flux, k, pitch),
     )  # fmt: skip
 
 
 @cell
-def cell_at(column, z, d, p_low, forcing, k, pitch, before, rain, p):
-    """The cell at flat index k of its column; the lines beside it are k - 1 and k + 1.
+def cell_at(c, z, d, p_low, forcing, k, pitch, before, rain, p):
+    """The cell of a `Column` c, at flat index k; the lines beside it are k - 1 and k + 1.
 
     before : depth of the cell below it in the column.
     """
@@ -118,10 +103,10 @@ def cell_at(column, z, d, p_low, forcing, k, pitch, before, rain, p):
     if DISSIPATION:
         north = np.uint32(k + pitch)
         behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
-    c = column
     return line_cell(
-        c.z, c.d, c.h_low, c.h_high, before, behind, p_low, c.north, c.low, c.high, c.new_low, c.new_high, wet, p
-    )
+        c.z, c.d, depth(c.z_low, c.d_low), depth(c.z_high, c.d_high), before, behind, p_low, c.flux_north,
+        c.qo + c.qn, c.qo_high + c.qn_high, c.qn, c.qn_high, wet, p,
+    )  # fmt: skip
 
 
 @cell
@@ -164,17 +149,14 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitc
 @cell
 def next_face(
     z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
-    k, pitch, own, low, here, chunk, more, wind, rain, push, p,
+    k, pitch, column, low, here, chunk, more, wind, rain, push, p,
 ):  # fmt: skip
-    """Make and eliminate the row of one face, whose low cell is at k; the chunk, and the cell and flux that are next.
+    """Make and eliminate the row of one face, whose low cell is at k; the chunk, and what is next.
 
-    more : whether rows of the chunk follow; the last one leaves e, f, g as they are.
+    column : of the high cell; more : whether rows of the chunk follow; the last one leaves e, f, g as they are.
     """
     k = np.uint32(k + pitch)
-    further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
-    if SOON == 0:
-        own = own_of(z, d, flux, qo, qn, k, pitch)
-    column = column_of(own, z, d, here, flux, qo, qn, k)
+    further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     high = cell_at(column, z, d, here, forcing, k, pitch, low.h, rain, p)
     beside = column.flux_low, column.flux_high
     a, b, c, e = row_at(low, high, here, beside, friction, forcing, k, pitch, wind, push, p)
@@ -191,13 +173,13 @@ def next_face(
         new.a, new.c, new.d,
         select(more, new.e, chunk.e), select(more, new.f, chunk.f), select(more, new.g, chunk.g),
     )  # fmt: skip
-    return chunk, further, high, column.north
+    return chunk, further, high, column.flux_north
 
 
 @cell
 def ask_for_block(z, d, flux, qo, qn, strip, segment):
     """Ask for all that a block will load, every thread for pieces of rows."""
-    pieces = max(1, WIDTH // max(1, PIECE))
+    pieces = max(1, WIDTH // PIECE)
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * pieces, THREADS * WIDTH):
         face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // pieces)
         k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING + n % pieces * PIECE))
@@ -229,15 +211,13 @@ def march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, sha
         wind = real(values[at, forcing.wind])
         rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
         push = real(values[at, forcing.push_slot])
-    own = own_of(z, d, flux, qo, qn, k, pitch)
-    further = own_of(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
+    column = column_at(z, d, flux, qo, qn, k, pitch)
+    further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     before = zero
     if DISSIPATION and face > 0:
         before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
-    south = flat_load(flux, k, 0)
-    column = column_of(own, z, d, south, flux, qo, qn, k)
-    here = column.north
-    low = cell_at(column, z, d, south, forcing, k, pitch, before, rain, p)
+    here = column.flux_north
+    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, pitch, before, rain, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
         chunk, further, low, here = next_face(
@@ -268,23 +248,22 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
     pitch = np.uint32(z_out.shape[1])
     k = np.uint32(np.uint32(face + ROWS) * pitch + np.uint32(i + PADDING))
     here = last
-    r_1 = r_2 = r_3 = real(0.0)
+    near = following = third = real(0.0)  # r of the next three rows, where they wait in memory
     if KINDS == 3:
-        south = np.uint32(k - pitch)
-        r_1, south = soon_load(z_out, south, 0), np.uint32(south - pitch)
-        r_2, south = soon_load(z_out, south, 0), np.uint32(south - pitch)
-        r_3 = soon_load(z_out, south, 0)
+        near = soon_load(z_out, np.uint32(k - pitch), 0)
+        following = soon_load(z_out, np.uint32(k - pitch - pitch), 0)
+        third = soon_load(z_out, np.uint32(k - pitch - pitch - pitch), 0)
     for back in range(ROWS):
         row = ROWS - 1 - back
         lower = unknown_below(shared, me, row, before, here)
         south = np.uint32(k - pitch)
-        r = r_1
-        if KINDS == 3:
-            r_1, r_2 = r_2, r_3
-            if row > 2:
-                r_3 = soon_load(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
-        else:
+        r = near
+        if KINDS == 4:
             r = kept(shared, me, 3, row)
+        else:
+            near, following = following, third
+            if row > 2:
+                third = soon_load(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
         if not OPEN or face + row <= ny:
             flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:
@@ -311,7 +290,6 @@ def sweep_y_cuda(
     seams,
     flags,
     at_once,
-    group,
     guard,
     ny,
     nx,
@@ -319,15 +297,16 @@ def sweep_y_cuda(
 ):
     """New z and flux along y; block (WIDTH, THREADS), grid (strips of WIDTH columns, segments).
 
-    at_once : blocks that are sure to run at the same time; group : strips whose blocks run side by side.
+    at_once : blocks that are sure to run at the same time.
     """
     shared = cuda.shared.array(0, word)
     order = cuda.shared.array(1, np.int32)
     lane, t = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     block_number(flags, order, np.uint32(at_once))
     number, strips, segments = np.uint32(order[0]), np.int32(cuda.gridDim.x), np.int32(cuda.gridDim.y)
+    group = min(GROUP, max(1, at_once // 2))  # a block waits for one that starts `group` blocks later
     strip, segment = place_of(number, strips, segments, group)
-    if PIECE > 0:
+    if ASK:
         ask_for_block(z, d, flux, qo, qn, strip, segment)
     block = np.int32(strip * segments + segment)
     i = np.int32(strip * WIDTH + lane)
