@@ -14,6 +14,7 @@ from eagre.grid import Grid
 from eagre.series import Series
 
 SIDES = ("west", "east", "south", "north")
+LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
 
 
 class Condition:

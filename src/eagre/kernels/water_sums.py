@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from eagre.grid import Grid
@@ -36,3 +38,9 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         "min_depth": rows[:, SHALLOWEST].min(),
         "max_speed": rows[:, FASTEST].max(),
     }
+
+
+def volume_change(volume: float, first: float, conserved: bool) -> dict[str, float]:
+    """Change of the volume since the start, m3, and where it is conserved the same over the first volume."""
+    change = volume - first
+    return {"volume_change": change, "volume_error": change / first if conserved and first > 0.0 else math.nan}

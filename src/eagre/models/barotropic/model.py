@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, select
+from eagre.checks import one_of
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
@@ -21,7 +22,6 @@ from eagre.models.barotropic.inputs import (
     check_together,
     checked_number,
     field_at_points,
-    one_of,
     places_of,
     screening_of,
 )
