@@ -16,7 +16,7 @@ from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, EagreError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
-from eagre.kernels.water_sums import volume_change
+from eagre.kernels.water_sums import water_balance
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.engine import Engine, Setup
 from eagre.sources import Source, source_maps
@@ -310,17 +310,22 @@ class ShallowWater:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         self._engine.restore(state)
-        self._first_volume = float(state["first_volume"])
+        same_sides = state["book"].shape == self._engine.balance.book.shape
+        self._first_volume = float(state["first_volume"]) if same_sides else self._engine.sums()["volume"]
         self._cache = self._kept = None
 
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, its change, the relative error in a closed domain without rain, energies and extremes."""
+        """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
         found = self._engine.sums()
-        maps = self.setup.sources
-        conserved = self.boundaries.closed and (maps is None or maps.wettest == 0.0)
-        return {**found, **volume_change(found["volume"], self._first_volume, conserved)}
+        inflow, rain = self._engine.balance.amounts(self.time)
+        return {**found, **water_balance(found["volume"], self._first_volume, sum(inflow.values()), rain)}
+
+    @property
+    def inflow(self) -> dict[str, float]:
+        """Water that came in since the start, m3, by the name of the open side or part ("west", "east 0 to 40 m")."""
+        return self._engine.balance.amounts(self.time)[0]
 
     @property
     def remarks(self) -> list[str]:
