@@ -132,3 +132,44 @@ def test_single_precision_shows_the_rain_that_it_loses(light_device):
     facts = model.diagnostics()
     assert facts["volume_rain"] == pytest.approx(20e-6 * 48.0)
     assert facts["volume_error"] < -0.5 or np.isnan(facts["volume_error"])
+
+
+def estuary(device, precision="double", rain=1e-5, **sides):
+    """The implicit model: a tide on three sides and a river, on uneven ground that is partly dry, in the rain."""
+    grid = eagre.Grid(9, 6, 50.0, 40.0)
+    rng = np.random.default_rng(3)
+    times = np.linspace(0.0, 600.0, 25)
+    tide = eagre.Series(times, 0.3 * np.sin(times / 50.0), "tide")
+    north = [eagre.Part(100.0, 300.0, eagre.Discharge(eagre.Series(times, 4.0 + np.cos(times / 50.0), "river")))]
+    sides = {"west": eagre.Absorbing(incoming=tide), "south": eagre.Stage(tide), "north": north} | sides
+    return eagre.ShallowWaterADI(
+        grid, rng.uniform(-2.0, 0.5, grid.shape_of("corner")), 5.0, surface_elevation=0.0, manning=0.03,
+        boundaries=eagre.Boundaries(**sides), sources=[eagre.Rain(rain, rng.uniform(0.0, 2.0, grid.shape))],
+        device=device, precision=precision,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_inflow_and_rain_explain_the_volume_of_the_implicit_model(precision, light_device):
+    model = estuary(light_device, precision, east=eagre.Stage(0.1))
+    model.advance(60.0)
+    facts = model.diagnostics()
+    assert abs(facts["volume_error"]) < ROUNDING[precision]
+    assert list(model.inflow) == ["west", "east", "south", "north 100 to 300 m"]
+    assert sum(model.inflow.values()) == pytest.approx(facts["volume_inflow"])
+    assert facts["volume_rain"] == pytest.approx(60.0 * 1e-5 * 2000.0 * model.setup.sources.rain.sum(), rel=1e-6)
+    assert 60.0 * 3.0 < model.inflow["north 100 to 300 m"] < 60.0 * 5.1
+
+
+def test_the_balance_of_the_implicit_model_goes_on_after_a_restart(light_device):
+    """With the same bits; with other open sides it begins anew."""
+    whole, first, second = (estuary(light_device) for _ in range(3))
+    other = estuary(light_device, east=eagre.Stage(0.1))
+    whole.advance(50.0)
+    first.advance(25.0)
+    for model in (second, other):
+        model.restore(first.state())
+        model.advance(50.0)
+        assert abs(model.diagnostics()["volume_error"]) < ROUNDING["double"]
+    assert second.inflow == whole.inflow
+    assert 0.0 < other.diagnostics()["volume_rain"] < 0.6 * whole.diagnostics()["volume_rain"]

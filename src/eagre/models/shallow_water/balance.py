@@ -26,6 +26,7 @@ from eagre.boundaries.ghosts import (
     NORMAL,
     SIGN,
 )
+from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.kernels.central_upwind import central_upwind
 from eagre.kernels.limiters import scaled_difference
@@ -145,25 +146,19 @@ class Balance:
 
     Attributes
     ----------
-    segments : list of Segment
-        The open ones.
-    book : (faces of open segments + 1, 3) array
+    book : (faces of open sides + 1, 3) array
         The last row is the rain's.
     """
 
     def __init__(
         self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, sources: SourceMaps | None, device: Device
     ) -> None:
-        self.device, self.grid = device, grid
-        is_open = [not segment.condition.closed for segment in segments]
-        self.segments = [segment for segment, kept in zip(segments, is_open, strict=True) if kept]
-        rows = table[np.array(is_open, bool)]
-        self._starts = np.append(0, np.cumsum(rows[:, LENGTH])).astype(np.int64)
-        sizes = [grid.dx if segment.side in ("south", "north") else grid.dy for segment in self.segments]
+        self.device, self._open = device, OpenSides(segments, grid)
         rained = 0.0 if sources is None else float(sources.rain.sum()) * grid.cell_area
-        self._weights = np.append(np.repeat(np.array(sizes, np.float64), rows[:, LENGTH]), rained)
+        self._weights = np.append(self._open.lengths, rained)
         self._rain = Series.constant(0.0) if sources is None else sources.factors[0]
-        self._table, self._first = device.array(rows), device.array(self._starts)
+        self._table = device.array(table[[not segment.condition.closed for segment in segments]])
+        self._first = device.array(self._open.starts)
         self.book = device.zeros((self._weights.size, 3), np.float64)
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
@@ -171,15 +166,15 @@ class Balance:
 
         common : bed, factors of the sources, parameters, clock.
         """
-        if not self.segments and self._rain.is_constant:
+        if not self._open.segments and self._rain.is_constant:
             return []
         bed, factors, *numbers = common
         states = (q, middle if switches["TWO_STAGES"] else q)
         arguments = (*states, bed, self._table, self._first, factors, self.book, *numbers)
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
-        longest = int(np.diff(self._starts).max(initial=1))
-        blocks = (-(-longest // THREADS), max(1, len(self.segments)))
+        counts = np.diff(self._open.starts)
+        blocks = (-(-int(counts.max(initial=1)) // THREADS), max(1, counts.size))
         return [Launch(self.device.program(book_cuda, precision, switches), arguments, blocks, (THREADS,))]
 
     def begin(self, time: float) -> None:
@@ -202,13 +197,4 @@ class Balance:
         """Water that came in through each open part of a side, by its name, and as rain, up to `time`, s; m3."""
         rows = self.device.host(self.book)
         came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * rows[:, RATE])
-        places = zip(self.segments, self._starts[:-1], self._starts[1:], strict=True)
-        return {self._name(segment): float(came[a:b].sum()) for segment, a, b in places}, float(came[-1])
-
-    def _name(self, segment: Segment) -> str:
-        """The side, and where the part begins and ends if it is not the whole side."""
-        grid, along_x = self.grid, segment.side in ("south", "north")
-        cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
-        if segment.last - segment.first == cells:
-            return segment.side
-        return f"{segment.side} {origin + segment.first * size:.10g} to {origin + segment.last * size:.10g} m"
+        return self._open.by_name(came), float(came[-1])

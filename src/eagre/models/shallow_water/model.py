@@ -310,8 +310,9 @@ class ShallowWater:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         self._engine.restore(state)
-        same_sides = state["book"].shape == self._engine.balance.book.shape
-        self._first_volume = float(state["first_volume"]) if same_sides else self._engine.sums()["volume"]
+        self._first_volume = float(state["first_volume"])
+        if state["book"].shape != self._engine.balance.book.shape:  # other sides are open: a new balance
+            self._first_volume = self._engine.sums()["volume"]
         self._cache = self._kept = None
 
     # -- facts --------------------------------------------------------------------------------------
