@@ -132,13 +132,14 @@ def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str,
 
 def _of_copy(summary: Any, model: Any) -> str:
     """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
 
-    megabytes = 512
-    if model.device.kind != "cuda" or model.device.free_memory() < 2.2e6 * megabytes:
+    megabytes, device = 512, model.device
+    if isinstance(device, Group) or device.kind != "cuda" or device.free_memory() < 2.2e6 * megabytes:
         return ""
     moved = model.bytes_per_step * summary.cell_steps_per_second
-    return f", {moved / copy_bandwidth(model.device, megabytes):.0%} of the copy bandwidth"
+    return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
 def _continue_line(case_file: Path, time: float, restart: Path) -> str:

@@ -20,10 +20,13 @@ FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel t
 
 
 class Passes:
-    """Makes launches on the arrays of a `State`."""
+    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north rims stand on walls."""
 
-    def __init__(self, state: State, inversion: CpuBox | CudaBox | General) -> None:
+    def __init__(
+        self, state: State, inversion: CpuBox | CudaBox | General, walls_y: tuple[bool, bool] = (True, True)
+    ) -> None:
         self.state, self.setup = state, state.setup
+        self._walls_y = dict(zip(("SOUTH", "NORTH"), walls_y, strict=True))
         self._inversion = inversion
         grid = self.setup.grid
         boxed = isinstance(inversion, CudaBox)
@@ -39,16 +42,22 @@ class Passes:
         """Launches of a step from buffers `at` to the others."""
         setup, then = self.setup, 1 - at
         made: Launches = self._advect_tracer(at) if self.state.tracer else []
-        for layer in range(self.state.count):
-            made += self._terms(layer, at)
-        for layer in range(self.state.count):
-            made += self._update(layer, at)
+        made += self.update(at)
         made += self._implicit(at) if setup.implicit else []
         made += self.invert(then, fused=self.fused and not setup.implicit)
         for layer in range(self.state.count):
             made += self.rims(self.state.psi[layer][then], self.state.q[layer][then])
         if setup.particles:
             made.append(self._drift(then))
+        return made
+
+    def update(self, at: int) -> Launches:
+        """Launches that find the new vorticities from buffers `at`."""
+        made: Launches = []
+        for layer in range(self.state.count):
+            made += self._terms(layer, at)
+        for layer in range(self.state.count):
+            made += self._update(layer, at)
         return made
 
     def _coefficients(self, viscosity: float) -> kernels.Coefficients:
@@ -195,8 +204,9 @@ class Passes:
         made: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
-        if kinds[1] != rims.FREE_SLIP:
-            program = self.state.device.loop(rims.rims_y, self.state.precision, {"WALL_Y": kinds[1]})
+        if kinds[1] != rims.FREE_SLIP and any(self._walls_y.values()):
+            switches = {"WALL_Y": kinds[1], **self._walls_y}
+            program = self.state.device.loop(rims.rims_y, self.state.precision, switches)
             made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
         if kinds[0] != rims.FREE_SLIP:
             program = self.state.device.loop(rims.rims_x, self.state.precision, {"WALL_X": kinds[0]})

@@ -1,0 +1,133 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
+"""Several NVIDIA GPUs in one process: streams that wait for one another, and one graph over all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import cupy
+
+from eagre.backend.cuda_device import CudaDevice
+from eagre.backend.device import Device, HostCall, Launch
+from eagre.backend.group import MEET, Group, Stage
+
+ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which devices
+ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
+
+
+class CudaGroup(Group):
+    """GPUs of one host."""
+
+    def __init__(self, members: Sequence[Device]) -> None:
+        super().__init__(members)
+        self._gpus = [gpu for gpu in dict.fromkeys(members) if isinstance(gpu, CudaDevice)]
+        self._events = []
+        for gpu in self._gpus:
+            gpu.use()
+            self._events.append(cupy.cuda.Event(disable_timing=True))
+        # Without direct access copies go through the host, which cannot be captured.
+        self.graphs = all([_reach(one, other) for one in self._gpus for other in self._gpus if one is not other])
+
+    def run(self, schedule: Sequence[Stage]) -> None:
+        """Run the stages of a schedule in order; returns before the devices have done so."""
+        for stage in schedule:
+            if stage is MEET:
+                self.meet()
+            for member, launches in zip(self.members, stage, strict=False):
+                member.run(_after_others(launches))
+
+    def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
+        """Capture `times` rounds on all devices in one CUDA graph, if copies between them are direct."""
+        if not self.graphs:
+            return super().repeated(schedule, times)
+        first = self._gpus[0]
+        self.synchronize()
+        first.use()
+        first.stream.begin_capture()
+        try:
+            self._gather_behind(first)
+            for _ in range(times):
+                self.run(schedule)
+            self._wait(first)
+        except BaseException:
+            with suppress(cupy.cuda.runtime.CUDARuntimeError):  # or the stream would be of no more use
+                first.stream.end_capture()
+            raise
+        first.use()
+        graph = first.stream.end_capture()
+
+        def go() -> None:
+            self._wait(first)
+            first.use()
+            graph.launch(first.stream)
+            self._gather_behind(first)
+
+        go.graph, go.arguments = graph, list(schedule)  # type: ignore[attr-defined]
+        return go
+
+    def meet(self) -> None:
+        """Let every stream wait for all."""
+        for gpu, event in zip(self._gpus, self._events, strict=True):
+            gpu.use()
+            event.record(gpu.stream)
+        for gpu in self._gpus:
+            gpu.use()
+            for other, event in zip(self._gpus, self._events, strict=True):
+                if other is not gpu:
+                    gpu.stream.wait_event(event)
+
+    def transfer(self, target: Any, source: Any) -> HostCall:
+        """A copy between memories of GPUs."""
+        return HostCall(_copy, (target, source))
+
+    def _wait(self, one: CudaDevice) -> None:
+        """Let one stream wait for all."""
+        for gpu, event in zip(self._gpus, self._events, strict=True):
+            if gpu is not one:
+                gpu.use()
+                event.record(gpu.stream)
+                one.use()
+                one.stream.wait_event(event)
+
+    def _gather_behind(self, one: CudaDevice) -> None:
+        """Let all streams wait for one."""
+        one.use()
+        event = self._events[self._gpus.index(one)]
+        event.record(one.stream)
+        for gpu in self._gpus:
+            if gpu is not one:
+                gpu.use()
+                gpu.stream.wait_event(event)
+
+
+def _reach(one: CudaDevice, other: CudaDevice) -> bool:
+    """Give one GPU direct access to the memory of another; False if there is none."""
+    runtime = cupy.cuda.runtime
+    if not runtime.deviceCanAccessPeer(one.index, other.index):
+        return False
+    one.use()
+    try:
+        runtime.deviceEnablePeerAccess(other.index)
+    except runtime.CUDARuntimeError as error:
+        if error.status != ALREADY_ENABLED:
+            raise
+    return True
+
+
+def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
+    """Launches that come after a copy or a meeting wait for it: they cannot overlap its end."""
+    made: list[Launch | HostCall] = []
+    for launch in launches:
+        if isinstance(launch, Launch) and launch.early and not (made and isinstance(made[-1], Launch)):
+            launch = launch._replace(early=False)
+        made.append(launch)
+    return made
+
+
+def _copy(target: Any, source: Any) -> None:
+    """Copy between memories of GPUs on the current stream."""
+    stream = cupy.cuda.get_current_stream()
+    cupy.cuda.runtime.memcpyAsync(target.data.ptr, source.data.ptr, source.nbytes, ANY_WAY, stream.ptr)
