@@ -1,0 +1,110 @@
+"""One barotropic run on 1, 2, 4 ... GPUs: the scaling table, strong and weak, each answer verified before it is timed.
+
+From the root of the repository: ``python benchmarks/several_gpus.py [--devices cuda:0,cuda:1] [--strong 2049 4097]
+[--weak 4097] [--precisions single double]`` (Markdown). Strong: points a side, whatever the number of GPUs. Weak: that
+width, and as many rows a GPU. `alone` is a step without exchanges and meetings: what the devices do by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from eagre import BarotropicVorticity, Grid
+from eagre.backend.device import HostCall, select
+from eagre.backend.group import MEET, Group
+from eagre.backend.timing import copy_bandwidth, times_of
+
+PAIRS = 50  # of steps in what is timed at once
+HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times one", "a GPU", "alone us", "difference")
+
+
+def gyre(nx: int, ny: int, precision: str, device: Any) -> BarotropicVorticity:
+    """The document's double gyre in a box whose points are as far apart as those of nx a side."""
+    h = np.pi / (nx - 1)
+    grid = Grid.of_points(nx, ny, np.pi, h * (ny - 1))
+    curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
+    return BarotropicVorticity(
+        grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_curl=curl, device=device,
+        precision=precision,
+    )  # fmt: skip
+
+
+def alone(schedule: list[Any]) -> list[Any]:
+    """A schedule without its meetings and without copies between devices."""
+    return [
+        [[launch for launch in launches if not isinstance(launch, HostCall)] for launches in stage]
+        for stage in schedule
+        if stage is not MEET
+    ]
+
+
+def step_times(engine: Any, change: Any = list) -> list[float]:
+    """Microseconds of a step, of several rounds; `change` is applied to the schedule of two steps."""
+    pair = [*engine._alternate[0], *engine._alternate[1]]
+    rounds = engine.device.repeated(change(pair), PAIRS)
+    return [1e6 * seconds / (2 * PAIRS) for seconds in times_of(engine.device, rounds, repeats=9)]
+
+
+def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray | None) -> dict[str, Any]:
+    """Times of a step, and the streamfunction after 43 steps beside `expected`."""
+    model = gyre(nx, ny, precision, device)
+    model.advance(43 * model.time_step)
+    psi = model.field("streamfunction")
+    again = gyre(nx, ny, precision, device)
+    again.advance(43 * again.time_step)
+    assert np.isfinite(psi).all() and np.array_equal(again.field("streamfunction"), psi), "a run does not repeat"
+    times = step_times(model._engine)
+    by_itself = step_times(model._engine, alone) if isinstance(model.device, Group) else times
+    error = 0.0 if expected is None else float(np.abs(psi - expected).max() / np.abs(expected).max())
+    return {"times": times, "alone": by_itself, "psi": psi, "error": error}
+
+
+def row(name: str, precision: str, count: int, shape: tuple[int, int], found: dict[str, Any], one: float) -> list[str]:
+    """A line of the table; `one`: microseconds a step on one GPU, of as many points in all (weak: for each)."""
+    median = statistics.median(found["times"])
+    speedup = one / median * (count if name == "weak" else 1)
+    return [
+        name, precision, str(count), f"{shape[0]} x {shape[1]}", f"{median:.1f}", f"{min(found['times']):.1f}",
+        f"{speedup:.2f}", f"{speedup / count:.0%}", f"{statistics.median(found['alone']):.1f}", f"{found['error']:.1e}",
+    ]  # fmt: skip
+
+
+def rows(devices: list[str], strong: list[int], weak: list[int], precisions: list[str]) -> Iterator[list[str]]:
+    """The table, line by line."""
+    counts = [count for count in (1, 2, 4, 8) if count <= len(devices)]
+    for name, points in [("strong", n) for n in strong] + [("weak", n) for n in weak]:
+        for precision in precisions:
+            one, expected = 0.0, None
+            for count in counts:
+                height = points if name == "strong" else (points - 2) * count + 2
+                used: Any = devices[0] if count == 1 else devices[:count]
+                found = measured(points, height, precision, used, expected if name == "strong" else None)
+                if count == 1:
+                    one, expected = statistics.median(found["times"]), found["psi"]
+                yield row(name, precision, count, (points, height), found, one)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--devices", default="cuda:0,cuda:1")
+    parser.add_argument("--strong", type=int, nargs="*", default=[2049, 4097])
+    parser.add_argument("--weak", type=int, nargs="*", default=[4097])
+    parser.add_argument("--precisions", nargs="*", default=["single", "double"])
+    given = parser.parse_args()
+    devices = given.devices.split(",")
+    print(f"{', '.join(str(select(name)) for name in devices)}; ", end="")
+    print(
+        f"copy {copy_bandwidth(select(devices[0])) / 1e9:.0f} GB/s\n\n| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}"
+    )
+    for cells in rows(devices, given.strong, given.weak, given.precisions):
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
