@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import HostCall, select
+from eagre.backend.device import select
 from eagre.backend.group import MEET, Group
 from eagre.backend.timing import copy_bandwidth, times_of
 
@@ -34,20 +34,27 @@ def gyre(nx: int, ny: int, precision: str, device: Any) -> BarotropicVorticity:
     )  # fmt: skip
 
 
-def alone(schedule: list[Any]) -> list[Any]:
-    """A schedule without its meetings and without copies between devices."""
-    return [
-        [[launch for launch in launches if not isinstance(launch, HostCall)] for launches in stage]
-        for stage in schedule
-        if stage is not MEET
-    ]
+def step_times(device: Any, pair: list[Any]) -> list[float]:
+    """Microseconds of a step, of several rounds, from the launches of two."""
+    rounds = device.repeated(pair, PAIRS)
+    return [1e6 * seconds / (2 * PAIRS) for seconds in times_of(device, rounds, repeats=9)]
 
 
-def step_times(engine: Any, change: Any = list) -> list[float]:
-    """Microseconds of a step, of several rounds; `change` is applied to the schedule of two steps."""
-    pair = [*engine._alternate[0], *engine._alternate[1]]
-    rounds = engine.device.repeated(change(pair), PAIRS)
-    return [1e6 * seconds / (2 * PAIRS) for seconds in times_of(engine.device, rounds, repeats=9)]
+def times(model: BarotropicVorticity) -> list[float]:
+    """Microseconds of a step."""
+    even, odd = model._engine._alternate
+    return step_times(model.device, [*even, *odd])
+
+
+def times_alone(model: BarotropicVorticity) -> list[float]:
+    """The same without exchanges and meetings; the model is of no more use."""
+    group, engine = model.device, model._engine
+    if not isinstance(group, Group):
+        return times(model)
+    group.exchange = lambda member, pairs: []  # type: ignore[method-assign]
+    pair = [stage for at in (0, 1) for stage in engine._step(at) if stage is not MEET]
+    del group.exchange
+    return step_times(group, pair)
 
 
 def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray | None) -> dict[str, Any]:
@@ -58,10 +65,8 @@ def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray
     again = gyre(nx, ny, precision, device)
     again.advance(43 * again.time_step)
     assert np.isfinite(psi).all() and np.array_equal(again.field("streamfunction"), psi), "a run does not repeat"
-    times = step_times(model._engine)
-    by_itself = step_times(model._engine, alone) if isinstance(model.device, Group) else times
     error = 0.0 if expected is None else float(np.abs(psi - expected).max() / np.abs(expected).max())
-    return {"times": times, "alone": by_itself, "psi": psi, "error": error}
+    return {"times": times(model), "alone": times_alone(model), "psi": psi, "error": error}
 
 
 def row(name: str, precision: str, count: int, shape: tuple[int, int], found: dict[str, Any], one: float) -> list[str]:

@@ -46,13 +46,12 @@ def test_as_one_device(options, count):
 @pytest.mark.parametrize("lost", ["rows", "ends"])
 def test_a_lost_exchange_shows(monkeypatch, lost):
     """What the comparison above would say if the neighbours' rows, or the ends of their columns, did not come."""
-    transfer = Group.transfer
+    exchange = Group.exchange
 
-    def forgetful(group, target, source):
-        is_row = np.ndim(target) == 1
-        return transfer(group, target, target if is_row == (lost == "rows") else source)
+    def forgetful(group, member, pairs):
+        return exchange(group, member, [pair for pair in pairs if (np.ndim(pair[0]) == 1) != (lost == "rows")])
 
-    monkeypatch.setattr(Group, "transfer", forgetful)
+    monkeypatch.setattr(Group, "exchange", forgetful)
     ours, theirs = on_bands(2), on_bands(1)
     for model in (ours, theirs):
         model.advance(3 * model.time_step)

@@ -110,13 +110,17 @@ class CudaDevice(Device):
             else:
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 
-    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
-        """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
+    def bound(self, launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
+        """Launches with Numba's views of their arrays, which cannot be made while a stream is captured."""
         self.use()
-        bound = [
+        return [
             launch._replace(arguments=_numba_arrays(launch.arguments)) if isinstance(launch, Launch) else launch
             for launch in launches
         ]
+
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+        """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
+        bound = self.bound(launches)
         if any(isinstance(launch, HostCall) for launch in bound):
             return lambda: self.run(bound * times)  # libraries cannot be captured
         with self.stream:

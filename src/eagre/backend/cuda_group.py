@@ -10,12 +10,27 @@ from typing import Any
 
 import cupy
 
+from eagre.backend.cells import cell
 from eagre.backend.cuda_device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.backend.group import MEET, Group, Stage
 
+AT_ONCE = 4  # copies of one kernel
 ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which devices
 ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
+
+
+@cell
+def taken(one, i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
+    """Element i of AT_ONCE copies; `one` is 0."""
+    if i < target_0.shape[0]:
+        target_0[i] = source_0[i]
+    if i < target_1.shape[0]:
+        target_1[i] = source_1[i]
+    if i < target_2.shape[0]:
+        target_2[i] = source_2[i]
+    if i < target_3.shape[0]:
+        target_3[i] = source_3[i]
 
 
 class CudaGroup(Group):
@@ -44,6 +59,7 @@ class CudaGroup(Group):
         if not self.graphs:
             return super().repeated(schedule, times)
         first = self._gpus[0]
+        schedule = [self._bound(stage) for stage in schedule]
         self.synchronize()
         first.use()
         first.stream.begin_capture()
@@ -79,9 +95,24 @@ class CudaGroup(Group):
                 if other is not gpu:
                     gpu.stream.wait_event(event)
 
-    def transfer(self, target: Any, source: Any) -> HostCall:
-        """A copy between memories of GPUs."""
-        return HostCall(_copy, (target, source))
+    def exchange(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Copies by a kernel of the owner of the targets where GPUs reach one another's memory, else by the driver."""
+        if not (self.graphs and pairs):
+            return [HostCall(_copy, pair) for pair in pairs]
+        made: list[Launch | HostCall] = []
+        for start in range(0, len(pairs), AT_ONCE):
+            some = [*pairs[start : start + AT_ONCE]]
+            some += [some[-1]] * (AT_ONCE - len(some))
+            arguments = tuple(array.reshape(-1) for pair in some for array in pair)
+            precision = "single" if arguments[0].itemsize == 4 else "double"
+            longest = max(array.size for array in arguments)
+            made.append(member.over(member.loop(taken, precision), (1, longest), arguments))
+        return made
+
+    def _bound(self, stage: Stage) -> Stage:
+        if stage is MEET:
+            return MEET
+        return [gpu.bound(launches) for gpu, launches in zip(self.members, stage, strict=True)]  # type: ignore[attr-defined]
 
     def _wait(self, one: CudaDevice) -> None:
         """Let one stream wait for all."""

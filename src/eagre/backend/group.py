@@ -2,7 +2,7 @@
 
 A schedule is a list of stages and meetings. A stage is a list of launches for every device, which runs
 them on its own; at `MEET` every device waits until all have done what stands before it. So a stage may read
-(`Group.transfer`) what another device wrote before the last meeting, and nothing else of it.
+(`Group.exchange`) what another device wrote before the last meeting, and nothing else of it.
 """
 
 from __future__ import annotations
@@ -52,9 +52,12 @@ class Group:
     def meet(self) -> None:
         """Let every device wait for all."""
 
-    def transfer(self, target: Any, source: Any) -> HostCall:
-        """A copy for the list of the device that owns `target`; `source` may lie on another. Both in one piece."""
-        return HostCall(np.copyto, (target, source))
+    def exchange(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Copies (target, source) for the list of `member`, which owns the targets; sources may lie on other devices.
+
+        Both of a pair have one shape and lie in one piece each.
+        """
+        return [HostCall(np.copyto, pair) for pair in pairs]
 
     def synchronize(self) -> None:
         """Wait until everything has run."""

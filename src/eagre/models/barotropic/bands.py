@@ -69,27 +69,26 @@ class Band(State):
 
     def joined(self, then: int, bands: list[Band]) -> Launches:
         """What it does with the ends of all bands."""
-        made: Launches = []
-        for other in bands:
-            if other is not self:
-                made.append(self.group.transfer(self.seams.ends[other.seams.own], other.seams.ends[other.seams.own]))
-        made += self._rows_beside([band.q[0][then] for band in bands], bands)
-        made += self.seams.join(self._work(then))
+        ends = [
+            (self.seams.ends[other.seams.own], other.seams.ends[other.seams.own])
+            for other in bands
+            if other is not self
+        ]
+        beside = self._rows_beside([band.q[0][then] for band in bands], bands)
+        made = self.group.exchange(self.device, [*ends, *beside]) + self.seams.join(self._work(then))
         return made + self._inversion.backward(0, self.psi[0][then])
 
     def closed(self, then: int, bands: list[Band]) -> Launches:
         """What it does with the streamfunction beside it."""
-        made = self._rows_beside([band.psi[0][then] for band in bands], bands)
-        return made + self._passes.rims(self.psi[0][then], self.q[0][then])
+        beside = self._rows_beside([band.psi[0][then] for band in bands], bands)
+        return self.group.exchange(self.device, beside) + self._passes.rims(self.psi[0][then], self.q[0][then])
 
-    def _rows_beside(self, fields: list[Any], bands: list[Band]) -> Launches:
-        """The rims of this band's field from the outermost rows of its neighbours'."""
-        here, made = bands.index(self), []
-        if here > 0:
-            made.append(self.group.transfer(fields[here][0], fields[here - 1][-2]))
-        if here < len(bands) - 1:
-            made.append(self.group.transfer(fields[here][-1], fields[here + 1][1]))
-        return made
+    def _rows_beside(self, fields: list[Any], bands: list[Band]) -> list[tuple[Any, Any]]:
+        """Rims of a field here, and the outermost rows of the neighbours' that they repeat."""
+        here = bands.index(self)
+        south = [(fields[here][0], fields[here - 1][-2])] if here > 0 else []
+        north = [(fields[here][-1], fields[here + 1][1])] if here < len(bands) - 1 else []
+        return south + north
 
     def begin(self, vorticity: np.ndarray) -> None:
         """Take up the vorticity of rows with their rims, (m + 2, nx), and no history."""
