@@ -1,0 +1,53 @@
+"""Kernels of one barotropic run over several GPUs: CUDA (simulated) = CPU; no double arithmetic in single precision."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from barotropic_runs import CASES, assert_same_states, model_on
+
+SIMULATED = {
+    "fused": {**CASES["ab2"], "precision": "single"},
+    "strips": {**CASES["no-slip"], "fused_points": 0},
+}
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
+def test_simulated_bands_equal_the_cpu(options, monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.models.barotropic import passes
+
+    options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
+    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
+    ours, theirs = (model_on(device, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
+    for model in (ours, theirs):
+        model.advance(2e-3)
+    assert_same_states(ours, theirs, 2e-6 if options.get("precision") == "single" else 1e-14)
+
+
+@pytest.mark.simulator
+def test_sizes_without_kernels_are_refused(monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.errors import InputError
+    from eagre.models.barotropic import bands
+
+    monkeypatch.setattr(bands.Box, "serves", lambda *size: False)
+    with pytest.raises(InputError, match="points along x"):
+        model_on([SimulatedDevice(), SimulatedDevice()], nx=17, ny=21)
+
+
+def test_joining_has_no_double_arithmetic_in_single_precision():
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    from numba import types
+
+    from eagre.backend.cuda import ptx
+    from eagre.backend.program import load, source_of
+    from eagre.solvers.poisson.bands_cuda import join_bands_cuda
+
+    real = types.float32
+    program = load(source_of(join_bands_cuda, "cuda", "single", {"WIDTH": 8}), "join_bands_cuda").join_bands_cuda
+    text = ptx(program, (real[:, :, ::1], real[:, ::1], real[:, :, ::1], real[::1], types.int32, real))
+    assert not re.findall(r"\.f64", text) and ".local" not in text
