@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import check_precision
+from eagre.backend.device import Device, check_precision
 from eagre.backend.group import MEET, Group, Stage
 from eagre.errors import InputError
-from eagre.models.barotropic.engine import Stepping, inversion_for
+from eagre.models.barotropic.engine import Engine, Stepping, inversion_for
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
 from eagre.models.barotropic.passes import Passes
 from eagre.models.barotropic.setup import Setup
@@ -202,6 +202,11 @@ class Bands(Stepping):
         self.device.synchronize()
         u, v = zip(*(band.speeds() for band in self.bands), strict=True)
         return max(u), max(v)
+
+
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
+    """The engine of a run on one device, or on several."""
+    return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
 
 
 def _together(parts: list[np.ndarray]) -> np.ndarray:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.group import Group, select_devices
+from eagre.backend.group import select_devices
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
-from eagre.models.barotropic.bands import Bands
+from eagre.models.barotropic.bands import engine_for
 from eagre.models.barotropic.budget import energy_budget
-from eagre.models.barotropic.engine import Engine
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
@@ -168,11 +167,7 @@ class BarotropicVorticity:
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
-        self._engine: Any = (
-            Bands(self.setup, self.device, precision)
-            if isinstance(self.device, Group)
-            else Engine(self.setup, self.device, precision)
-        )
+        self._engine = engine_for(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
         upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
