@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_same_states, model_on
-from eagre import BarotropicVorticity, DeviceError
+from eagre import BarotropicVorticity, DeviceError, Layers
 from eagre.backend.device import cuda_problem, select
 from eagre.models.barotropic import passes
 
@@ -18,6 +18,7 @@ TOLERANCE = {"single": 2e-5, "double": 1e-11}  # as of one GPU beside the CPU
 FINE = {"time_step": 2e-5, "nx": 1025}
 ON_GPUS = {
     **{name: CASES[name] for name in ("default", "ab2", "no-slip", "thom", "reduced gravity", "compensated")},
+    "layers, tracer": {"layers": Layers(3.0, 1.0), "tracer": np.random.default_rng(5).uniform(size=(49, 65))},
     "chirp": {**CASES["no-slip"], "nx": 59, "ny": 43},
     "fused": {**FINE, "ny": 129},
     "strips": {**FINE, "ny": 129, "fused_points": 0},

@@ -19,6 +19,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import MEET, Group, Stage
 from eagre.errors import InputError
+from eagre.models.barotropic import kernels
 from eagre.models.barotropic.engine import Engine, Stepping, inversion_for
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
 from eagre.models.barotropic.passes import Passes
@@ -47,63 +48,91 @@ class Band(State):
         super().__init__(setup, device, precision, padded=self.boxed, one_psi=self.boxed)
         self._inversion = inversion
         self._passes = Passes(self, inversion, (index == 0, index == len(heights) - 1))
-        problem = (device, precision, index, heights, grid.nx - 1, grid.dx, grid.dy, setup.screening)
-        self.seams = (
-            CudaSeams(*problem, width=inversion.box.shape.columns)
-            if isinstance(inversion, CudaBox)
-            else CpuSeams(*problem)
-        )
+        self.seams = [self._seams(layer, index, heights) for layer in range(self.count)]
         self.set_weights()
 
-    def _work(self, then: int) -> Any:
-        return self._inversion.work(0, self.psi[0][then])
+    def _screening(self, layer: int) -> float:
+        """Of what is solved in the place of a layer: with two layers their modes."""
+        return self.setup.screening if self.setup.layers is None else self.setup.layers.screening(layer)
+
+    def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
+        grid, inversion = self.setup.grid, self._inversion
+        problem = (index, heights, grid.nx - 1, grid.dx, grid.dy, self._screening(layer))
+        if isinstance(inversion, CudaBox):
+            return CudaSeams(self.device, self.precision, *problem, width=inversion.box.shape.columns)
+        return CpuSeams(self.device, self.precision, *problem)
+
+    def _work(self, then: int) -> list[Any]:
+        return [self._inversion.work(layer, self.psi[layer][then]) for layer in range(self.count)]
 
     def alone(self, at: int, update: bool = True) -> Launches:
         """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
-        then = 1 - at if update else at
-        made = self._passes.update(at) if update else []
+        then, work = (1 - at if update else at), self._work(1 - at if update else at)
+        made = self._passes.update(at) if update else self._passes.tracer_rims(at)
         if not (update and self._passes.fused):
-            made += self._inversion.forward(0, self.q[0][then] if self.boxed else self.psi[0][then])
-        made += self._inversion.solve(0, self._work(then), self.setup.screening, walls=False)
-        return made + self.seams.leave(self._work(then))
+            for layer in range(self.count):
+                made += self._inversion.forward(layer, (self.q if self.boxed else self.psi)[layer][then])
+        made += self._passes.modes(work, kernels.to_modes)
+        for layer, seams in enumerate(self.seams):
+            made += self._inversion.solve(layer, work[layer], self._screening(layer), walls=False)
+            made += seams.leave(work[layer])
+        return made
 
     def joined(self, then: int, bands: list[Band]) -> Launches:
         """What it does with the ends of all bands."""
-        ends = [
-            (self.seams.ends[other.seams.own], other.seams.ends[other.seams.own])
-            for other in bands
-            if other is not self
+        others = [band for band in bands if band is not self]
+        pairs = [
+            (own.ends[seams.own], seams.ends[seams.own])
+            for other in others
+            for own, seams in zip(self.seams, other.seams, strict=True)
         ]
-        beside = self._rows_beside([band.q[0][then] for band in bands], bands)
-        made = self.group.exchange(self.device, [*ends, *beside]) + self.seams.join(self._work(then))
-        return made + self._inversion.backward(0, self.psi[0][then])
+        for name in ("q", "tracer") if self.tracer else ("q",):
+            pairs += self._rows_beside(name, then, bands)
+        made, work = self.group.exchange(self.device, pairs), self._work(then)
+        for seams, field in zip(self.seams, work, strict=True):
+            made += seams.join(field)
+        made += self._passes.modes(work, kernels.from_modes)
+        for layer in range(self.count):
+            made += self._inversion.backward(layer, self.psi[layer][then])
+        return made
 
     def closed(self, then: int, bands: list[Band]) -> Launches:
         """What it does with the streamfunction beside it."""
-        beside = self._rows_beside([band.psi[0][then] for band in bands], bands)
-        return self.group.exchange(self.device, beside) + self._passes.rims(self.psi[0][then], self.q[0][then])
+        made = self.group.exchange(self.device, self._rows_beside("psi", then, bands))
+        for layer in range(self.count):
+            made += self._passes.rims(self.psi[layer][then], self.q[layer][then])
+        return made
 
-    def _rows_beside(self, fields: list[Any], bands: list[Band]) -> list[tuple[Any, Any]]:
-        """Rims of a field here, and the outermost rows of the neighbours' that they repeat."""
-        here = bands.index(self)
-        south = [(fields[here][0], fields[here - 1][-2])] if here > 0 else []
-        north = [(fields[here][-1], fields[here + 1][1])] if here < len(bands) - 1 else []
-        return south + north
+    def fields(self, name: str, at: int) -> list[Any]:
+        """Arrays "q" or "psi" of all layers, or "tracer"."""
+        return [self.tracer[at]] if name == "tracer" else [layer[at] for layer in getattr(self, name)]
 
-    def begin(self, vorticity: np.ndarray) -> None:
-        """Take up the vorticity of rows with their rims, (m + 2, nx), and no history."""
+    def _rows_beside(self, name: str, at: int, bands: list[Band]) -> list[tuple[Any, Any]]:
+        """Rims of fields here, and the outermost rows of the neighbours' that they repeat."""
+        here, made = bands.index(self), []
+        if here > 0:
+            beside = bands[here - 1].fields(name, at)
+            made += [(own[0], other[-2]) for own, other in zip(self.fields(name, at), beside, strict=True)]
+        if here < len(bands) - 1:
+            beside = bands[here + 1].fields(name, at)
+            made += [(own[-1], other[1]) for own, other in zip(self.fields(name, at), beside, strict=True)]
+        return made
+
+    def begin(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
+        """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
         self.steps = 0
-        self.fill(self.q[0][0], vorticity)
-        if not self.boxed:
-            self.device.copy(self.psi[0][0], self.q[0][0])
-        for field in (*self.history[0], *(self.lost if self.setup.compensated else [])):
-            self.fill(field, np.zeros(self.setup.shape))
+        own = slice(self.first - 1, self.first + self.rows + 1)
+        for layer, values in enumerate(q):
+            self.fill(self.q[layer][0], values[own])
+            if not self.boxed:
+                self.device.copy(self.psi[layer][0], self.q[layer][0])
+        if tracer is not None:
+            self.fill(self.tracer[0], tracer[own])
+        self.forget()
 
 
 class Bands(Stepping):
     """The engine of one run over several devices; what it gives to the model is gathered on the host."""
-
-    count = 1
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
@@ -111,11 +140,16 @@ class Bands(Stepping):
         check_bands(setup, group, precision)
         heights = band_heights(setup.inner[0], len(group.members))
         self.bands = [Band(setup, group, precision, index, heights) for index in range(len(heights))]
+        self.count, self.particles = self.bands[0].count, self.bands[0].particles
         # As of `State`: layer, buffer; but of each field one array a band.
         self.q, self.psi = (
-            [[tuple(getattr(band, name)[0][at] for band in self.bands) for at in (0, 1)]] for name in ("q", "psi")
+            [
+                [tuple(band.fields(name, at)[layer] for band in self.bands) for at in (0, 1)]
+                for layer in range(self.count)
+            ]
+            for name in ("q", "psi")
         )
-        self.particles = self.bands[0].particles
+        self.tracer = [tuple(band.tracer[at] for band in self.bands) for at in (0, 1)] if self.bands[0].tracer else []
         self.prepare(self._step(0), self._step(1))
 
     def _step(self, at: int) -> list[Stage]:
@@ -147,11 +181,10 @@ class Bands(Stepping):
         for band in self.bands:
             band.set_weights()
 
-    def set_state(self, q: list[np.ndarray], tracer: None = None, particles: None = None) -> None:
-        """Start from the vorticity at points, (ny, nx): psi follows."""
-        vorticity = np.pad(q[0][1:-1, 1:-1], 1)
+    def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
+        """Start from vorticities at points, (ny, nx): psi follows."""
         for band in self.bands:
-            band.begin(vorticity[band.first - 1 : band.first + band.rows + 1])
+            band.begin([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
         self.device.synchronize()
         self.device.run([[band.alone(0, update=False) for band in self.bands], *self._inverted(0)])
         self.device.synchronize()
@@ -218,10 +251,8 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     """Refuse what is not there for several devices."""
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
-        "layers": setup.layers is not None,
         'viscous = "implicit"': setup.implicit,
         "biharmonic_viscosity": setup.biharmonic > 0.0,
-        "a tracer": setup.diffusivity is not None,
         "particles": setup.particles > 0,
     }
     asked = [name for name, is_asked in without.items() if is_asked]

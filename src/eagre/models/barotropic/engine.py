@@ -95,13 +95,11 @@ class Engine(Stepping, State):
             launches += self._passes.rims(self.psi[layer][0], self.q[layer][0])
         if tracer is not None:
             self.fill(self.tracer[0], self.with_rims(tracer))
-            launches += self._passes.rims(self.tracer[0], self.tracer[0], no_flux=True)
+            launches += self._passes.tracer_rims(0)
         if particles is not None:
             self.device.fill(self.particles, particles)
         self.device.run(launches)
-        lost = self.lost if self.setup.compensated else []
-        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
-            self.fill(field, np.zeros(self.setup.shape))
+        self.forget()
         self.set_weights()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

@@ -102,7 +102,7 @@ class BarotropicVorticity:
     and dx^2 / (16 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
     Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
     at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening;
-    several devices for a box with one layer, explicit viscosity, no biharmonic viscosity, tracer or particles.
+    several devices for a box, with explicit viscosity, without biharmonic viscosity and particles.
 
     References
     ----------

@@ -41,8 +41,7 @@ class Passes:
     def step(self, at: int) -> Launches:
         """Launches of a step from buffers `at` to the others."""
         setup, then = self.setup, 1 - at
-        made: Launches = self._advect_tracer(at) if self.state.tracer else []
-        made += self.update(at)
+        made = self.update(at)
         made += self._implicit(at) if setup.implicit else []
         made += self.invert(then, fused=self.fused and not setup.implicit)
         for layer in range(self.state.count):
@@ -52,8 +51,8 @@ class Passes:
         return made
 
     def update(self, at: int) -> Launches:
-        """Launches that find the new vorticities from buffers `at`."""
-        made: Launches = []
+        """Launches that find the new tracer and the new vorticities from buffers `at`."""
+        made: Launches = self._advect_tracer(at) if self.state.tracer else []
         for layer in range(self.state.count):
             made += self._terms(layer, at)
         for layer in range(self.state.count):
@@ -180,21 +179,22 @@ class Passes:
             made += [] if fused else solver.forward(k, fields[k])
         work = [solver.work(k, fields[k]) for k in layers]
         stacked = self.setup.layers
-        if stacked is not None:
-            made.append(self._modes(kernels.to_modes, work, stacked.share))
+        made += self.modes(work, kernels.to_modes)
         for k in layers:
             made += solver.solve(k, work[k], self.setup.screening if stacked is None else stacked.screening(k))
-        if stacked is not None:
-            made.append(self._modes(kernels.from_modes, work, stacked.share))
+        made += self.modes(work, kernels.from_modes)
         for k in layers:
             made += solver.backward(k, self.state.psi[k][then])
         return made
 
-    def _modes(self, cell: Any, work: list[Any], share: float) -> Launch:
-        """A loop over the values of two layers between `forward` and `backward`."""
+    def modes(self, work: list[Any], cell: Any) -> Launches:
+        """Two layers to their modes or back, between `forward` and `backward`; one layer needs nothing."""
+        if self.setup.layers is None:
+            return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)
-        return self.state.device.over(program, first.shape, (first, second, self.state.real(share)))
+        share = self.state.real(self.setup.layers.share)
+        return [self.state.device.over(program, first.shape, (first, second, share))]
 
     def rims(self, psi: Any, q: Any, plain: bool = False, no_flux: bool = False) -> Launches:
         """Fill the rims of psi and q; `plain`: of a field that vanishes on walls, `no_flux`: of one that is carried."""
@@ -222,7 +222,11 @@ class Passes:
         c = kernels.Coefficients._make(map(state.real, numbers))
         rest = (*state.ages(state.tracer_history, at), state.curl, state.tracer_weights, c)
         update = self._loop(kernels.updated, state.psi[0][at], now, new, new, *rest, HISTORY=setup.order - 1, WIND=0)
-        return [update, *self.rims(new, new, no_flux=True)]
+        return [update, *self.tracer_rims(1 - at)]
+
+    def tracer_rims(self, at: int) -> Launches:
+        """Nothing goes through walls."""
+        return self.rims(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
 
     def _drift(self, then: int) -> Launch:
         grid, setup = self.setup.grid, self.setup

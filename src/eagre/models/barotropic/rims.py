@@ -53,8 +53,10 @@ def rims_y(one, i, psi, zeta, over_h2):
         zeta[0, i + 1] = zeta[top - 1, i + 1]
         zeta[top, i + 1] = zeta[1, i + 1]
     elif WALL_Y == 4:
-        zeta[0, i + 1] = zeta[1, i + 1]
-        zeta[top, i + 1] = zeta[top - 1, i + 1]
+        if SOUTH:
+            zeta[0, i + 1] = zeta[1, i + 1]
+        if NORTH:
+            zeta[top, i + 1] = zeta[top - 1, i + 1]
 
 
 @cell

@@ -115,6 +115,12 @@ class State:
         """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
         self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
 
+    def forget(self) -> None:
+        """No history."""
+        lost = self.lost if self.setup.compensated else []
+        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
+            self.fill(field, np.zeros(self.setup.shape))
+
     def _contents(self) -> dict[str, Any]:
         """Every array that a bitwise restart needs, oldest tendency last."""
         found: dict[str, Any] = {}
