@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def run(
     case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="The case; see eagre new.")],
-    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,

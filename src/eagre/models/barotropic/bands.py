@@ -259,8 +259,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     if asked:
         raise InputError(
             f"{len(group.members)} devices for one run with {', '.join(asked)}",
-            allowed="several devices for a box with walls, one layer, explicit viscosity, none of "
-            + ", ".join(without),
+            allowed="several devices for a box, explicit viscosity, no biharmonic_viscosity and no particles",
             fix=f'device = "{group.kind}"',
         )
     rows, count = setup.inner[0], len(group.members)
