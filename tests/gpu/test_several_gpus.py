@@ -24,7 +24,12 @@ ON_GPUS = {
     "strips": {**FINE, "ny": 129, "fused_points": 0},
     "single": {**FINE, "precision": "single", "ny": 301},
 }
-DEVICES = {"two": "cuda:0,cuda:1", "four": "cuda:0,cuda:1,cuda:2,cuda:3", "bands of one": "cuda:0,cuda:0,cuda:0"}
+DEVICES = {
+    "two": "cuda:0,cuda:1",
+    "four": "cuda:0,cuda:1,cuda:2,cuda:3",
+    "four on two": "cuda:0,cuda:1,cuda:0,cuda:1",
+    "three on one": "cuda:0,cuda:0,cuda:0",
+}
 
 
 @pytest.fixture(params=DEVICES)
