@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_same_states, model_on
@@ -49,5 +50,20 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
     real = types.float32
     program = load(source_of(join_bands_cuda, "cuda", "single", {"WIDTH": 8}), "join_bands_cuda").join_bands_cuda
-    text = ptx(program, (real[:, :, ::1], real[:, ::1], real[:, :, ::1], real[::1], types.int32, real))
+    text = ptx(program, (real[:, :, ::1], real[:, ::1], real[:, :, ::1], real[::1], types.int32[:, ::1], types.int32))
     assert not re.findall(r"\.f64", text) and ".local" not in text
+
+
+def test_pieces_hold_every_row_that_is_felt():
+    from eagre.solvers.poisson.bands_cuda import THREADS, felt_pieces
+
+    width, rows, far, rng = 8, 1000, 18.0, np.random.default_rng(0)
+    decay = np.sort(rng.uniform(0.001, 2.0, 64 * width))
+    touched = np.zeros((64, rows), bool)
+    for tile, start in felt_pieces(decay, width, rows, far):
+        assert not touched[tile, start]
+        touched[tile, start : start + THREADS // width] = True
+    t = np.arange(rows)
+    nearest = np.minimum(t + 1, rows - t)
+    felt = decay.reshape(64, width).min(axis=1)[:, None] * nearest < far
+    assert (touched | ~felt).all() and touched.mean() < felt.mean() + 2 * THREADS / width / rows

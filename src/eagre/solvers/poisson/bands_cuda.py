@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, switch
+from eagre.backend.cells import cell, cuda, entry, real, switch, wait_for_previous
 
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
-SPAN = 256  # rows of a block
+EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
 THREADS = 256  # of a block
 
 
@@ -31,21 +31,28 @@ def summed(ends, couplings, side, k):
 
 
 @entry
-def join_bands_cuda(spectrum, ends, couplings, decay, rows, far):
+def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
     """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is felt.
 
     spectrum : (tiles, rows + 1, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
-    decay : (tiles WIDTH,), growing. Block: THREADS; grid: (tiles, rows / SPAN). exp(-far) is nothing.
+    decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the THREADS / WIDTH rows of a block.
     """
-    tile, start = np.uint64(cuda.blockIdx.x), cuda.blockIdx.y * SPAN
-    end = min(start + SPAN, rows)
-    slowest = decay[tile * np.uint64(WIDTH)]
-    if slowest * real(start + 1) < far or slowest * real(rows + 1 - end) < far:
-        lane = np.uint64(cuda.threadIdx.x % WIDTH)
-        k = tile * np.uint64(WIDTH) + lane
-        rate = decay[k]
-        low, high = summed(ends, couplings, 0, k), summed(ends, couplings, 1, k)
-        for t in range(start + cuda.threadIdx.x // WIDTH, end, THREADS // WIDTH):
-            change = low * math.exp(-(rate * real(t + 1)))
-            change += high * math.exp(-(rate * real(rows - t)))
-            spectrum[tile, np.uint64(t), lane] += change
+    tile, lane = np.uint64(pieces[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
+    t = pieces[cuda.blockIdx.x, 1] + cuda.threadIdx.x // WIDTH
+    k = tile * np.uint64(WIDTH) + lane
+    rate = decay[k]
+    if EARLY > 0:
+        wait_for_previous()
+    if t < rows:
+        change = summed(ends, couplings, 0, k) * math.exp(-(rate * real(t + 1)))
+        change += summed(ends, couplings, 1, k) * math.exp(-(rate * real(rows - t)))
+        spectrum[tile, np.uint64(t), lane] += change
+
+
+def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float) -> np.ndarray:
+    """Tile and first row of all pieces of THREADS / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
+    height = THREADS // width
+    start = np.arange(0, rows, height)
+    nearest = np.minimum(start + 1, rows + 1 - np.minimum(start + height, rows))  # rows from the nearer seam
+    slowest = decay.reshape(-1, width).min(axis=1)
+    return np.argwhere(slowest[:, None] * nearest < far) * (1, height)

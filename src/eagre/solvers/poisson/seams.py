@@ -9,12 +9,12 @@ import numpy as np
 from eagre.backend.device import Device, HostCall, Launch, check_precision
 from eagre.solvers.poisson.bands import band_couplings
 from eagre.solvers.poisson.bands_cpu import join_bands_cpu
-from eagre.solvers.poisson.bands_cuda import SPAN, THREADS, ends_taken, join_bands_cuda
+from eagre.solvers.poisson.bands_cuda import THREADS, ends_taken, felt_pieces, join_bands_cuda
 from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK
 
 Launches = list[Launch | HostCall]
-FAR = {"single": 20.0, "double": 40.0}  # exp(-FAR) is nothing beside 1
+FAR = {"single": 18.0, "double": 38.0}  # exp(-FAR) is nothing beside 1
 
 
 class CpuSeams:
@@ -74,13 +74,14 @@ class CudaSeams(CpuSeams):
 
     def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
         real, count = check_precision(self.precision), table.shape[1]
-        self._tiles = -(-count // self.width)
-        beside = self._tiles * self.width - count
+        beside = -count % self.width
         self.ends = self.device.zeros((ends, count + beside), real)
         decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
         decay[0] = decay[1]  # there is no wavenumber 0
         padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
-        self._tables = (self.device.array(padded.astype(real)), self.device.array(decay.astype(real)))
+        pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision]).astype(np.int32)
+        self._blocks = len(pieces)
+        self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))
 
     def leave(self, work: Any) -> Launches:
         program = self.device.loop(ends_taken, self.precision, {"WIDTH": self.width})
@@ -88,7 +89,7 @@ class CudaSeams(CpuSeams):
         return [self.device.over(program, (1, self.ends.shape[1]), arguments)]
 
     def join(self, work: Any) -> Launches:
-        program = self.device.program(join_bands_cuda, self.precision, {"WIDTH": self.width})
-        far = check_precision(self.precision)(FAR[self.precision])
-        arguments = (work, self.ends, *self._tables, np.int32(self.rows), far)
-        return [Launch(program, arguments, (self._tiles, -(-self.rows // SPAN)), (THREADS,))]
+        early = int(self.device.starts_early)
+        program = self.device.program(join_bands_cuda, self.precision, {"WIDTH": self.width, "EARLY": early})
+        arguments = (work, self.ends, *self._tables, np.int32(self.rows))
+        return [Launch(program, arguments, (self._blocks,), (THREADS,), early=early > 0)]
