@@ -1,23 +1,27 @@
 """One barotropic run on 1, 2, 4 ... GPUs: the scaling table, strong and weak, each answer verified before it is timed.
 
 From the root of the repository: ``python benchmarks/several_gpus.py [--devices cuda:0,cuda:1] [--strong 2049 4097]
-[--weak 4097] [--precisions single double]`` (Markdown). Strong: points a side, whatever the number of GPUs. Weak: that
-width, and as many rows a GPU. `alone` is a step without exchanges and meetings: what the devices do by themselves.
+[--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records go into the file).
+Strong: points a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
+exchanges and meetings: what the devices do by themselves.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import records
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import select
+from eagre.backend.device import Device, select
 from eagre.backend.group import MEET, Group
 from eagre.backend.timing import copy_bandwidth, times_of
+from eagre.cases import machine
 
 PAIRS = 50  # of steps in what is timed at once
 HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times one", "a GPU", "alone us", "difference")
@@ -65,8 +69,26 @@ def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray
     again = gyre(nx, ny, precision, device)
     again.advance(43 * again.time_step)
     assert np.isfinite(psi).all() and np.array_equal(again.field("streamfunction"), psi), "a run does not repeat"
-    error = 0.0 if expected is None else float(np.abs(psi - expected).max() / np.abs(expected).max())
-    return {"times": times(model), "alone": times_alone(model), "psi": psi, "error": error}
+    error = "-" if expected is None else f"{float(np.abs(psi - expected).max() / np.abs(expected).max()):.1e}"
+    found = {"times": times(model), "psi": psi, "error": error, "bytes": model.bytes_per_step}
+    return found | {"alone": times_alone(model)}
+
+
+def record_of(cells: Sequence[str], found: dict[str, Any], device: Device, copy: float, commit: str) -> dict[str, Any]:
+    """A line of the table as a record of `benchmarks/results`."""
+    name, precision, count, points = cells[:4]
+    nx, ny = map(int, points.split(" x "))
+    ms, chip = 1e-3 * statistics.median(found["times"]), machine.device_name(device)
+    beside = "" if cells[9] == "-" else f"psi {cells[9]} from one GPU; "
+    told = f"{beside}repeats bit for bit; a GPU {cells[7]} of one alone; {cells[8]} us without exchanges"
+    return {
+        "model": "barotropic", "case": "double-gyre", "variant": name, "precision": precision,
+        "device": chip if count == "1" else f"{count} x {chip}", "threads": 0, "shape": [ny, nx],
+        "steps": 2 * PAIRS * len(found["times"]), "ms_per_step": ms, "ms_best": 1e-3 * min(found["times"]),
+        "cell_steps_per_s": 1e3 * nx * ny / ms, "bytes_per_cell": found["bytes"],
+        "fraction_of_copy": 1e3 * nx * ny * found["bytes"] / ms / (copy * int(count)), "copy_gb_per_s": 1e-9 * copy,
+        "error": told, **machine.provenance(device, commit),
+    }  # fmt: skip
 
 
 def row(name: str, precision: str, count: int, shape: tuple[int, int], found: dict[str, Any], one: float) -> list[str]:
@@ -75,12 +97,14 @@ def row(name: str, precision: str, count: int, shape: tuple[int, int], found: di
     speedup = one / median * (count if name == "weak" else 1)
     return [
         name, precision, str(count), f"{shape[0]} x {shape[1]}", f"{median:.1f}", f"{min(found['times']):.1f}",
-        f"{speedup:.2f}", f"{speedup / count:.0%}", f"{statistics.median(found['alone']):.1f}", f"{found['error']:.1e}",
+        f"{speedup:.2f}", f"{speedup / count:.0%}", f"{statistics.median(found['alone']):.1f}", found["error"],
     ]  # fmt: skip
 
 
-def rows(devices: list[str], strong: list[int], weak: list[int], precisions: list[str]) -> Iterator[list[str]]:
-    """The table, line by line."""
+def rows(
+    devices: list[str], strong: list[int], weak: list[int], precisions: list[str]
+) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The table, line by line, and what was found."""
     counts = [count for count in (1, 2, 4, 8) if count <= len(devices)]
     for name, points in [("strong", n) for n in strong] + [("weak", n) for n in weak]:
         for precision in precisions:
@@ -91,7 +115,7 @@ def rows(devices: list[str], strong: list[int], weak: list[int], precisions: lis
                 found = measured(points, height, precision, used, expected if name == "strong" else None)
                 if count == 1:
                     one, expected = statistics.median(found["times"]), found["psi"]
-                yield row(name, precision, count, (points, height), found, one)
+                yield row(name, precision, count, (points, height), found, one), found
 
 
 def main() -> None:
@@ -101,14 +125,18 @@ def main() -> None:
     parser.add_argument("--strong", type=int, nargs="*", default=[2049, 4097])
     parser.add_argument("--weak", type=int, nargs="*", default=[4097])
     parser.add_argument("--precisions", nargs="*", default=["single", "double"])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--commit")
     given = parser.parse_args()
     devices = given.devices.split(",")
-    print(f"{', '.join(str(select(name)) for name in devices)}; ", end="")
-    print(
-        f"copy {copy_bandwidth(select(devices[0])) / 1e9:.0f} GB/s\n\n| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}"
-    )
-    for cells in rows(devices, given.strong, given.weak, given.precisions):
+    first = select(devices[0])
+    copy = copy_bandwidth(first)
+    print(f"{', '.join(str(select(name)) for name in devices)}; copy {copy / 1e9:.0f} GB/s\n")
+    print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
+    for cells, found in rows(devices, given.strong, given.weak, given.precisions):
         print(f"| {' | '.join(cells)} |", flush=True)
+        if given.out is not None:
+            records.keep(given.out, record_of(cells, found, first, copy, given.commit))
 
 
 if __name__ == "__main__":

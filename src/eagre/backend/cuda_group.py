@@ -22,15 +22,19 @@ ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 @cell
 def taken(one, i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
-    """Element i of AT_ONCE copies; `one` is 0."""
+    """Element i of AT_ONCE copies; `one` is 0. All loads cross the links before the first store."""
+    value_0 = source_0[min(i, source_0.shape[0] - 1)]
+    value_1 = source_1[min(i, source_1.shape[0] - 1)]
+    value_2 = source_2[min(i, source_2.shape[0] - 1)]
+    value_3 = source_3[min(i, source_3.shape[0] - 1)]
     if i < target_0.shape[0]:
-        target_0[i] = source_0[i]
+        target_0[i] = value_0
     if i < target_1.shape[0]:
-        target_1[i] = source_1[i]
+        target_1[i] = value_1
     if i < target_2.shape[0]:
-        target_2[i] = source_2[i]
+        target_2[i] = value_2
     if i < target_3.shape[0]:
-        target_3[i] = source_3[i]
+        target_3[i] = value_3
 
 
 class CudaGroup(Group):
@@ -48,7 +52,7 @@ class CudaGroup(Group):
 
     def run(self, schedule: Sequence[Stage]) -> None:
         """Run the stages of a schedule in order; returns before the devices have done so."""
-        for stage in schedule:
+        for stage in _without_gaps(schedule):
             if stage is MEET:
                 self.meet()
             for member, launches in zip(self.members, stage, strict=False):
@@ -146,6 +150,17 @@ def _reach(one: CudaDevice, other: CudaDevice) -> bool:
         if error.status != ALREADY_ENABLED:
             raise
     return True
+
+
+def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
+    """A schedule whose stages between two meetings are one: its kernels may overlap."""
+    found: list[Stage] = []
+    for stage in schedule:
+        if stage is MEET or not found or found[-1] is MEET:
+            found.append(stage)
+        else:
+            found[-1] = [[*before, *after] for before, after in zip(found[-1], stage, strict=True)]
+    return found
 
 
 def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
