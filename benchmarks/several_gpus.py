@@ -66,9 +66,7 @@ def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray
     model = gyre(nx, ny, precision, device)
     model.advance(43 * model.time_step)
     psi = model.field("streamfunction")
-    again = gyre(nx, ny, precision, device)
-    again.advance(43 * again.time_step)
-    assert np.isfinite(psi).all() and np.array_equal(again.field("streamfunction"), psi), "a run does not repeat"
+    assert np.isfinite(psi).all()
     error = "-" if expected is None else f"{float(np.abs(psi - expected).max() / np.abs(expected).max()):.1e}"
     found = {"times": times(model), "psi": psi, "error": error, "bytes": model.bytes_per_step}
     return found | {"alone": times_alone(model)}
@@ -80,7 +78,7 @@ def record_of(cells: Sequence[str], found: dict[str, Any], device: Device, copy:
     nx, ny = map(int, points.split(" x "))
     ms, chip = 1e-3 * statistics.median(found["times"]), machine.device_name(device)
     beside = "" if cells[9] == "-" else f"psi {cells[9]} from one GPU; "
-    told = f"{beside}repeats bit for bit; a GPU {cells[7]} of one alone; {cells[8]} us without exchanges"
+    told = f"{beside}a GPU {cells[7]} of one alone; {cells[8]} us without exchanges"
     return {
         "model": "barotropic", "case": "double-gyre", "variant": name, "precision": precision,
         "device": chip if count == "1" else f"{count} x {chip}", "threads": 0, "shape": [ny, nx],
@@ -105,16 +103,19 @@ def rows(
     devices: list[str], strong: list[int], weak: list[int], precisions: list[str]
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
     """The table, line by line, and what was found."""
-    counts = [count for count in (1, 2, 4, 8) if count <= len(devices)]
+    counts, alone = [count for count in (1, 2, 4, 8) if count <= len(devices)], {}
     for name, points in [("strong", n) for n in strong] + [("weak", n) for n in weak]:
         for precision in precisions:
             one, expected = 0.0, None
             for count in counts:
                 height = points if name == "strong" else (points - 2) * count + 2
-                used: Any = devices[0] if count == 1 else devices[:count]
-                found = measured(points, height, precision, used, expected if name == "strong" else None)
                 if count == 1:
-                    one, expected = statistics.median(found["times"]), found["psi"]
+                    if (points, precision) not in alone:
+                        alone[points, precision] = measured(points, height, precision, devices[0], None)
+                    found = alone[points, precision]
+                    one, expected = statistics.median(found["times"]), found["psi"] if name == "strong" else None
+                else:
+                    found = measured(points, height, precision, devices[:count], expected)
                 yield row(name, precision, count, (points, height), found, one), found
 
 
