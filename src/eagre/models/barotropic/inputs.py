@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import Any
 
@@ -13,14 +12,6 @@ from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.barotropic.setup import Setup
-
-
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """`value` if it is one of `allowed`; else an error that names the nearest."""
-    if value in allowed:
-        return value
-    near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
-    raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
 
 
 def checked_number(name: str, value: Any, low: float = 0.0) -> float:

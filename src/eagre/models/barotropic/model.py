@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import select_devices
+from eagre.checks import one_of
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
@@ -22,7 +23,6 @@ from eagre.models.barotropic.inputs import (
     check_together,
     checked_number,
     field_at_points,
-    one_of,
     places_of,
     screening_of,
 )

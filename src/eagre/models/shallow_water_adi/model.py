@@ -15,6 +15,7 @@ from eagre.checks import check_memory, checked_field, checked_number, initial_su
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
+from eagre.kernels.water_sums import volume_change
 from eagre.models.shallow_water_adi.engine import Engine, Setup
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.output import Fields
@@ -288,14 +289,11 @@ class ShallowWaterADI(Fields):
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Volume, its relative error in a closed domain without rain, energies and extremes."""
+        """Volume, its change, the relative error in a closed domain without rain, energies and extremes."""
         found = self._engine.sums()
         maps = self.setup.sources
-        dry_sky = maps is None or not maps.factors[0].values.any()
-        conserved = self.boundaries.closed and dry_sky and self._first_volume > 0
-        change = found["volume"] - self._first_volume
-        error = change / self._first_volume if conserved else math.nan
-        return {**found, "volume_change": change, "volume_error": error}
+        conserved = self.boundaries.closed and (maps is None or maps.wettest == 0.0)
+        return {**found, **volume_change(found["volume"], self._first_volume, conserved)}
 
     @property
     def bytes_per_step(self) -> int:
