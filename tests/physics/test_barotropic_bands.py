@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barotropic_runs import CASES, assert_same_states, model_on
+from barotropic_runs import CASES, assert_same_states, model_on, run_out_of_step
 from eagre import BarotropicVorticity, Grid, Layers, ShallowWater
 from eagre.backend.group import Group
 from eagre.config.problems import ConfigError
@@ -61,6 +61,17 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
         model.advance(3 * model.time_step)
     psi, expected = (model.field("streamfunction") for model in (ours, theirs))
     assert np.abs(psi - expected).max() > 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ["no-slip", "layers, tracer"])
+def test_stages_need_nothing_of_their_own_from_others(monkeypatch, name):
+    """Devices that run ahead of one another up to the next meeting give the same bits."""
+    in_step, ahead = (on_bands(3, **OPTIONS[name]) for _ in range(2))
+    in_step.advance(20 * in_step.time_step)
+    monkeypatch.setattr(Group, "run", run_out_of_step)
+    ahead.advance(20 * ahead.time_step)
+    for key, value in in_step.state().items():
+        assert np.array_equal(value, ahead.state()[key], equal_nan=True), key
 
 
 def test_bands_of_four_rows_and_odd_sizes():
