@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(
     case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="The case; see eagre new.")],
-    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
@@ -142,13 +142,14 @@ def _water_rows(found: Mapping[str, float], inflow: Mapping[str, float]) -> list
 
 def _of_copy(summary: Any, model: Any) -> str:
     """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
 
-    megabytes = 512
-    if model.device.kind != "cuda" or model.device.free_memory() < 2.2e6 * megabytes:
+    megabytes, device = 512, model.device
+    if isinstance(device, Group) or device.kind != "cuda" or device.free_memory() < 2.2e6 * megabytes:
         return ""
     moved = model.bytes_per_step * summary.cell_steps_per_second
-    return f", {moved / copy_bandwidth(model.device, megabytes):.0%} of the copy bandwidth"
+    return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
 def _continue_line(case_file: Path, time: float, restart: Path) -> str:

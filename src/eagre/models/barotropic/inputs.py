@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.barotropic.setup import Setup
@@ -64,7 +65,7 @@ def check_size(grid: Grid) -> None:
         raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
 
 
-def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
+def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
     """Refuse what does not fit the device."""
     needed = 9 * layers * grid.cells * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():
