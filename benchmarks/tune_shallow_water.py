@@ -25,7 +25,7 @@ WORDS = (7, 10)  # that the first and the second stage read and write a cell
 
 def stages_of(model: Any, registers: int) -> list[Launch]:
     """The two stages of a step that starts from the first buffer, compiled for so many registers."""
-    engines.REGISTERS[model.precision] = registers
+    engines.REGISTERS[model.precision] = (registers, registers)
     launches = model._engine._launches_of_stages()
     clock = model._engine.read_clock()
     clock[[ck.RUNNING, ck.ACCEPTED, ck.PARITY, ck.DT]] = 1.0, 1.0, 0.0, 1e-3

@@ -41,7 +41,7 @@ TREATMENTS = {
 PREDICTED_TOLERANCE = 0.02
 LARGEST_TILED = 300 * 300  # cells; on larger grids a GPU marches
 REGISTERS_OF_TILES = 96
-REGISTERS = {"single": 72, "double": 168}  # of a thread of a stage on a GPU
+REGISTERS = {"single": (72, 96), "double": (168, 168)}  # of a thread of the first and the second stage on a GPU
 ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
 
 
@@ -219,7 +219,7 @@ class Engine:
             stage = Launch(program, arguments)
         else:
             blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
-            switches["REGISTERS"] = REGISTERS[self.precision]
+            switches["REGISTERS"] = REGISTERS[self.precision][switches["SECOND"]]
             program = self.device.program(march_cuda.stage_cuda, self.precision, switches)
             stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
         mended = self._junctions.launches(self.precision, q, out, self.bed, self.parameters, self.clock, **switches)
