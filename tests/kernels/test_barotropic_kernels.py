@@ -47,22 +47,18 @@ def test_simulated_transpose():
     assert np.array_equal(target, source.T)
 
 
-def teaching(root):
+@pytest.fixture
+def teaching(script):
     """The script of the four lessons as a module."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("teaching", root / "benchmarks" / "teaching.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/teaching.py")
 
 
 @pytest.mark.simulator
-def test_simulated_lessons(root):
+def test_simulated_lessons(teaching):
     from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
-    lessons = list(teaching(root).lessons(device, count=1024, side=40))
+    lessons = list(teaching.lessons(device, count=1024, side=40))
     assert len(lessons) == 10
     for lesson in lessons:
         assert not lesson.right(), lesson.name
@@ -70,14 +66,14 @@ def test_simulated_lessons(root):
         assert lesson.right(), lesson.name
 
 
-def test_lessons_compile_for_the_gpu(root):
+def test_lessons_compile_for_the_gpu(teaching):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import types
 
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
 
-    module, line = teaching(root), types.float32[::1]
+    module, line = teaching, types.float32[::1]
     for entry, signature, switches in (
         (module.gathered, (line, line, types.int64, types.int64), {}),
         (module.summed, (line, line), {"DIVERGENT": False}),
