@@ -35,7 +35,7 @@ def test_the_stored_records_are_drawn(plots, root, tmp_path):
 def test_the_best_of_each_block_size(plots):
     known = {"sweep": "x", "precision": "double"}
     records = [{**known, "block": 64, "us": 3.0}, {**known, "block": 64, "us": 2.0}, {**known, "block": 32, "us": 5.0}]
-    records += [{**known, "block": 64, "us": 1.0, "sweep": "y"}, {**known, "block": 64, "us": 1.0, "precision": "single"}]
+    records += [{**records[0], "us": 1.0, "sweep": "y"}, {**records[0], "us": 1.0, "precision": "single"}]
     assert plots.best_by_block(records, "x", "double") == [(32, 5.0), (64, 2.0)]
 
 

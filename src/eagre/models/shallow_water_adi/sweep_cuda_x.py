@@ -1,9 +1,11 @@
 """The sweep along x on a GPU: a block owns a window of a row and marches north over a run of rows.
 
 A lane owns four neighbouring cells (vector loads), makes the rows of their west faces and eliminates
-them in registers; lanes are joined by cyclic reduction with shuffles, warps by what they tell their
-neighbours through shared memory. The momentum flux through a corner serves the row below and the row
-above. Windows of one row overlap by as many cells as the coupling needs to fall below rounding.
+them in registers; how lanes and warps are joined: `eagre.solvers.tridiagonal.lanes`. The momentum flux
+through a corner serves the row below and the row above, the sums of q at the edges as well. Windows of
+one row overlap by as many cells as the coupling needs to fall below rounding. What bounds it is the
+latency of loads: the next row but one is asked for, or, with registers enough (AHEAD), the next row is
+loaded while this one is joined.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +20,6 @@ from eagre.backend.cells import (
     flat_load,
     load_four,
     load_two,
-    meet,
     real,
     store_four,
     store_two,
@@ -26,7 +27,7 @@ from eagre.backend.cells import (
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
-from eagre.kernels.roots import reciprocal, select
+from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
     FORCED,
@@ -39,16 +40,13 @@ from eagre.models.shallow_water_adi.kernels import (
     line_cell,
     row_between,
 )
-from eagre.solvers.tridiagonal.lanes import lanes_joined
-from eagre.solvers.tridiagonal.link import Chunk, at_seam, next_row
+from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
+from eagre.solvers.tridiagonal.link import Chunk, next_row
 
 CELLS = 4  # of a lane
-WARPS = switch("WARPS", 8)
-EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
 OPEN = switch("OPEN", False)
 AHEAD = switch("AHEAD", False)  # whether a lane loads a row while the one before is joined; else it asks for it
 PADDING = 32
-MOST_PAIRED = 15  # warps whose pairs have a barrier each: a block has 16 of them
 
 
 @cell
@@ -221,98 +219,14 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
 
 
 @cell
-def from_below(told, turn, count):
-    """X = u - v F at the seam above the first `count` warps of the window: their unknowns eliminated upwards."""
-    u, v = real(0.0), real(0.0)
-    for w in range(count):
-        over = reciprocal(real(1.0) - told[turn, w, 4] * v)
-        s = (told[turn, w, 3] - told[turn, w, 4] * u) * over
-        a = told[turn, w, 2]
-        u = told[turn, w, 0] - a * (u - v * s)
-        v = told[turn, w, 1] + a * v * told[turn, w, 5] * over
-    return u, v
-
-
-@cell
-def from_above(told, turn, first):
-    """F = s - w X at the seam below warp `first` of the window: it and all above it eliminated downwards."""
-    s, w = real(0.0), real(0.0)
-    for back in range(WARPS - first):
-        n = WARPS - 1 - back
-        c = told[turn, n, 1]
-        share = told[turn, n, 5] * w * reciprocal(real(1.0) - c * w)
-        s = told[turn, n, 3] - told[turn, n, 5] * s + share * (told[turn, n, 0] - c * s)
-        w = told[turn, n, 4] + share * told[turn, n, 2]
-    return s, w
-
-
-@cell
-def meet_neighbours(warp):
-    """Wait for the warps beside this one: first at the barrier of one parity, then of the other.
-
-    Barrier w lies between the warps w - 1 and w; an end of the window waits for nobody.
-    """
-    one, two = warp + 1 - (warp & 1), warp + (warp & 1)
-    meet(one, 64 if one > 0 and one < WARPS else 32)
-    meet(two, 64 if two > 0 and two < WARPS else 32)
-
-
-@meet_neighbours.variant("simulator")
-def _simulated_meeting(warp):
-    cuda.syncthreads()
-
-
-@cell
-def warps_joined(told, turn, chunk, a, c, d, lane, warp):
-    """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
-
-    Neighbours are enough where the coupling across a warp is below rounding; else (EXACT) the whole
-    window counts. One turn a row; turns alternate between two tables, so that one barrier a row is enough.
-    """
-    zero = real(0.0)
-    if WARPS == 1:
-        return zero, zero
-    if lane == 31:
-        told[turn, warp, 0] = d
-        told[turn, warp, 1] = c
-        told[turn, warp, 2] = a
-    if lane == 0:
-        told[turn, warp, 3] = chunk.e - chunk.g * d
-        told[turn, warp, 4] = chunk.f - chunk.g * a
-        told[turn, warp, 5] = -chunk.g * c
-    if EXACT or WARPS > MOST_PAIRED:
-        cuda.syncthreads()
-    else:
-        meet_neighbours(warp)
-    before, behind = zero, zero
-    if EXACT:
-        u, v = from_below(told, turn, warp)
-        s, w = from_above(told, turn, warp)
-        before, _ = at_seam(u, v, s, w)
-        u, v = from_below(told, turn, warp + 1)
-        s, w = from_above(told, turn, warp + 1)
-        _, behind = at_seam(u, v, s, w)
-        return before, behind
-    if warp > 0:
-        before, _ = at_seam(
-            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 3], told[turn, warp, 4]
-        )  # fmt: skip
-    if warp < WARPS - 1:
-        _, behind = at_seam(
-            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 3], told[turn, warp + 1, 4]
-        )  # fmt: skip
-    return before, behind
-
-
-@cell
-def lost_coupling(chunk, a, c, lane, warp):
-    """Largest coupling across a whole warp, which `warps_joined` leaves out."""
-    lost = real(0.0)
-    if not EXACT and lane == 31 and warp > 0:
-        lost = abs(a)
-    if not EXACT and lane == 0 and warp < WARPS - 1:
-        lost = abs(chunk.g * c)
-    return lost
+def owned(first, lane, start, overlap, nx):
+    """Whether a lane sets its cells, and whether those of the even and the odd lane of its pair are set."""
+    is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
+    window = CELLS * 32 * WARPS
+    low = 0 if is_first else start + overlap
+    high = nx + 1 if is_last else min(start + window - overlap, nx + 1)
+    even, odd = first - CELLS * (lane & 1), first + CELLS * (1 - (lane & 1))
+    return first >= low and first < high, even >= low and even < high, odd >= low and odd < high
 
 
 @entry
@@ -331,14 +245,9 @@ def sweep_x_cuda(
     i = min(first, ((nx >> 2) + 1) * CELLS)
     j = np.int32(cuda.blockIdx.y * run)
     end = min(j + run, ny)
-    is_first, is_last = cuda.blockIdx.x == 0, cuda.blockIdx.x == cuda.gridDim.x - 1
-    from_cell = 0 if is_first else start + overlap
-    to_cell = nx + 1 if is_last else min(start + window - overlap, nx + 1)
-    mine = first >= from_cell and first < to_cell
-    even_cell, odd_cell = first - CELLS * (lane & 1), first + CELLS * (1 - (lane & 1))
-    even, odd = even_cell >= from_cell and even_cell < to_cell, odd_cell >= from_cell and odd_cell < to_cell
-    cut_low = not is_first and first == start
-    cut_high = not is_last and first == start + window - CELLS
+    mine, even, odd = owned(first, lane, start, overlap, nx)
+    cut_low = cuda.blockIdx.x > 0 and first == start
+    cut_high = cuda.blockIdx.x < cuda.gridDim.x - 1 and first == start + window - CELLS
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)

@@ -1,8 +1,16 @@
-"""Rows in pieces on a GPU: the lanes of a warp hold neighbouring chunks of one line."""
+"""Rows in pieces on a GPU: the lanes of a warp hold neighbouring chunks of one line, the warps of a block a window.
 
-from eagre.backend.cells import cell
+Lanes are joined by cyclic reduction with shuffles, warps by what they tell their neighbours through shared memory.
+"""
+
+from eagre.backend.cells import cell, cuda, meet, real, switch
 from eagre.backend.warp import from_lane
-from eagre.solvers.tridiagonal.link import between_chunks, reduced
+from eagre.kernels.roots import reciprocal
+from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
+
+WARPS = switch("WARPS", 8)  # of a window
+EXACT = switch("EXACT", False)  # whether the warps of a window are joined exactly
+MOST_PAIRED = 15  # warps whose pairs have a barrier each: a block has 16 of them
 
 
 @cell
@@ -21,3 +29,104 @@ def lanes_joined(chunk, lane):
         a, c, d = reduced(a, c, d, lane >= step, lane + step < 32, a_0, c_0, d_0, a_1, c_1, d_1)
         step *= 2
     return a, c, d
+
+
+@cell
+def from_below(told, turn, count):
+    """X = u - v F at the seam above the first `count` warps of the window: their unknowns eliminated upwards."""
+    u, v = real(0.0), real(0.0)
+    for w in range(count):
+        over = reciprocal(real(1.0) - told[turn, w, 4] * v)
+        s = (told[turn, w, 3] - told[turn, w, 4] * u) * over
+        a = told[turn, w, 2]
+        u = told[turn, w, 0] - a * (u - v * s)
+        v = told[turn, w, 1] + a * v * told[turn, w, 5] * over
+    return u, v
+
+
+@cell
+def from_above(told, turn, first):
+    """F = s - w X at the seam below warp `first` of the window: it and all above it eliminated downwards."""
+    s, w = real(0.0), real(0.0)
+    for back in range(WARPS - first):
+        n = WARPS - 1 - back
+        c = told[turn, n, 1]
+        share = told[turn, n, 5] * w * reciprocal(real(1.0) - c * w)
+        s = told[turn, n, 3] - told[turn, n, 5] * s + share * (told[turn, n, 0] - c * s)
+        w = told[turn, n, 4] + share * told[turn, n, 2]
+    return s, w
+
+
+@cell
+def meet_neighbours(warp):
+    """Wait for the warps beside this one: first at the barrier of one parity, then of the other.
+
+    Barrier w lies between the warps w - 1 and w; an end of the window waits for nobody.
+    """
+    one, two = warp + 1 - (warp & 1), warp + (warp & 1)
+    meet(one, 64 if one > 0 and one < WARPS else 32)
+    meet(two, 64 if two > 0 and two < WARPS else 32)
+
+
+@meet_neighbours.variant("simulator")
+def _simulated_meeting(warp):
+    cuda.syncthreads()
+
+
+@cell
+def tell(told, turn, chunk, a, c, d, lane, warp):
+    """Tell what the last and the first unknown of this warp depend on; wait until those that need it can read it."""
+    if lane == 31:
+        told[turn, warp, 0] = d
+        told[turn, warp, 1] = c
+        told[turn, warp, 2] = a
+    if lane == 0:
+        told[turn, warp, 3] = chunk.e - chunk.g * d
+        told[turn, warp, 4] = chunk.f - chunk.g * a
+        told[turn, warp, 5] = -chunk.g * c
+    if EXACT or WARPS > MOST_PAIRED:
+        cuda.syncthreads()
+    else:
+        meet_neighbours(warp)
+
+
+@cell
+def warps_joined(told, turn, chunk, a, c, d, lane, warp):
+    """The unknowns before and behind this warp's, from what the warps tell; 0 at the window's ends.
+
+    Neighbours are enough where the coupling across a warp is below rounding; else (EXACT) the whole
+    window counts. One turn a row; turns alternate between two tables, so that one barrier a row is enough.
+    """
+    zero = real(0.0)
+    if WARPS == 1:
+        return zero, zero
+    tell(told, turn, chunk, a, c, d, lane, warp)
+    before, behind = zero, zero
+    if EXACT:
+        u, v = from_below(told, turn, warp)
+        s, w = from_above(told, turn, warp)
+        before, _ = at_seam(u, v, s, w)
+        u, v = from_below(told, turn, warp + 1)
+        s, w = from_above(told, turn, warp + 1)
+        _, behind = at_seam(u, v, s, w)
+        return before, behind
+    if warp > 0:
+        before, _ = at_seam(
+            told[turn, warp - 1, 0], told[turn, warp - 1, 1], told[turn, warp, 3], told[turn, warp, 4]
+        )  # fmt: skip
+    if warp < WARPS - 1:
+        _, behind = at_seam(
+            told[turn, warp, 0], told[turn, warp, 1], told[turn, warp + 1, 3], told[turn, warp + 1, 4]
+        )  # fmt: skip
+    return before, behind
+
+
+@cell
+def lost_coupling(chunk, a, c, lane, warp):
+    """Largest coupling across a whole warp, which `warps_joined` leaves out."""
+    lost = real(0.0)
+    if not EXACT and lane == 31 and warp > 0:
+        lost = abs(a)
+    if not EXACT and lane == 0 and warp < WARPS - 1:
+        lost = abs(chunk.g * c)
+    return lost
