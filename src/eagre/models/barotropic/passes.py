@@ -16,6 +16,7 @@ from eagre.models.barotropic.strips_cuda import update_strips_cuda
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
 STRIP, STRIP_THREADS = 4, 128  # rows and threads of a block of the update in strips
+DOWN = False
 FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
 
 
@@ -110,6 +111,7 @@ class Passes:
             "HISTORY": setup.order - 1,
             "WIND": 2 if setup.gathers else state.wind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
+            "DOWN": DOWN,
         }
         psi, q, new = state.psi[layer][at], state.q[layer][at], state.q[layer][then]
         curl = state.total[layer] if setup.gathers else state.curl

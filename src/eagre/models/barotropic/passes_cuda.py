@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
+from eagre.backend.cells import ask_for_piece, cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.kernels import tendency
 from eagre.solvers.poisson.rows_cuda import (
-    MOST,
+    AHEAD,
     ROW,
-    THREADS,
     begin,
     clear_ends,
     finish,
     put_row,
     transform_rows,
-    write_pairs,
+    write_pair,
 )
-from eagre.solvers.poisson.sine_cuda import PAIRS
+from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
+DOWN = switch("DOWN", False)  # whether the rows stored last are updated first
 WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
 
 
@@ -91,37 +91,51 @@ def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
 
 
 @cell
+def ask_for_rows(psi, zeta, older, oldest, low, ny):
+    """Bring what a later block reads to the cache: two rows of every field; its other rows are its neighbours'."""
+    pitch = np.uint64(zeta.shape[1])
+    if low < ny and low + np.uint64(3) < ny:
+        start, count = (low + np.uint64(1)) * pitch, pitch + pitch
+        foremost = start - pitch if DOWN else start + pitch
+        ask_for_piece(psi, foremost, count)
+        ask_for_piece(zeta, foremost, count)
+        ask_for_piece(older, start, count)
+        if HISTORY == 2:
+            ask_for_piece(oldest, start, count)
+
+
+@cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
-    """New vorticity of 2 PAIRS rows from low + 1 on, also into shared memory."""
+    """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    for pair in range(PAIRS):
-        row = low + np.uint64(2 * pair)
-        for turn in range((ROW - 2) // THREADS + 1):
-            i = t + np.uint64(turn * THREADS)
-            if i < np.uint64(ROW - 1):
-                z = complex(real(0.0), real(0.0))
-                if row + np.uint64(1) < ny:
-                    z = update_pair(psi, zeta, new, older, oldest, curl, w, c, row, i, ny)
-                put_row(shared, table, pair, i + np.uint64(1), z)
+    if AHEAD > 0 and t == np.uint64(0):
+        later = low - np.uint64(2 * AHEAD) if DOWN else low + np.uint64(2 * AHEAD)
+        ask_for_rows(psi, zeta, older, oldest, later, ny)
+    for turn in range((ROW - 2) // THREADS + 1):
+        i = t + np.uint64(turn * THREADS)
+        if i < np.uint64(ROW - 1):
+            z = update_pair(psi, zeta, new, older, oldest, curl, w, c, low, i, ny)
+            put_row(shared, table, i + np.uint64(1), z)
     clear_ends(shared, t)
     cuda.syncthreads()
 
 
 @entry
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
-    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; 2 PAIRS rows a block.
+    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : in tiles (`rows_cuda.read`); with HISTORY = 1
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1
     `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
-    v = cuda.local.array(MOST, cplx)
+    v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
     ny = np.uint64(zeta.shape[0] - 1)
-    low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
+    block = np.uint64(cuda.gridDim.x - 1 - cuda.blockIdx.x if DOWN else cuda.blockIdx.x)
+    low = np.uint64(2) * block
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pairs(spectrum, v, t, low + np.uint64(1), ny)
+        write_pair(spectrum, v, t, low + np.uint64(1), ny)

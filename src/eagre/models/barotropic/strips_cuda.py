@@ -23,7 +23,7 @@ from eagre.backend.cells import (
     wait_for_previous,
 )
 from eagre.models.barotropic.kernels import tendency
-from eagre.models.barotropic.passes_cuda import HISTORY, advanced, wind
+from eagre.models.barotropic.passes_cuda import DOWN, HISTORY, advanced, wind
 
 EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
 STRIP = switch("STRIP", 8)
@@ -115,7 +115,7 @@ def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c, width):
         wait_for_previous()
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     m = np.uint64(VECTOR) * (np.uint64(cuda.blockIdx.x) * np.uint64(STRIP_THREADS) + np.uint64(cuda.threadIdx.x))
-    low = np.uint64(cuda.blockIdx.y) * np.uint64(STRIP)
+    low = np.uint64(cuda.gridDim.y - 1 - cuda.blockIdx.y if DOWN else cuda.blockIdx.y) * np.uint64(STRIP)
     ny, pitch, end = np.uint64(zeta.shape[0] - 1), np.uint64(zeta.shape[1]), np.uint64(width)
     if m < end:
         west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)

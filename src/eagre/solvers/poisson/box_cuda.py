@@ -13,8 +13,10 @@ from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
+ASKING: frozenset[str] = frozenset()
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
-COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
+WIDTH = {"single": 8, "double": 4}  # wavenumbers of a tile: 32 bytes
+REGISTERS, SHARED, MOST_THREADS = 65536, 227 * 1024, 2048  # of a multiprocessor (compute capability 9.0)
 
 
 def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
@@ -41,24 +43,29 @@ def block_threads(plan: SinePlan, update: bool) -> int:
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
+    """How a column system is cut: rows a thread owns, wavenumbers a block and a tile, threads, registers a thread."""
 
     own: int
     columns: int
+    width: int
     threads: int
     registers: int
 
 
+COLUMN_STEPS = {
+    "single": ((256, 8, 8, 64), (640, 16, 8, 64), (1300, 32, 8, 128), (4096, 64, 8, 128)),
+    "double": ((640, 8, 4, 64), (1300, 16, 4, 96), (4096, 32, 4, 128)),
+}
+"""Up to how many intervals -> rows a thread owns, wavenumbers a block, registers a thread; by measurement."""
+
+
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
-    columns = COLUMNS[precision]
-    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (4096, 64, 128))
-    if precision == "double":
-        steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
-    for highest, own, limit in steps:
+    width = WIDTH[precision]
+    for highest, own, columns, limit in COLUMN_STEPS[precision]:
         if ny <= highest:
             threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-            return ColumnShape(own, columns, threads, limit)
+            return ColumnShape(own, columns, width, threads, limit)
     return None
 
 
@@ -98,18 +105,27 @@ class Box:
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
-        return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
+        return self.device.zeros((-(-self.nx // self.shape.width), self.ny, self.shape.width), self.real)
 
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
-        blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
-        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+        return (self.ny // 2,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
-        width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
-        limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
-        return {**self.plan.switches(), **width, **limits}
+        (blocks,), (threads,), shared = self.geometry(update)
+        limit = registers(self.plan, self.precision, update)
+        width = {"WIDTH": self.shape.width, "TO_TILES": True, "THREADS": threads}
+        ahead = self._ahead("update" if update else "rows", blocks, threads, limit, shared)
+        return {**self.plan.switches(), **width, "REGISTERS": limit, "EARLY": self.early, "AHEAD": ahead}
+
+    def _ahead(self, kernel: str, blocks: int, threads: int, registers: int, shared: int = 0) -> int:
+        """Blocks that the card works on at once, if more are to come: what the next ones read is asked for."""
+        if kernel not in ASKING or not self.device.starts_early:
+            return 0
+        room = (REGISTERS // (registers * threads), SHARED // (shared + 1024), MOST_THREADS // threads)
+        at_once = max(1, min(room)) * self.device.multiprocessors
+        return at_once if at_once < blocks else 0
 
     def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
@@ -121,11 +137,14 @@ class Box:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor)
-        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
+        blocks = -(-self.nx // shape.columns)
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": shape.width, "REGISTERS": shape.registers}
+        ahead = self._ahead("columns", blocks, shape.threads, shape.registers)
+        switches |= {"EARLY": self.early, "AHEAD": ahead}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (-(-self.nx // shape.columns),), (shape.threads,), early=self.early > 0)
+        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 
 class ArrayBox:

@@ -12,12 +12,14 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import ask_for_piece, cell, cuda, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
-COLUMNS = switch("COLUMNS", 8)
+COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
+WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
+AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
@@ -39,10 +41,15 @@ def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
     other = from_before(total, 2 * COLUMNS, upwards)
     if piece >= 2:
         total += other - leap2 * other
-    if COLUMNS == 4:
+    if COLUMNS <= 4:
         other = from_before(total, 4 * COLUMNS, upwards)
         if piece >= 4:
             total += other - leap4 * other
+    if COLUMNS == 2:
+        leap8 = leap4 + leap4 - leap4 * leap4
+        other = from_before(total, 8 * COLUMNS, upwards)
+        if piece >= 8:
+            total += other - leap8 * other
     return total
 
 
@@ -56,7 +63,8 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     pieces = 32 // COLUMNS
     piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
     total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
-    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
+    leap8 = leap4 + leap4 - leap4 * leap4
+    whole = leap8 + leap8 - leap8 * leap8 if COLUMNS == 2 else leap8 if COLUMNS == 4 else leap4
     if piece == pieces - 1:
         shared[np.uint64(warp), column] = total
     before = from_before(total, COLUMNS, upwards)
@@ -73,6 +81,8 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
         carry -= leap2 * carry
     if piece & 4:
         carry -= leap4 * carry
+    if piece & 8:
+        carry -= leap8 * carry
     return before + carry
 
 
@@ -144,6 +154,15 @@ def write_piece(out, g, place, pitch, count, scale):
             place += pitch
 
 
+@cell
+def ask_for_columns(source, rows):
+    """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
+    later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
+    if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
+        piece = np.uint64(rows - 1) * np.uint64(COLUMNS)
+        ask_for_piece(source, later * piece, piece)
+
+
 @entry
 def solve_columns_cuda(source, out, table, rows):
     """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
@@ -159,14 +178,18 @@ def solve_columns_cuda(source, out, table, rows):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    pitch = np.uint64(COLUMNS)
-    place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
+    pitch = np.uint64(WIDTH)
+    tile = np.uint64(cuda.blockIdx.x) // np.uint64(WIDTH // COLUMNS)
+    side = np.uint64(cuda.blockIdx.x) % np.uint64(WIDTH // COLUMNS)
+    place = (tile * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + side * np.uint64(COLUMNS) + column
     constant = constants(table, k)
     if EARLY == 1:
         start_early()
     if EARLY > 0:
         wait_for_previous()
     read_piece(source, g, place, pitch, count)
+    if AHEAD > 0:
+        ask_for_columns(source, rows)
     x = both_recurrences(g, shared, constant, count)
     if t < np.uint64(COLUMNS):
         shared[np.uint64(0), column] = (x - constant[DELTA] * x) * constant[IMAGE]
