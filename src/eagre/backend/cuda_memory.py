@@ -135,6 +135,57 @@ def _vector_store(count: int) -> Any:
     return store
 
 
+def _letters(array_type: Any, count: int) -> tuple[str, str]:
+    """Type of an instruction that moves `count` elements, and the letter of its registers."""
+    bits = array_type.dtype.bitwidth
+    return ("" if count == 1 else f".v{count}") + f".f{bits}", "f" if bits == 32 else "d"
+
+
+def _streamed_load(count: int) -> Any:
+    @intrinsic
+    def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type = signature.args[0]
+            pointer = _place(context_, builder, signature, arguments)
+            kind, (suffix, letter) = context_.get_value_type(array_type.dtype), _letters(array_type, count)
+            names = ", ".join(f"${n}" for n in range(count))
+            text = f"ld.global.cs{suffix} {names if count == 1 else '{' + names + '}'}, [${count}];"
+            found = kind if count == 1 else ir.LiteralStructType([kind] * count)
+            constraints = f"={letter}," * count + "l"
+            function = ir.InlineAsm(ir.FunctionType(found, [pointer.type]), text, constraints, side_effect=True)
+            loaded = builder.call(function, [pointer])
+            if count == 1:
+                return loaded
+            parts = [builder.extract_value(loaded, n) for n in range(count)]
+            return context_.make_tuple(builder, signature.return_type, parts)
+
+        return (array.dtype if count == 1 else types.UniTuple(array.dtype, count))(array, k, offset), generate
+
+    return load
+
+
+def _streamed_store(count: int) -> Any:
+    @intrinsic
+    def store(context: Any, array: Any, k: Any, offset: Any, values: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type = signature.args[0]
+            pointer = _place(context_, builder, signature, arguments)
+            kind, (suffix, letter) = context_.get_value_type(array_type.dtype), _letters(array_type, count)
+            names = ", ".join(f"${n + 1}" for n in range(count))
+            text = f"st.global.cs{suffix} [$0], {names if count == 1 else '{' + names + '}'};"
+            function_type = ir.FunctionType(ir.VoidType(), [pointer.type, *([kind] * count)])
+            function = ir.InlineAsm(function_type, text, "l" + f",{letter}" * count, side_effect=True)
+            values_ = [arguments[3]] if count == 1 else [builder.extract_value(arguments[3], n) for n in range(count)]
+            builder.call(function, [pointer, *values_])
+            return context_.get_dummy_value()
+
+        return types.void(array, k, offset, values), generate
+
+    return store
+
+
+streamed_load, streamed_load_two, streamed_load_four = (_streamed_load(count) for count in (1, 2, 4))
+streamed_store, streamed_store_two, streamed_store_four = (_streamed_store(count) for count in (1, 2, 4))
 load_two, load_four = _vector_load(2), _vector_load(4)
 store_two, store_four = _vector_store(2), _vector_store(4)
 

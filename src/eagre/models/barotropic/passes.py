@@ -17,6 +17,7 @@ JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
 STRIP, STRIP_THREADS = 4, 128  # rows and threads of a block of the update in strips
 DOWN = False
+PASSING = False
 FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
 
 
@@ -148,7 +149,7 @@ class Passes:
         vector = 16 // state.itemsize
         early = int(state.device.starts_early)
         switches = switches | {"EARLY": early, "VECTOR": vector, "SPAN": vector + 2, "REGISTERS": 96}
-        switches |= {"STRIP": STRIP, "STRIP_THREADS": STRIP_THREADS}
+        switches |= {"STRIP": STRIP, "STRIP_THREADS": STRIP_THREADS, "PASSING": PASSING}
         program = state.device.program(update_strips_cuda, state.precision, switches)
         blocks = (-(-state.width // (STRIP_THREADS * vector)), -(-my // STRIP))
         return Launch(program, (*arguments, np.int32(state.width)), blocks, (STRIP_THREADS,), early=early > 0)

@@ -19,12 +19,17 @@ from eagre.backend.cells import (
     start_early,
     store_four,
     store_two,
+    streamed_load_four,
+    streamed_load_two,
+    streamed_store_four,
+    streamed_store_two,
     switch,
     wait_for_previous,
 )
 from eagre.models.barotropic.kernels import tendency
 from eagre.models.barotropic.passes_cuda import DOWN, HISTORY, advanced, wind
 
+PASSING = switch("PASSING", False)  # whether the older tendencies leave the cache for what is read sooner
 EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
 STRIP = switch("STRIP", 8)
 STRIP_THREADS = switch("STRIP_THREADS", 128)
@@ -53,6 +58,30 @@ def store_columns(field, place, values, row):
 
 
 @cell
+def load_passing(field, place, into, row):
+    """As `load_columns`, of what may leave the cache at once."""
+    if not PASSING:
+        load_columns(field, place, into, row, 0)
+    elif VECTOR == 4:
+        a, b, c, d = streamed_load_four(field, place, 0)
+        into[row, 0], into[row, 1], into[row, 2], into[row, 3] = a, b, c, d
+    else:
+        a2, b2 = streamed_load_two(field, place, 0)
+        into[row, 0], into[row, 1] = a2, b2
+
+
+@cell
+def store_passing(field, place, values, row):
+    """As `store_columns`, of what may leave the cache at once."""
+    if not PASSING:
+        store_columns(field, place, values, row)
+    elif VECTOR == 4:
+        streamed_store_four(field, place, 0, (values[row, 0], values[row, 1], values[row, 2], values[row, 3]))
+    else:
+        streamed_store_two(field, place, 0, (values[row, 0], values[row, 1]))
+
+
+@cell
 def load_neighbours(field, start, west, east, into, row):
     """Columns m - 1 .. m + VECTOR; `start` is the place of column m of the row."""
     into[row, 0] = flat_load(field, start - west, 0)
@@ -63,9 +92,9 @@ def load_neighbours(field, start, west, east, into, row):
 @cell
 def load_history(older, oldest, start, into, row):
     """The older tendencies of a row."""
-    load_columns(older, start, into, row, 0)
+    load_passing(older, start, into, row)
     if HISTORY == 2:
-        load_columns(oldest, start, into, row + 2, 0)
+        load_passing(oldest, start, into, row + 2)
 
 
 @cell
@@ -138,7 +167,7 @@ def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c, width):
                 computed(p, z, before, forcing, w, c, m, end, found)
                 store_columns(new, start, found, 0)
                 if HISTORY == 2:
-                    store_columns(oldest, start, found, 1)
+                    store_passing(oldest, start, found, 1)
                 else:
-                    store_columns(older, start, found, 1)
+                    store_passing(older, start, found, 1)
                 move_on(p, z, before)

@@ -13,6 +13,7 @@ from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
+LAST_USE: frozenset[bool] = frozenset()
 ASKING: frozenset[str] = frozenset()
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
 WIDTH = {"single": 8, "double": 4}  # wavenumbers of a tile: 32 bytes
@@ -130,6 +131,7 @@ class Box:
     def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
         switches = {**self.switches(), "FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
+        switches["LAST_USE"] = (source.ndim == 3) in LAST_USE
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(), early=self.early > 0)
 

@@ -24,6 +24,7 @@ from eagre.backend.cells import (
     flat_store,
     real,
     start_early,
+    streamed_load,
     switch,
     wait_for_previous,
     word,
@@ -36,6 +37,7 @@ WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
+LAST_USE = switch("LAST_USE", False)  # whether what is read may leave the cache at once
 AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose rows are asked for
 
 
@@ -195,7 +197,10 @@ def read_pair(shared, source, table, t, row, rows):
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
             if (start + turn + 1) * THREADS < ROW or t + np.uint64(1 + (start + turn) * THREADS) < np.uint64(ROW):
-                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                if LAST_USE:
+                    v[turn] = complex(streamed_load(source, place, 0), streamed_load(source, other, 0))
+                else:
+                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
             place += step
             other += step
         if AHEAD > 0 and start == 0:
