@@ -138,7 +138,8 @@ class Passes:
         inversion, state = self._inversion, self.state
         assert isinstance(inversion, CudaBox)
         box = inversion.box
-        switches = switches | box.switches(update=True)
+        vector = 16 // state.itemsize
+        switches = switches | box.switches(update=True) | {"VECTOR": vector, "SPAN": vector + 2}
         program = state.device.program(passes_cuda.update_cuda, state.precision, switches)
         arguments = (*arguments, inversion.work(layer, None), box.table)
         return Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)

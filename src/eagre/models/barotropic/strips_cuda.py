@@ -12,13 +12,8 @@ from eagre.backend.cells import (
     cell,
     cuda,
     entry,
-    flat_load,
-    load_four,
-    load_two,
     real,
     start_early,
-    store_four,
-    store_two,
     streamed_load_four,
     streamed_load_two,
     streamed_store_four,
@@ -26,35 +21,22 @@ from eagre.backend.cells import (
     switch,
     wait_for_previous,
 )
-from eagre.models.barotropic.kernels import tendency
-from eagre.models.barotropic.passes_cuda import DOWN, HISTORY, advanced, wind
+from eagre.models.barotropic.passes_cuda import DOWN
+from eagre.models.barotropic.vectors_cuda import (
+    HISTORY,
+    SPAN,
+    VECTOR,
+    computed,
+    load_columns,
+    load_neighbours,
+    load_wind,
+    store_columns,
+)
 
 PASSING = switch("PASSING", False)  # whether the older tendencies leave the cache for what is read sooner
 EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
 STRIP = switch("STRIP", 8)
 STRIP_THREADS = switch("STRIP_THREADS", 128)
-VECTOR = switch("VECTOR", 4)  # columns of a thread: 16 bytes
-SPAN = switch("SPAN", 6)  # VECTOR + 2, which would be no constant for the compiler
-
-
-@cell
-def load_columns(field, place, into, row, start):
-    """VECTOR columns from flat place `place` into into[row, start ..]."""
-    if VECTOR == 4:
-        a, b, c, d = load_four(field, place, 0)
-        into[row, start], into[row, start + 1], into[row, start + 2], into[row, start + 3] = a, b, c, d
-    else:
-        a2, b2 = load_two(field, place, 0)
-        into[row, start], into[row, start + 1] = a2, b2
-
-
-@cell
-def store_columns(field, place, values, row):
-    """VECTOR columns of values[row] to flat place `place`."""
-    if VECTOR == 4:
-        store_four(field, place, 0, (values[row, 0], values[row, 1], values[row, 2], values[row, 3]))
-    else:
-        store_two(field, place, 0, (values[row, 0], values[row, 1]))
 
 
 @cell
@@ -82,37 +64,11 @@ def store_passing(field, place, values, row):
 
 
 @cell
-def load_neighbours(field, start, west, east, into, row):
-    """Columns m - 1 .. m + VECTOR; `start` is the place of column m of the row."""
-    into[row, 0] = flat_load(field, start - west, 0)
-    load_columns(field, start, into, row, 1)
-    into[row, SPAN - 1] = flat_load(field, start + east, 0)
-
-
-@cell
-def load_history(older, oldest, start, into, row):
+def load_ages(older, oldest, start, into, row):
     """The older tendencies of a row."""
     load_passing(older, start, into, row)
     if HISTORY == 2:
         load_passing(oldest, start, into, row + 2)
-
-
-@cell
-def computed(p, z, before, forcing, w, c, m, width, found):
-    """New vorticity and tendency of the middle row into found[0], found[1]; zero on walls and beside the grid."""
-    for n in range(VECTOR):
-        f = tendency(
-            p[0, n], p[0, n + 1], p[0, n + 2], p[1, n], p[1, n + 1], p[1, n + 2], p[2, n], p[2, n + 1], p[2, n + 2],
-            z[0, n], z[0, n + 1], z[0, n + 2], z[1, n], z[1, n + 1], z[1, n + 2], z[2, n], z[2, n + 1], z[2, n + 2],
-            forcing[n], c,
-        )  # fmt: skip
-        long_before = real(0.0)
-        if HISTORY == 2:
-            long_before = before[2, n]
-        value = advanced(z[1, n + 1], f, before[0, n], long_before, w)
-        inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
-        found[0, n] = value if inside else real(0.0)
-        found[1, n] = f if inside else real(0.0)
 
 
 @cell
@@ -137,7 +93,7 @@ def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c, width):
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
     before = cuda.local.array((4, VECTOR), real)
-    forcing = cuda.local.array(VECTOR, real)
+    forcing = cuda.local.array((1, VECTOR), real)
     found = cuda.local.array((2, VECTOR), real)
     if EARLY > 0:
         start_early()
@@ -153,18 +109,17 @@ def update_strips_cuda(psi, zeta, new, older, oldest, curl, weights, c, width):
             start = min(low + np.uint64(row), ny) * pitch + m
             load_neighbours(psi, start, west, east, p, row)
             load_neighbours(zeta, start, west, east, z, row)
-        load_history(older, oldest, (low + np.uint64(1)) * pitch + m, before, 0)
+        load_ages(older, oldest, (low + np.uint64(1)) * pitch + m, before, 0)
         for step in range(STRIP):
             j = low + np.uint64(1 + step)
             if j < ny:
                 start = j * pitch + m
-                for n in range(VECTOR):
-                    forcing[n] = wind(curl, j, min(m + np.uint64(n), end - np.uint64(1)))
+                load_wind(curl, j, m, end, forcing, 0)
                 after = min(j + np.uint64(2), ny) * pitch + m
                 load_neighbours(psi, after, west, east, p, 3)
                 load_neighbours(zeta, after, west, east, z, 3)
-                load_history(older, oldest, start + pitch, before, 1)
-                computed(p, z, before, forcing, w, c, m, end, found)
+                load_ages(older, oldest, start + pitch, before, 1)
+                computed(p, z, 0, before, forcing, w, c, m, end, found)
                 store_columns(new, start, found, 0)
                 if HISTORY == 2:
                     store_passing(oldest, start, found, 1)
