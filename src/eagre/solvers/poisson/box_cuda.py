@@ -124,7 +124,8 @@ class Box:
         """Blocks that the card works on at once, if more are to come: what the next ones read is asked for."""
         if kernel not in ASKING or not self.device.starts_early:
             return 0
-        room = (REGISTERS // (registers * threads), SHARED // (shared + 1024), MOST_THREADS // threads)
+        held = -(-threads // 32) * 32
+        room = (REGISTERS // (registers * held), SHARED // (shared + 1024), MOST_THREADS // held)
         at_once = max(1, min(room)) * self.device.multiprocessors
         return at_once if at_once < blocks else 0
 

@@ -67,7 +67,7 @@ def read_first(shared, v, t):
         item = t + np.uint64(turn * THREADS)
         r = item // np.uint64(step)
         b = item % np.uint64(step)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             place = r + np.uint64(R + 1) * b
             for a in range(F1 // 2):
                 v[turn * F1 + a] = get(shared, place + np.uint64((R + 1) * step * a))
@@ -90,7 +90,7 @@ def first_pass(shared, table, t):
         item = t + np.uint64(turn * THREADS)
         r = item // np.uint64(step)
         b = item % np.uint64(step)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             for a in range(F1):
                 w[a] = v[turn * F1 + a]
             FIRST(w)
@@ -114,7 +114,7 @@ def second_pass(shared, table, t):
     w = cuda.local.array(LARGEST, cplx)
     for turn in range((items - 1) // THREADS + 1):
         item = t + np.uint64(turn * THREADS)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * rest)
             c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
             place = r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + item % np.uint64(rest)
@@ -123,7 +123,7 @@ def second_pass(shared, table, t):
     cuda.syncthreads()
     for turn in range((items - 1) // THREADS + 1):
         item = t + np.uint64(turn * THREADS)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * rest)
             c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
             b = item % np.uint64(rest)
@@ -151,7 +151,7 @@ def third_pass(shared, t):
     w = cuda.local.array(LARGEST, cplx)
     for turn in range((items - 1) // THREADS + 1):
         item = t + np.uint64(turn * THREADS)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * F2)
             place = r * np.uint64(F1 * F2 * (F3 + 1)) + item % np.uint64(F1 * F2) * np.uint64(F3 + 1)
             for a in range(F3):
@@ -159,7 +159,7 @@ def third_pass(shared, t):
     cuda.syncthreads()
     for turn in range((items - 1) // THREADS + 1):
         item = t + np.uint64(turn * THREADS)
-        if item < np.uint64(items):
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * F2)
             for a in range(F3):
                 w[a] = v[turn * F3 + a]

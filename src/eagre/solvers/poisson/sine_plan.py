@@ -75,8 +75,8 @@ class SinePlan:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: as many as the last pass has transforms, and no pass more than `turns` a thread."""
-        return -(-max(-(-max(self.items) // self.turns), self.items[-1]) // 32) * 32
+        """Threads of a block: as many as the last pass has transforms, and no pass more than `turns` a thread; a multiple of 8."""
+        return -(-max(-(-max(self.items) // self.turns), self.items[-1]) // 8) * 8
 
     @property
     def values(self) -> int:
