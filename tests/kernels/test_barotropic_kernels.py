@@ -15,6 +15,7 @@ SIMULATED = {
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
     "strips": {**CASES["implicit"], "fused_points": 0},
+    "wide tiles": {**CASES["ab2"], "wide": 0},
     "strips, ab2": {**CASES["ab2"], "fused_points": 0},
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
@@ -26,9 +27,11 @@ SIMULATED = {
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
     from eagre.models.barotropic import passes
+    from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
     monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
+    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):
         model.advance(3e-3)
@@ -126,6 +129,38 @@ def test_simulated_sine_transform(n):
     expected = scipy.fft.dst(x[1:-1, 1:-1], type=1, axis=1) / 2
     assert np.abs(out[1:-1, 1:-1] - expected).max() < 1e-15 * n * np.abs(x).max()
     assert (out[[0, -1]] == 0).all() and (out[:, 0] == 0).all()
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("precision", "width", "ahead"), [("double", 4, False), ("double", 8, True), ("single", 8, True)]
+)
+def test_simulated_columns(precision, width, ahead):
+    """Tiles as wide as a block's columns and wider, a block for each and blocks that copy ahead."""
+    from eagre.backend.device import Launch, check_precision
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.solvers.poisson import columns_cuda
+    from eagre.solvers.poisson.columns import column_table
+
+    real, columns, own, nx, ny = check_precision(precision), 8 if precision == "single" else 4, 4, 14, 23
+    threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
+    zeta = np.zeros((-(-nx // width), ny, width), real)
+    zeta[:, : ny - 1] = np.random.default_rng(0).standard_normal((zeta.shape[0], ny - 1, width))
+    expected = np.zeros((nx, ny - 1))
+    for k in range(1, nx):
+        sigma = 4.0 * (0.3 / 0.2) ** 2 * np.sin(0.5 * np.pi * k / nx) ** 2
+        matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
+        expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
+    entry = columns_cuda.solve_columns_ahead_cuda if ahead else columns_cuda.solve_columns_cuda
+    device = SimulatedDevice()
+    program = device.program(entry, precision, {"OWN": own, "COLUMNS": columns, "WIDTH": width})
+    table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
+    blocks = 2 if ahead else -(-nx // columns)
+    stage = threads * (own + 1) * zeta.itemsize if ahead else 0
+    flat = zeta.reshape(-1)
+    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (blocks,), (threads,), stage)])
+    found = np.moveaxis(zeta, 1, 2).reshape(-1, ny)[1:nx, : ny - 1]
+    assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
 
 def kernel_ptx(kind, precision):

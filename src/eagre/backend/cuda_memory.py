@@ -89,7 +89,9 @@ def ask_for_piece(context: Any, array: Any, k: Any, count: Any) -> Any:
         # Pieces begin at multiples of 16 bytes and are multiples of 16 bytes: those that lie in the one asked for.
         address = builder.and_(builder.ptrtoint(builder.gep(array_.data, [place]), long), ir.Constant(long, -16))
         size = builder.trunc(context_.cast(builder, arguments[2], signature.args[2], types.int64), wide)
-        size = builder.and_(builder.mul(size, ir.Constant(wide, array_type.dtype.bitwidth // 8)), ir.Constant(wide, -16))
+        size = builder.and_(
+            builder.mul(size, ir.Constant(wide, array_type.dtype.bitwidth // 8)), ir.Constant(wide, -16)
+        )
         text = "cp.async.bulk.prefetch.L2.global [$0], $1;"
         function = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [long, wide]), text, "l,r", side_effect=True)
         builder.call(function, [address, size])
@@ -133,6 +135,27 @@ def _vector_store(count: int) -> Any:
         return types.void(array, k, offset, values), generate
 
     return store
+
+
+@intrinsic
+def copy_ahead(context: Any, shared: Any, place: Any, source: Any, k: Any) -> Any:
+    """Have 16 bytes from element k of an array copied to shared[place ..] past the registers (PTX, "cp.async")."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def address(array: int, space: int) -> Any:
+            data = context_.make_array(signature.args[array])(context_, builder, value=arguments[array]).data
+            at = context_.cast(builder, arguments[array + 1], signature.args[array + 1], types.int64)
+            element = context_.get_data_type(signature.args[array].dtype)
+            return builder.addrspacecast(builder.gep(data, [at]), ir.PointerType(element, space))
+
+        target = builder.ptrtoint(address(0, 3), ir.IntType(32))
+        origin = builder.ptrtoint(address(2, 1), ir.IntType(64))
+        kind = ir.FunctionType(ir.VoidType(), [target.type, origin.type])
+        text = "cp.async.cg.shared.global [$0], [$1], 16;"
+        builder.call(ir.InlineAsm(kind, text, "r,l,~{memory}", side_effect=True), [target, origin])
+        return context_.get_dummy_value()
+
+    return types.void(shared, place, source, k), generate
 
 
 def _letters(array_type: Any, count: int) -> tuple[str, str]:
@@ -206,3 +229,5 @@ def _instruction(text: str) -> Any:
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 start_early = _instruction("griddepcontrol.launch_dependents;")
 wait_for_previous = _instruction("griddepcontrol.wait;")
+
+await_copies = _instruction("cp.async.wait_all;")  # those of this thread

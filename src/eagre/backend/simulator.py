@@ -40,6 +40,12 @@ def ask_for(array: Any, k: int, offset: int) -> None:
 ask_for_piece = ask_for
 
 
+def copy_ahead(shared: Any, place: int, source: Any, k: int) -> None:
+    """Copy 16 bytes from element k of an array to shared[place ..]."""
+    for n in range(16 // shared.dtype.itemsize):
+        shared[int(place) + n] = flat_load(source, k, n)
+
+
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))
@@ -70,4 +76,4 @@ def start_early() -> None:
     """Nothing: one kernel runs after the other."""
 
 
-wait_for_previous = start_early
+wait_for_previous = await_copies = start_early

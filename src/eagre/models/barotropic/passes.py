@@ -18,7 +18,8 @@ WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rim
 STRIP, STRIP_THREADS = 4, 128  # rows and threads of a block of the update in strips
 DOWN = False
 PASSING = False
-FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
+STAGGER = WAVE = 0
+FUSED_POINTS = 9999  # a side, up to which a GPU transforms rows in the kernel that updates them
 
 
 class Passes:
@@ -140,6 +141,7 @@ class Passes:
         box = inversion.box
         vector = 16 // state.itemsize
         switches = switches | box.switches(update=True) | {"VECTOR": vector, "SPAN": vector + 2}
+        switches |= {"STAGGER": STAGGER, "WAVE": WAVE}
         program = state.device.program(passes_cuda.update_cuda, state.precision, switches)
         arguments = (*arguments, inversion.work(layer, None), box.table)
         return Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)

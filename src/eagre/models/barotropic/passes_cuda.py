@@ -34,6 +34,8 @@ from eagre.solvers.poisson.rows_cuda import (
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, R
 
+STAGGER = switch("STAGGER", 0)
+WAVE = switch("WAVE", 0)
 DOWN = switch("DOWN", False)  # whether the rows stored last are updated first
 
 
@@ -105,13 +107,15 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
     """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them; spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1
-    `oldest` is not used.
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
+    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
+    if STAGGER > 0 and cuda.blockIdx.x < np.uint32(WAVE):
+        cuda.nanosleep(np.uint32(STAGGER) * (cuda.blockIdx.x // np.uint32(132)))
     ny = np.uint64(zeta.shape[0] - 1)
     block = np.uint64(cuda.gridDim.x - 1 - cuda.blockIdx.x if DOWN else cuda.blockIdx.x)
     low = np.uint64(2) * block

@@ -9,15 +9,18 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.solvers.poisson.columns import column_table
-from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+from eagre.solvers.poisson.columns_cuda import solve_columns_ahead_cuda, solve_columns_cuda
 from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
 LAST_USE: frozenset[bool] = frozenset()
-ASKING: frozenset[str] = frozenset()
+ASKING: frozenset[str] = frozenset(["copies"])
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
-WIDTH = {"single": 8, "double": 4}  # wavenumbers of a tile: 32 bytes
-REGISTERS, SHARED, MOST_THREADS = 65536, 227 * 1024, 2048  # of a multiprocessor (compute capability 9.0)
+SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
+PIECE = {"single": 4, "double": 2}  # columns of a thread in the update
+WIDER = 2
+WIDE = 2048  # intervals of a row from which tiles of the spectrum are as wide as a line of memory
+PART, SHARED = 16384, 227 * 1024  # registers of a quarter, bytes of a multiprocessor (compute capability 9.0)
 
 
 def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
@@ -28,27 +31,35 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     """
     if plan.threads > 512:
         wanted = {"single": 80 if update else 56, "double": 96}[precision]
+    elif plan.n > 2048:
+        wanted = 96
     elif precision == "single":
         wanted = 96 if plan.n < 2048 else 80
     else:
         wanted = 96 if plan.n == 1024 else 128
-    return min(wanted, 65536 // block_threads(plan, update) // 8 * 8)
+    return min(wanted, PART // (32 * -(-block_threads(plan, precision, update) // 128)) // 8 * 8)
 
 
-def block_threads(plan: SinePlan, update: bool) -> int:
+def blocks_at_once(threads: int, registers: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds: its four parts deal out registers warp by warp."""
+    warps = -(-threads // 32)
+    held = 4 * (PART // (32 * (-(-registers // 8) * 8)))
+    return min(held // warps, SHARED // (shared + 1024), 64 // warps)
+
+
+def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
     """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
     if update and plan.row <= 640:
-        return max(plan.threads, min(256, plan.row))
+        return max(plan.threads, min(256, -(-(plan.row + 1) // PIECE[precision])))
     return plan.threads
 
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block and a tile, threads, registers a thread."""
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
 
     own: int
     columns: int
-    width: int
     threads: int
     registers: int
 
@@ -60,13 +71,18 @@ COLUMN_STEPS = {
 """Up to how many intervals -> rows a thread owns, wavenumbers a block, registers a thread; by measurement."""
 
 
+def tile_width(plan: SinePlan, precision: str) -> int:
+    """Wavenumbers of a tile of the spectrum; steps along a row end in the same column of another tile."""
+    width = SECTOR[precision] * (WIDER if plan.row >= WIDE else 1)
+    return width if plan.threads % width == 0 and plan.inner % width == 0 else SECTOR[precision]
+
+
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
-    width = WIDTH[precision]
     for highest, own, columns, limit in COLUMN_STEPS[precision]:
         if ny <= highest:
             threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-            return ColumnShape(own, columns, width, threads, limit)
+            return ColumnShape(own, columns, threads, limit)
     return None
 
 
@@ -92,10 +108,10 @@ class Box:
         if shape is None:
             raise ValueError(f"no column kernel for {ny} intervals")
         self.shape = shape
-        plan = sine_plan(nx)
+        plan = sine_plan(nx, precision)
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
-        self.plan = plan
+        self.plan, self.width = plan, tile_width(plan, precision)
         self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -106,17 +122,21 @@ class Box:
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
-        return self.device.zeros((-(-self.nx // self.shape.width), self.ny, self.shape.width), self.real)
+        return self.device.zeros((-(-self.nx // self.width), self.ny, self.width), self.real)
 
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
-        return (self.ny // 2,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+        return (
+            (self.ny // 2,),
+            (block_threads(self.plan, self.precision, update),),
+            self.plan.shared_bytes(np.dtype(self.real).itemsize),
+        )
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         (blocks,), (threads,), shared = self.geometry(update)
         limit = registers(self.plan, self.precision, update)
-        width = {"WIDTH": self.shape.width, "TO_TILES": True, "THREADS": threads}
+        width = {"WIDTH": self.width, "TO_TILES": True, "THREADS": threads}
         ahead = self._ahead("update" if update else "rows", blocks, threads, limit, shared)
         return {**self.plan.switches(), **width, "REGISTERS": limit, "EARLY": self.early, "AHEAD": ahead}
 
@@ -124,9 +144,7 @@ class Box:
         """Blocks that the card works on at once, if more are to come: what the next ones read is asked for."""
         if kernel not in ASKING or not self.device.starts_early:
             return 0
-        held = -(-threads // 32) * 32
-        room = (REGISTERS // (registers * held), SHARED // (shared + 1024), MOST_THREADS // held)
-        at_once = max(1, min(room)) * self.device.multiprocessors
+        at_once = max(1, blocks_at_once(threads, registers, shared)) * self.device.multiprocessors
         return at_once if at_once < blocks else 0
 
     def rows(self, source: Any, out: Any) -> Launch:
@@ -141,13 +159,18 @@ class Box:
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor)
         blocks = -(-self.nx // shape.columns)
-        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": shape.width, "REGISTERS": shape.registers}
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": self.width, "REGISTERS": shape.registers}
         ahead = self._ahead("columns", blocks, shape.threads, shape.registers)
         switches |= {"EARLY": self.early, "AHEAD": ahead}
-        program = self.device.program(solve_columns_cuda, self.precision, switches)
+        at_once = blocks_at_once(shape.threads, shape.registers, 0) * self.device.multiprocessors
+        entry, stage = solve_columns_cuda, 0
+        if "copies" in ASKING and blocks > at_once:
+            blocks, entry = at_once, solve_columns_ahead_cuda
+            stage = shape.threads * (shape.own + 1) * np.dtype(self.real).itemsize
+        program = self.device.program(entry, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
+        return Launch(program, arguments, (blocks,), (shape.threads,), stage, early=self.early > 0)
 
 
 class ArrayBox:

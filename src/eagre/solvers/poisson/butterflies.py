@@ -142,10 +142,8 @@ def fourth_of_32(v, w, u, c):
 
 
 @cell
-def transform32(v):
-    """Size 32 = 4 x 8."""
-    for b in range(8):
-        dft4(v, b, 8)
+def rotate_32(v):
+    """v[8 c + b] times exp(-2 pi i b c / 32), c = 1 .. 3."""
     v[9] = rotated(v[9], real(COS_16), real(SIN_16))
     v[10] = rotated(v[10], real(COS_8), real(SIN_8))
     v[11] = rotated(v[11], real(COS_3_16), real(SIN_3_16))
@@ -167,6 +165,14 @@ def transform32(v):
     v[29] = rotated(v[29], real(-COS_16), real(SIN_16))
     v[30] = rotated(v[30], real(-COS_8), real(-SIN_8))
     v[31] = rotated(v[31], real(-SIN_3_16), real(-COS_3_16))
+
+
+@cell
+def transform32(v):
+    """Size 32 = 4 x 8."""
+    for b in range(8):
+        dft4(v, b, 8)
+    rotate_32(v)
     w = cuda.local.array(32, cplx)
     u = cuda.local.array(8, cplx)
     fourth_of_32(v, w, u, 0)
@@ -177,5 +183,12 @@ def transform32(v):
         v[k] = w[k]
 
 
-TRANSFORMS = {1: transform1, 2: transform2, 4: transform4, 8: transform8, 12: transform12, 16: transform16}
-TRANSFORMS[32] = transform32
+TRANSFORMS = {
+    1: transform1,
+    2: transform2,
+    4: transform4,
+    8: transform8,
+    12: transform12,
+    16: transform16,
+    32: transform32,
+}

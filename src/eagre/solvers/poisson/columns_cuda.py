@@ -12,7 +12,19 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import ask_for_piece, cell, cuda, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import (
+    ask_for_piece,
+    await_copies,
+    cell,
+    copy_ahead,
+    cuda,
+    entry,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+    word,
+)
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
@@ -41,15 +53,10 @@ def summed_in_warp(end, piece, leap1, leap2, leap4, upwards):
     other = from_before(total, 2 * COLUMNS, upwards)
     if piece >= 2:
         total += other - leap2 * other
-    if COLUMNS <= 4:
+    if COLUMNS == 4:
         other = from_before(total, 4 * COLUMNS, upwards)
         if piece >= 4:
             total += other - leap4 * other
-    if COLUMNS == 2:
-        leap8 = leap4 + leap4 - leap4 * leap4
-        other = from_before(total, 8 * COLUMNS, upwards)
-        if piece >= 8:
-            total += other - leap8 * other
     return total
 
 
@@ -63,8 +70,7 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     pieces = 32 // COLUMNS
     piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
     total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
-    leap8 = leap4 + leap4 - leap4 * leap4
-    whole = leap8 + leap8 - leap8 * leap8 if COLUMNS == 2 else leap8 if COLUMNS == 4 else leap4
+    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
     if piece == pieces - 1:
         shared[np.uint64(warp), column] = total
     before = from_before(total, COLUMNS, upwards)
@@ -81,8 +87,6 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
         carry -= leap2 * carry
     if piece & 4:
         carry -= leap4 * carry
-    if piece & 8:
-        carry -= leap8 * carry
     return before + carry
 
 
@@ -155,6 +159,26 @@ def write_piece(out, g, place, pitch, count, scale):
 
 
 @cell
+def solve_piece(g, shared, constant, first, count, ny):
+    """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
+    t = np.uint64(cuda.threadIdx.x)
+    column = t % np.uint64(COLUMNS)
+    delta = constant[DELTA]
+    x = both_recurrences(g, shared, constant, count)
+    if t < np.uint64(COLUMNS):
+        shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
+    cuda.syncthreads()
+    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
+
+
+@cell
+def tile_place(block, rows):
+    """Place of the first row of a block's wavenumbers in the spectrum."""
+    tile, side = block // np.uint64(WIDTH // COLUMNS), block % np.uint64(WIDTH // COLUMNS)
+    return tile * np.uint64(rows - 1) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
+
+
+@cell
 def ask_for_columns(source, rows):
     """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
     later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
@@ -179,9 +203,7 @@ def solve_columns_cuda(source, out, table, rows):
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
     pitch = np.uint64(WIDTH)
-    tile = np.uint64(cuda.blockIdx.x) // np.uint64(WIDTH // COLUMNS)
-    side = np.uint64(cuda.blockIdx.x) % np.uint64(WIDTH // COLUMNS)
-    place = (tile * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + side * np.uint64(COLUMNS) + column
+    place = tile_place(np.uint64(cuda.blockIdx.x), rows) + np.uint64(first - 1) * pitch + column
     constant = constants(table, k)
     if EARLY == 1:
         start_early()
@@ -190,11 +212,7 @@ def solve_columns_cuda(source, out, table, rows):
     read_piece(source, g, place, pitch, count)
     if AHEAD > 0:
         ask_for_columns(source, rows)
-    x = both_recurrences(g, shared, constant, count)
-    if t < np.uint64(COLUMNS):
-        shared[np.uint64(0), column] = (x - constant[DELTA] * x) * constant[IMAGE]
-    cuda.syncthreads()
-    mend(g, shared[np.uint64(0), column], constant[DELTA], constant[DECAY], real(first), real(rows - 1))
+    solve_piece(g, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         start_early()
     if inside:
@@ -213,3 +231,51 @@ def mend(g, wall, delta, decay, j0, ny):
         for m in range(OWN):
             g[OWN - 1 - m] += h
             h -= delta * h
+
+
+@cell
+def copy_columns_ahead(stage, source, start, rows):
+    """Have the rows of a block's wavenumbers copied to the stage, COLUMNS words of padding behind each piece."""
+    parts = np.uint64(2)  # of 16 bytes a row
+    half = np.uint64(COLUMNS // 2)
+    chunk = np.uint64(cuda.threadIdx.x)
+    while chunk < parts * np.uint64(rows - 2):
+        row, part = chunk // parts, chunk % parts * half
+        place = (row + row // np.uint64(OWN)) * np.uint64(COLUMNS) + part
+        copy_ahead(stage, place, source, start + row * np.uint64(WIDTH) + part)
+        chunk += np.uint64(cuda.blockDim.x)
+
+
+@entry
+def solve_columns_ahead_cuda(source, out, table, rows):
+    """As `solve_columns_cuda`, a block for many times COLUMNS wavenumbers: the next are on their way meanwhile."""
+    stage = cuda.shared.array(0, word)
+    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
+    g = cuda.local.array(OWN, real)
+    column = np.uint64(cuda.threadIdx.x) % np.uint64(COLUMNS)
+    piece = np.uint64(cuda.threadIdx.x) // np.uint64(COLUMNS)
+    first = 1 + cuda.threadIdx.x // COLUMNS * OWN
+    count = np.int32(rows - 1 - first)
+    blocks = (np.uint64(table.shape[1]) + np.uint64(COLUMNS - 1)) // np.uint64(COLUMNS)
+    block, step = np.uint64(cuda.blockIdx.x), np.uint64(cuda.gridDim.x)
+    if EARLY > 0:
+        wait_for_previous()
+    copy_columns_ahead(stage, source, tile_place(block, rows), rows)
+    while block < blocks:
+        await_copies()
+        cuda.syncthreads()
+        read_piece(stage, g, piece * np.uint64((OWN + 1) * COLUMNS) + column, np.uint64(COLUMNS), count)
+        cuda.syncthreads()
+        if block + step < blocks:
+            copy_columns_ahead(stage, source, tile_place(block + step, rows), rows)
+        elif EARLY > 0:
+            start_early()
+        k = block * np.uint64(COLUMNS) + column
+        inside = k < np.uint64(table.shape[1])
+        constant = constants(table, k if inside else np.uint64(0))
+        solve_piece(g, shared, constant, first, count, rows - 1)
+        if inside:
+            place = tile_place(block, rows) + np.uint64(first - 1) * np.uint64(WIDTH) + column
+            write_piece(out, g, place, np.uint64(WIDTH), count, constant[SCALE])
+        cuda.syncthreads()
+        block += step

@@ -139,8 +139,9 @@ def transform_rows(shared, table, v, t):
 
 @cell
 def write_outputs(out, v, place, step, other, q, mirrored):
-    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs; `other`: from row to row, 0 if there is one alone.
+    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs.
 
+    other : from one row to the other, 0 if there is one alone.
     q : the first output's wavenumber; only those below ROW have a place.
     """
     inner = 2 * N // R
@@ -187,16 +188,17 @@ def ask_for_pair(source, t, row, rows):
 def read_pair(shared, source, table, t, row, rows):
     """Put `row` and the next one into shared memory; rows from `rows` on repeat that row.
 
-    Many loads are under way before the first is stored: one wait for memory, not one a turn.
+    Many loads are under way before the first is stored: one wait for memory, not one a turn. They begin at column 0,
+    which is a wall, where lines of memory begin.
     """
     v = cuda.local.array(VALUES, cplx)
-    turns = (ROW - 2) // THREADS + 1
+    turns = (ROW - 1) // THREADS + 1
     step = step_along(source, THREADS, FROM_TILES)
-    place = first_place(source, row, t + np.uint64(1), FROM_TILES)
-    other = first_place(source, min(row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
+    place = first_place(source, row, t, FROM_TILES)
+    other = first_place(source, min(row + np.uint64(1), rows), t, FROM_TILES)
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
-            if (start + turn + 1) * THREADS < ROW or t + np.uint64(1 + (start + turn) * THREADS) < np.uint64(ROW):
+            if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
                 if LAST_USE:
                     v[turn] = complex(streamed_load(source, place, 0), streamed_load(source, other, 0))
                 else:
@@ -206,8 +208,8 @@ def read_pair(shared, source, table, t, row, rows):
         if AHEAD > 0 and start == 0:
             ask_for_pair(source, t, row + np.uint64(2 * AHEAD), rows)
         for turn in range(min(VALUES, turns - start)):
-            j = t + np.uint64(1 + (start + turn) * THREADS)
-            if j < np.uint64(ROW):
+            j = t + np.uint64((start + turn) * THREADS)
+            if (start + turn > 0 or t > np.uint64(0)) and ((start + turn + 1) * THREADS <= ROW or j < np.uint64(ROW)):
                 put_row(shared, table, j, v[turn])
     clear_ends(shared, t)
     cuda.syncthreads()

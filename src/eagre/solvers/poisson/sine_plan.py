@@ -46,6 +46,8 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 }
 """n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
+SINGLE: dict[int, tuple[int, tuple[int, ...]]] = {4096: (32, (16, 16))}
+"""In single precision, where a thread has registers for 32 complex numbers: three passes in place of four."""
 TURNS: dict[int, int] = {4096: 2}  # where a thread makes more than one transform in a pass: more blocks at once
 
 
@@ -75,7 +77,7 @@ class SinePlan:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: as many as the last pass has transforms, and no pass more than `turns` a thread; a multiple of 8."""
+        """Threads of a block, a multiple of 8: the last pass has one transform a thread, others up to `turns`."""
         return -(-max(-(-max(self.items) // self.turns), self.items[-1]) // 8) * 8
 
     @property
@@ -143,9 +145,11 @@ class SinePlan:
         return np.stack([np.real(found), np.imag(found)], axis=1)
 
 
-def sine_plan(n: int) -> SinePlan | None:
+def sine_plan(n: int, precision: str = "double") -> SinePlan | None:
     """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest."""
-    if n in FACTORS:
-        return SinePlan(n, *FACTORS[n], n, TURNS.get(n, 1))
-    size = next((size for size in FACTORS if size >= 2 * n - 2), None)
-    return None if size is None else SinePlan(size, *FACTORS[size], n, TURNS.get(size, 1))
+    size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
+    if size is None:
+        return None
+    if precision == "single" and size in SINGLE:
+        return SinePlan(size, *SINGLE[size], n)
+    return SinePlan(size, *FACTORS[size], n, TURNS.get(size, 1))
