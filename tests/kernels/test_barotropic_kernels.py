@@ -110,16 +110,24 @@ def test_steps_stay_on_the_device(monkeypatch):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("n", [16, 48, 64, 96, 11, 43, 130])  # the last three by way of a chirp
-def test_simulated_sine_transform(n):
+@pytest.mark.parametrize(
+    ("n", "cut"),
+    [
+        *((n, None) for n in (16, 48, 64, 96)),
+        *((n, None) for n in (11, 43, 130)),  # by way of a chirp
+        (96, (12, (4, 4), 96, 2)),  # two transforms a thread
+        (256, (32, (16,), 256, 1, 2)),  # two threads a transform of the last pass
+    ],
+)
+def test_simulated_sine_transform(n, cut):
     import scipy.fft
 
     from eagre.backend.device import Launch
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
-    from eagre.solvers.poisson.sine_plan import sine_plan
+    from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
-    plan = sine_plan(n)
+    plan = SinePlan(n, *cut) if cut else sine_plan(n)
     x = np.zeros((5, n + 1))
     x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((3, n - 1))
     out = np.zeros_like(x)

@@ -108,7 +108,7 @@ class Box:
         if shape is None:
             raise ValueError(f"no column kernel for {ny} intervals")
         self.shape = shape
-        plan = sine_plan(nx, precision)
+        plan = sine_plan(nx)
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
         self.plan, self.width = plan, tile_width(plan, precision)

@@ -29,7 +29,7 @@ from eagre.backend.cells import (
     wait_for_previous,
     word,
 )
-from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, rotation, slot
+from eagre.solvers.poisson.sine_cuda import SPLIT, THREADS, VALUES, N, R, passes, put, rotation, slot
 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
@@ -144,9 +144,9 @@ def write_outputs(out, v, place, step, other, q, mirrored):
     other : from one row to the other, 0 if there is one alone.
     q : the first output's wavenumber; only those below ROW have a place.
     """
-    inner = 2 * N // R
-    for s in range(R // 2):
-        z = v[R - 1 - s] if mirrored else v[s]
+    inner = SPLIT * (2 * N // R)
+    for s in range(R // SPLIT // 2):
+        z = v[R // SPLIT - 1 - s] if mirrored else v[s]
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
@@ -162,11 +162,14 @@ def write_pair(out, v, k, row, rows):
     other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
     other -= first_place(out, row, np.uint64(0), TO_TILES)
     other = other if row + np.uint64(1) < rows else np.uint64(0)
-    step = step_along(out, inner, TO_TILES)
-    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+    step = step_along(out, SPLIT * inner, TO_TILES)
+    odd = SPLIT == 2 and k > np.uint64(inner // 2)
+    k = k - np.uint64(inner // 2 + 1) if odd else k
+    first = k + np.uint64(inner) if odd else k
+    mirror = np.uint64(SPLIT * inner) - first
+    write_outputs(out, v, first_place(out, row, first, TO_TILES), step, other, first, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
-        q = np.uint64(inner) - k
-        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
+        write_outputs(out, v, first_place(out, row, mirror, TO_TILES), step, other, mirror, True)
 
 
 @cell

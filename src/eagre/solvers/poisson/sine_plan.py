@@ -46,8 +46,8 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 }
 """n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
-SINGLE: dict[int, tuple[int, tuple[int, ...]]] = {4096: (32, (16, 16))}
-"""In single precision, where a thread has registers for 32 complex numbers: three passes in place of four."""
+SPLIT: dict[int, tuple[int, tuple[int, ...]]] = {4096: (32, (16, 16))}
+"""Plans for whole rows in place of `FACTORS`: two threads share a transform of the last pass, for registers' sake."""
 TURNS: dict[int, int] = {4096: 2}  # where a thread makes more than one transform in a pass: more blocks at once
 
 
@@ -63,6 +63,7 @@ class SinePlan:
     factors: tuple[int, ...]  # of L
     row: int
     turns: int = 1  # transforms a thread makes in a pass before the last, at most
+    split: int = 1  # threads that share a transform of the last pass
 
     @property
     def inner(self) -> int:
@@ -73,7 +74,7 @@ class SinePlan:
     def items(self) -> tuple[int, ...]:
         """Transforms in each pass."""
         first = [(self.last // 2 + 1) * (self.inner // factor) for factor in self.factors]
-        return (*first, self.inner // 2 + 1)
+        return (*first, self.split * (self.inner // 2 + 1))
 
     @property
     def threads(self) -> int:
@@ -84,7 +85,7 @@ class SinePlan:
     def values(self) -> int:
         """Complex numbers of a thread."""
         turns = zip(self.items[:-1], self.factors, strict=True)
-        return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in turns))
+        return max(16, self.last // self.split, *(-(-items // self.threads) * factor for items, factor in turns))
 
     @property
     def pad(self) -> int:
@@ -117,7 +118,7 @@ class SinePlan:
             "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAD": self.pad,
             "LARGEST": max(f), "VALUES": self.values,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
-            "LAST": TRANSFORMS[self.last],
+            "LAST": TRANSFORMS[self.last // self.split], "SPLIT": self.split,
         }  # fmt: skip
 
     @cached_property
@@ -145,11 +146,11 @@ class SinePlan:
         return np.stack([np.real(found), np.imag(found)], axis=1)
 
 
-def sine_plan(n: int, precision: str = "double") -> SinePlan | None:
+def sine_plan(n: int) -> SinePlan | None:
     """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest."""
     size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
     if size is None:
         return None
-    if precision == "single" and size in SINGLE:
-        return SinePlan(size, *SINGLE[size], n)
+    if n in SPLIT:
+        return SinePlan(n, *SPLIT[n], n, 1, 2)
     return SinePlan(size, *FACTORS[size], n, TURNS.get(size, 1))
