@@ -14,9 +14,8 @@ SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
-    "strips": {**CASES["implicit"], "fused_points": 0},
     "wide tiles": {**CASES["ab2"], "wide": 0},
-    "strips, ab2": {**CASES["ab2"], "fused_points": 0},
+    "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
 }
@@ -26,11 +25,9 @@ SIMULATED = {
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import passes
     from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
-    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
     monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):
@@ -115,8 +112,7 @@ def test_steps_stay_on_the_device(monkeypatch):
     [
         *((n, None) for n in (16, 48, 64, 96)),
         *((n, None) for n in (11, 43, 130)),  # by way of a chirp
-        (96, (12, (4, 4), 96, 2)),  # two transforms a thread
-        (256, (32, (16,), 256, 1, 2)),  # two threads a transform of the last pass
+        (96, (12, (4, 4), 96, 16)),  # two transforms a thread
     ],
 )
 def test_simulated_sine_transform(n, cut):
@@ -140,15 +136,13 @@ def test_simulated_sine_transform(n, cut):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(
-    ("precision", "width", "ahead"), [("double", 4, False), ("double", 8, True), ("single", 8, True)]
-)
-def test_simulated_columns(precision, width, ahead):
-    """Tiles as wide as a block's columns and wider, a block for each and blocks that copy ahead."""
+@pytest.mark.parametrize(("precision", "width"), [("double", 4), ("double", 8), ("single", 16)])
+def test_simulated_columns(precision, width):
+    """Tiles as wide as a block's columns and wider."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson import columns_cuda
     from eagre.solvers.poisson.columns import column_table
+    from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 
     real, columns, own, nx, ny = check_precision(precision), 8 if precision == "single" else 4, 4, 14, 23
     threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
@@ -159,14 +153,12 @@ def test_simulated_columns(precision, width, ahead):
         sigma = 4.0 * (0.3 / 0.2) ** 2 * np.sin(0.5 * np.pi * k / nx) ** 2
         matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
-    entry = columns_cuda.solve_columns_ahead_cuda if ahead else columns_cuda.solve_columns_cuda
     device = SimulatedDevice()
-    program = device.program(entry, precision, {"OWN": own, "COLUMNS": columns, "WIDTH": width})
+    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
+    program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
-    blocks = 2 if ahead else -(-nx // columns)
-    stage = threads * (own + 1) * zeta.itemsize if ahead else 0
     flat = zeta.reshape(-1)
-    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (blocks,), (threads,), stage)])
+    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (-(-nx // columns),), (threads,))])
     found = np.moveaxis(zeta, 1, 2).reshape(-1, ny)[1:nx, : ny - 1]
     assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 

@@ -137,78 +137,6 @@ def _vector_store(count: int) -> Any:
     return store
 
 
-@intrinsic
-def copy_ahead(context: Any, shared: Any, place: Any, source: Any, k: Any) -> Any:
-    """Have 16 bytes from element k of an array copied to shared[place ..] past the registers (PTX, "cp.async")."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def address(array: int, space: int) -> Any:
-            data = context_.make_array(signature.args[array])(context_, builder, value=arguments[array]).data
-            at = context_.cast(builder, arguments[array + 1], signature.args[array + 1], types.int64)
-            element = context_.get_data_type(signature.args[array].dtype)
-            return builder.addrspacecast(builder.gep(data, [at]), ir.PointerType(element, space))
-
-        target = builder.ptrtoint(address(0, 3), ir.IntType(32))
-        origin = builder.ptrtoint(address(2, 1), ir.IntType(64))
-        kind = ir.FunctionType(ir.VoidType(), [target.type, origin.type])
-        text = "cp.async.cg.shared.global [$0], [$1], 16;"
-        builder.call(ir.InlineAsm(kind, text, "r,l,~{memory}", side_effect=True), [target, origin])
-        return context_.get_dummy_value()
-
-    return types.void(shared, place, source, k), generate
-
-
-def _letters(array_type: Any, count: int) -> tuple[str, str]:
-    """Type of an instruction that moves `count` elements, and the letter of its registers."""
-    bits = array_type.dtype.bitwidth
-    return ("" if count == 1 else f".v{count}") + f".f{bits}", "f" if bits == 32 else "d"
-
-
-def _streamed_load(count: int) -> Any:
-    @intrinsic
-    def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
-        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array_type = signature.args[0]
-            pointer = _place(context_, builder, signature, arguments)
-            kind, (suffix, letter) = context_.get_value_type(array_type.dtype), _letters(array_type, count)
-            names = ", ".join(f"${n}" for n in range(count))
-            text = f"ld.global.cs{suffix} {names if count == 1 else '{' + names + '}'}, [${count}];"
-            found = kind if count == 1 else ir.LiteralStructType([kind] * count)
-            constraints = f"={letter}," * count + "l"
-            function = ir.InlineAsm(ir.FunctionType(found, [pointer.type]), text, constraints, side_effect=True)
-            loaded = builder.call(function, [pointer])
-            if count == 1:
-                return loaded
-            parts = [builder.extract_value(loaded, n) for n in range(count)]
-            return context_.make_tuple(builder, signature.return_type, parts)
-
-        return (array.dtype if count == 1 else types.UniTuple(array.dtype, count))(array, k, offset), generate
-
-    return load
-
-
-def _streamed_store(count: int) -> Any:
-    @intrinsic
-    def store(context: Any, array: Any, k: Any, offset: Any, values: Any) -> Any:
-        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array_type = signature.args[0]
-            pointer = _place(context_, builder, signature, arguments)
-            kind, (suffix, letter) = context_.get_value_type(array_type.dtype), _letters(array_type, count)
-            names = ", ".join(f"${n + 1}" for n in range(count))
-            text = f"st.global.cs{suffix} [$0], {names if count == 1 else '{' + names + '}'};"
-            function_type = ir.FunctionType(ir.VoidType(), [pointer.type, *([kind] * count)])
-            function = ir.InlineAsm(function_type, text, "l" + f",{letter}" * count, side_effect=True)
-            values_ = [arguments[3]] if count == 1 else [builder.extract_value(arguments[3], n) for n in range(count)]
-            builder.call(function, [pointer, *values_])
-            return context_.get_dummy_value()
-
-        return types.void(array, k, offset, values), generate
-
-    return store
-
-
-streamed_load, streamed_load_two, streamed_load_four = (_streamed_load(count) for count in (1, 2, 4))
-streamed_store, streamed_store_two, streamed_store_four = (_streamed_store(count) for count in (1, 2, 4))
 load_two, load_four = _vector_load(2), _vector_load(4)
 store_two, store_four = _vector_store(2), _vector_store(4)
 
@@ -229,5 +157,3 @@ def _instruction(text: str) -> Any:
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 start_early = _instruction("griddepcontrol.launch_dependents;")
 wait_for_previous = _instruction("griddepcontrol.wait;")
-
-await_copies = _instruction("cp.async.wait_all;")  # those of this thread

@@ -40,12 +40,6 @@ def ask_for(array: Any, k: int, offset: int) -> None:
 ask_for_piece = ask_for
 
 
-def copy_ahead(shared: Any, place: int, source: Any, k: int) -> None:
-    """Copy 16 bytes from element k of an array to shared[place ..]."""
-    for n in range(16 // shared.dtype.itemsize):
-        shared[int(place) + n] = flat_load(source, k, n)
-
-
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))
@@ -68,12 +62,8 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
         flat_store(array, k, offset + n, values[n])
 
 
-streamed_load, streamed_load_two, streamed_load_four = flat_load, load_two, load_four
-streamed_store, streamed_store_two, streamed_store_four = flat_store, store_two, store_four
-
-
 def start_early() -> None:
     """Nothing: one kernel runs after the other."""
 
 
-wait_for_previous = await_copies = start_early
+wait_for_previous = start_early

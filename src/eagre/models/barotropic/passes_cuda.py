@@ -2,17 +2,15 @@
 
 A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
 rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
-(back to psi). Where the fields do not fit the cache, `strips_cuda` and a transform of its own take
-the place of the first: many small blocks keep more loads under way.
+(back to psi).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import ask_for_piece, cell, cplx, cuda, entry, real, switch, word
+from eagre.backend.cells import cell, cplx, cuda, entry, real, word
 from eagre.models.barotropic.vectors_cuda import (
-    HISTORY,
     SPAN,
     VECTOR,
     computed,
@@ -23,7 +21,6 @@ from eagre.models.barotropic.vectors_cuda import (
     store_history,
 )
 from eagre.solvers.poisson.rows_cuda import (
-    AHEAD,
     ROW,
     begin,
     clear_ends,
@@ -33,24 +30,6 @@ from eagre.solvers.poisson.rows_cuda import (
     write_pair,
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, R
-
-STAGGER = switch("STAGGER", 0)
-WAVE = switch("WAVE", 0)
-DOWN = switch("DOWN", False)  # whether the rows stored last are updated first
-
-
-@cell
-def ask_for_rows(psi, zeta, older, oldest, low, ny):
-    """Bring what a later block reads to the cache: two rows of every field; its other rows are its neighbours'."""
-    pitch = np.uint64(zeta.shape[1])
-    if low < ny and low + np.uint64(3) < ny:
-        start, count = (low + np.uint64(1)) * pitch, pitch + pitch
-        foremost = start - pitch if DOWN else start + pitch
-        ask_for_piece(psi, foremost, count)
-        ask_for_piece(zeta, foremost, count)
-        ask_for_piece(older, start, count)
-        if HISTORY == 2:
-            ask_for_piece(oldest, start, count)
 
 
 @cell
@@ -92,9 +71,6 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    if AHEAD > 0 and t == np.uint64(0):
-        later = low - np.uint64(2 * AHEAD) if DOWN else low + np.uint64(2 * AHEAD)
-        ask_for_rows(psi, zeta, older, oldest, later, ny)
     for turn in range(ROW // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
         if m <= np.uint64(ROW):
@@ -114,11 +90,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
-    if STAGGER > 0 and cuda.blockIdx.x < np.uint32(WAVE):
-        cuda.nanosleep(np.uint32(STAGGER) * (cuda.blockIdx.x // np.uint32(132)))
     ny = np.uint64(zeta.shape[0] - 1)
-    block = np.uint64(cuda.gridDim.x - 1 - cuda.blockIdx.x if DOWN else cuda.blockIdx.x)
-    low = np.uint64(2) * block
+    low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()

@@ -11,8 +11,6 @@ from eagre.backend.cells import cell, cplx, cuda, real
 
 HALF_ROOT = 0.7071067811865476
 COS_8, SIN_8 = 0.9238795325112867, 0.3826834323650898  # of pi / 8
-COS_16, SIN_16 = 0.9807852804032304, 0.19509032201612825
-COS_3_16, SIN_3_16 = 0.8314696123025452, 0.5555702330196022
 HALF_ROOT_3 = 0.8660254037844386
 
 
@@ -131,64 +129,4 @@ def transform16(v):
         v[k] = w[k]
 
 
-@cell
-def fourth_of_32(v, w, u, c):
-    """Outputs c + 4 d of `transform32`."""
-    for b in range(8):
-        u[b] = v[8 * c + b]
-    transform8(u)
-    for d in range(8):
-        w[c + 4 * d] = u[d]
-
-
-@cell
-def rotate_32(v):
-    """v[8 c + b] times exp(-2 pi i b c / 32), c = 1 .. 3."""
-    v[9] = rotated(v[9], real(COS_16), real(SIN_16))
-    v[10] = rotated(v[10], real(COS_8), real(SIN_8))
-    v[11] = rotated(v[11], real(COS_3_16), real(SIN_3_16))
-    v[12] = rotated(v[12], real(HALF_ROOT), real(HALF_ROOT))
-    v[13] = rotated(v[13], real(SIN_3_16), real(COS_3_16))
-    v[14] = rotated(v[14], real(SIN_8), real(COS_8))
-    v[15] = rotated(v[15], real(SIN_16), real(COS_16))
-    v[17] = rotated(v[17], real(COS_8), real(SIN_8))
-    v[18] = rotated(v[18], real(HALF_ROOT), real(HALF_ROOT))
-    v[19] = rotated(v[19], real(SIN_8), real(COS_8))
-    v[20] = complex(v[20].imag, -v[20].real)
-    v[21] = rotated(v[21], real(-SIN_8), real(COS_8))
-    v[22] = rotated(v[22], real(-HALF_ROOT), real(HALF_ROOT))
-    v[23] = rotated(v[23], real(-COS_8), real(SIN_8))
-    v[25] = rotated(v[25], real(COS_3_16), real(SIN_3_16))
-    v[26] = rotated(v[26], real(SIN_8), real(COS_8))
-    v[27] = rotated(v[27], real(-SIN_16), real(COS_16))
-    v[28] = rotated(v[28], real(-HALF_ROOT), real(HALF_ROOT))
-    v[29] = rotated(v[29], real(-COS_16), real(SIN_16))
-    v[30] = rotated(v[30], real(-COS_8), real(-SIN_8))
-    v[31] = rotated(v[31], real(-SIN_3_16), real(-COS_3_16))
-
-
-@cell
-def transform32(v):
-    """Size 32 = 4 x 8."""
-    for b in range(8):
-        dft4(v, b, 8)
-    rotate_32(v)
-    w = cuda.local.array(32, cplx)
-    u = cuda.local.array(8, cplx)
-    fourth_of_32(v, w, u, 0)
-    fourth_of_32(v, w, u, 1)
-    fourth_of_32(v, w, u, 2)
-    fourth_of_32(v, w, u, 3)
-    for k in range(32):
-        v[k] = w[k]
-
-
-TRANSFORMS = {
-    1: transform1,
-    2: transform2,
-    4: transform4,
-    8: transform8,
-    12: transform12,
-    16: transform16,
-    32: transform32,
-}
+TRANSFORMS = {1: transform1, 2: transform2, 4: transform4, 8: transform8, 12: transform12, 16: transform16}

@@ -14,16 +14,13 @@ import numpy as np
 
 from eagre.backend.cells import (
     ask_for_piece,
-    await_copies,
     cell,
-    copy_ahead,
     cuda,
     entry,
     real,
     start_early,
     switch,
     wait_for_previous,
-    word,
 )
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
@@ -231,51 +228,3 @@ def mend(g, wall, delta, decay, j0, ny):
         for m in range(OWN):
             g[OWN - 1 - m] += h
             h -= delta * h
-
-
-@cell
-def copy_columns_ahead(stage, source, start, rows):
-    """Have the rows of a block's wavenumbers copied to the stage, COLUMNS words of padding behind each piece."""
-    parts = np.uint64(2)  # of 16 bytes a row
-    half = np.uint64(COLUMNS // 2)
-    chunk = np.uint64(cuda.threadIdx.x)
-    while chunk < parts * np.uint64(rows - 2):
-        row, part = chunk // parts, chunk % parts * half
-        place = (row + row // np.uint64(OWN)) * np.uint64(COLUMNS) + part
-        copy_ahead(stage, place, source, start + row * np.uint64(WIDTH) + part)
-        chunk += np.uint64(cuda.blockDim.x)
-
-
-@entry
-def solve_columns_ahead_cuda(source, out, table, rows):
-    """As `solve_columns_cuda`, a block for many times COLUMNS wavenumbers: the next are on their way meanwhile."""
-    stage = cuda.shared.array(0, word)
-    shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
-    g = cuda.local.array(OWN, real)
-    column = np.uint64(cuda.threadIdx.x) % np.uint64(COLUMNS)
-    piece = np.uint64(cuda.threadIdx.x) // np.uint64(COLUMNS)
-    first = 1 + cuda.threadIdx.x // COLUMNS * OWN
-    count = np.int32(rows - 1 - first)
-    blocks = (np.uint64(table.shape[1]) + np.uint64(COLUMNS - 1)) // np.uint64(COLUMNS)
-    block, step = np.uint64(cuda.blockIdx.x), np.uint64(cuda.gridDim.x)
-    if EARLY > 0:
-        wait_for_previous()
-    copy_columns_ahead(stage, source, tile_place(block, rows), rows)
-    while block < blocks:
-        await_copies()
-        cuda.syncthreads()
-        read_piece(stage, g, piece * np.uint64((OWN + 1) * COLUMNS) + column, np.uint64(COLUMNS), count)
-        cuda.syncthreads()
-        if block + step < blocks:
-            copy_columns_ahead(stage, source, tile_place(block + step, rows), rows)
-        elif EARLY > 0:
-            start_early()
-        k = block * np.uint64(COLUMNS) + column
-        inside = k < np.uint64(table.shape[1])
-        constant = constants(table, k if inside else np.uint64(0))
-        solve_piece(g, shared, constant, first, count, rows - 1)
-        if inside:
-            place = tile_place(block, rows) + np.uint64(first - 1) * np.uint64(WIDTH) + column
-            write_piece(out, g, place, np.uint64(WIDTH), count, constant[SCALE])
-        cuda.syncthreads()
-        block += step

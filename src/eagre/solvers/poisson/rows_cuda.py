@@ -14,8 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import (
-    ask_for,
-    ask_for_piece,
     cell,
     cplx,
     cuda,
@@ -24,12 +22,11 @@ from eagre.backend.cells import (
     flat_store,
     real,
     start_early,
-    streamed_load,
     switch,
     wait_for_previous,
     word,
 )
-from eagre.solvers.poisson.sine_cuda import SPLIT, THREADS, VALUES, N, R, passes, put, rotation, slot
+from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, rotation, slot
 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
@@ -37,8 +34,6 @@ WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
-LAST_USE = switch("LAST_USE", False)  # whether what is read may leave the cache at once
-AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose rows are asked for
 
 
 @cell
@@ -144,9 +139,9 @@ def write_outputs(out, v, place, step, other, q, mirrored):
     other : from one row to the other, 0 if there is one alone.
     q : the first output's wavenumber; only those below ROW have a place.
     """
-    inner = SPLIT * (2 * N // R)
-    for s in range(R // SPLIT // 2):
-        z = v[R // SPLIT - 1 - s] if mirrored else v[s]
+    inner = 2 * N // R
+    for s in range(R // 2):
+        z = v[R - 1 - s] if mirrored else v[s]
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
@@ -162,29 +157,11 @@ def write_pair(out, v, k, row, rows):
     other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
     other -= first_place(out, row, np.uint64(0), TO_TILES)
     other = other if row + np.uint64(1) < rows else np.uint64(0)
-    step = step_along(out, SPLIT * inner, TO_TILES)
-    odd = SPLIT == 2 and k > np.uint64(inner // 2)
-    k = k - np.uint64(inner // 2 + 1) if odd else k
-    first = k + np.uint64(inner) if odd else k
-    mirror = np.uint64(SPLIT * inner) - first
-    write_outputs(out, v, first_place(out, row, first, TO_TILES), step, other, first, False)
+    step = step_along(out, inner, TO_TILES)
+    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
-        write_outputs(out, v, first_place(out, row, mirror, TO_TILES), step, other, mirror, True)
-
-
-@cell
-def ask_for_pair(source, t, row, rows):
-    """Bring `row` and the next one to the cache, which are to be found there when their block begins."""
-    if row + np.uint64(1) < rows:
-        if FROM_TILES:
-            for turn in range((ROW - 1) // (THREADS * WIDTH) + 1):
-                j = np.uint64(WIDTH) * (t + np.uint64(turn * THREADS))
-                if j < np.uint64(ROW):
-                    place = first_place(source, row, j, True)
-                    ask_for(source, place, 0)
-                    ask_for(source, place, WIDTH)
-        elif t < np.uint64(2):
-            ask_for_piece(source, first_place(source, row + t, np.uint64(0), False), ROW)
+        q = np.uint64(inner) - k
+        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
@@ -202,14 +179,9 @@ def read_pair(shared, source, table, t, row, rows):
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
             if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
-                if LAST_USE:
-                    v[turn] = complex(streamed_load(source, place, 0), streamed_load(source, other, 0))
-                else:
-                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
             place += step
             other += step
-        if AHEAD > 0 and start == 0:
-            ask_for_pair(source, t, row + np.uint64(2 * AHEAD), rows)
         for turn in range(min(VALUES, turns - start)):
             j = t + np.uint64((start + turn) * THREADS)
             if (start + turn > 0 or t > np.uint64(0)) and ((start + turn + 1) * THREADS <= ROW or j < np.uint64(ROW)):

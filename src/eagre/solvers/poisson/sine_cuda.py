@@ -8,20 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, load_two, real, store_two, switch
-from eagre.solvers.poisson.butterflies import (
-    COS_3_16,
-    COS_8,
-    COS_16,
-    HALF_ROOT,
-    SIN_3_16,
-    SIN_8,
-    SIN_16,
-    rotated,
-    transform1,
-    transform4,
-    transform8,
-)
+from eagre.backend.cells import cell, cplx, cuda, load_two, store_two, switch
+from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
 R = switch("R", 8)
@@ -33,7 +21,6 @@ SECOND = switch("SECOND", transform1)
 THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAD = switch("PAD", 1)  # complex numbers between outputs of the first pass
-SPLIT = switch("SPLIT", 1)  # threads of a transform of the last pass
 THREADS = switch("THREADS", 32)
 LARGEST = switch("LARGEST", 16)  # the largest small transform
 VALUES = switch("VALUES", 16)  # complex numbers of a thread
@@ -184,59 +171,6 @@ def third_pass(shared, t):
 
 
 @cell
-def turn_32(v):
-    """v[a] times exp(-2 pi i a / 32), a = 1 .. 15."""
-    v[1] = rotated(v[1], real(COS_16), real(SIN_16))
-    v[2] = rotated(v[2], real(COS_8), real(SIN_8))
-    v[3] = rotated(v[3], real(COS_3_16), real(SIN_3_16))
-    v[4] = rotated(v[4], real(HALF_ROOT), real(HALF_ROOT))
-    v[5] = rotated(v[5], real(SIN_3_16), real(COS_3_16))
-    v[6] = rotated(v[6], real(SIN_8), real(COS_8))
-    v[7] = rotated(v[7], real(SIN_16), real(COS_16))
-    v[8] = complex(v[8].imag, -v[8].real)
-    v[9] = rotated(v[9], real(-SIN_16), real(COS_16))
-    v[10] = rotated(v[10], real(-SIN_8), real(COS_8))
-    v[11] = rotated(v[11], real(-SIN_3_16), real(COS_3_16))
-    v[12] = rotated(v[12], real(-HALF_ROOT), real(HALF_ROOT))
-    v[13] = rotated(v[13], real(-COS_3_16), real(SIN_3_16))
-    v[14] = rotated(v[14], real(-COS_8), real(SIN_8))
-    v[15] = rotated(v[15], real(-COS_16), real(SIN_16))
-
-
-@cell
-def last_pass_of_two(shared, table, v, t):
-    """As `last_pass` for R = 32 by two threads: s = 2 m of one and s = 2 m + 1 of the other are in v[m].
-
-    X_s = sum_a (x_a +- x_(a + 16)) exp(-2 pi i a s / 32), a = 0 .. 15.
-    """
-    inner = 2 * N // R
-    items = inner // 2 + 1
-    start = np.uint64(inner + (inner // F1 if F2 > 1 else 0) + (F3 if F3 > 1 else 0))
-    row = np.uint64(inner + F1)
-    active = t < np.uint64(2 * items)
-    odd = t >= np.uint64(items)
-    k = t - np.uint64(items) if odd else t
-    sign = real(-1.0) if odd else real(1.0)
-    if active:
-        other = np.uint64(inner) - k if k > np.uint64(0) else np.uint64(0)
-        w = rotation(table, k + start + np.uint64(16 * items))
-        v[0] = get(shared, k) + sign * (w * get(shared, k + np.uint64(16) * row))
-        for a in range(1, 9):
-            b = 16 - a
-            w = rotation(table, k + start + np.uint64(a * items))
-            u = rotation(table, k + start + np.uint64(b * items))
-            y = complex(-u.real, u.imag) * get(shared, other + np.uint64(b) * row)
-            v[a] = w * get(shared, k + np.uint64(a) * row) + sign * y
-            if a < b:
-                y = complex(-w.real, w.imag) * get(shared, other + np.uint64(a) * row)
-                v[b] = u * get(shared, k + np.uint64(b) * row) + sign * y
-        if odd:
-            turn_32(v)
-        LAST(v)
-    return active
-
-
-@cell
 def last_pass(shared, table, v, t):
     """Transforms of length R for k = t, 0 <= k <= L / 2, of Y_r(k) and -Y_r(-k); True if this thread has one."""
     inner = 2 * N // R
@@ -268,4 +202,4 @@ def passes(shared, table, v, t):
         second_pass(shared, table, t)
     if F3 > 1:
         third_pass(shared, t)
-    return last_pass_of_two(shared, table, v, t) if SPLIT == 2 else last_pass(shared, table, v, t)
+    return last_pass(shared, table, v, t)

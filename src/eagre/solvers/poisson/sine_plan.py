@@ -46,9 +46,8 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 }
 """n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
-SPLIT: dict[int, tuple[int, tuple[int, ...]]] = {4096: (32, (16, 16))}
-"""Plans for whole rows in place of `FACTORS`: two threads share a transform of the last pass, for registers' sake."""
-TURNS: dict[int, int] = {4096: 2}  # where a thread makes more than one transform in a pass: more blocks at once
+FEWER: dict[int, int] = {2304: 224, 3072: 288, 4096: 288, 4608: 448, 6144: 576}
+"""Threads a block where a thread makes several transforms in a pass before the last: more blocks at once."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,7 @@ class SinePlan:
     last: int  # R
     factors: tuple[int, ...]  # of L
     row: int
-    turns: int = 1  # transforms a thread makes in a pass before the last, at most
-    split: int = 1  # threads that share a transform of the last pass
+    most: int = 1024  # threads of a block, but for the last pass
 
     @property
     def inner(self) -> int:
@@ -74,18 +72,18 @@ class SinePlan:
     def items(self) -> tuple[int, ...]:
         """Transforms in each pass."""
         first = [(self.last // 2 + 1) * (self.inner // factor) for factor in self.factors]
-        return (*first, self.split * (self.inner // 2 + 1))
+        return (*first, self.inner // 2 + 1)
 
     @property
     def threads(self) -> int:
-        """Threads of a block, a multiple of 8: the last pass has one transform a thread, others up to `turns`."""
-        return -(-max(-(-max(self.items) // self.turns), self.items[-1]) // 8) * 8
+        """Threads of a block, a multiple of 8; the last pass has one transform a thread, others may have several."""
+        return -(-max(min(max(self.items), self.most), self.items[-1]) // 8) * 8
 
     @property
     def values(self) -> int:
         """Complex numbers of a thread."""
         turns = zip(self.items[:-1], self.factors, strict=True)
-        return max(16, self.last // self.split, *(-(-items // self.threads) * factor for items, factor in turns))
+        return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in turns))
 
     @property
     def pad(self) -> int:
@@ -118,7 +116,7 @@ class SinePlan:
             "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAD": self.pad,
             "LARGEST": max(f), "VALUES": self.values,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
-            "LAST": TRANSFORMS[self.last // self.split], "SPLIT": self.split,
+            "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
 
     @cached_property
@@ -151,6 +149,4 @@ def sine_plan(n: int) -> SinePlan | None:
     size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
     if size is None:
         return None
-    if n in SPLIT:
-        return SinePlan(n, *SPLIT[n], n, 1, 2)
-    return SinePlan(size, *FACTORS[size], n, TURNS.get(size, 1))
+    return SinePlan(size, *FACTORS[size], n, FEWER.get(size, 1024))
