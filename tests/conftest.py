@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -37,10 +40,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(not_simulated)
 
 
+def load_script(path: Path) -> ModuleType:
+    """Import a script that is no part of a package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def root() -> Path:
     """Folder of the repository."""
     return ROOT
+
+
+@pytest.fixture
+def script() -> Callable[[str], ModuleType]:
+    """Imports a script by its path from the repository's root."""
+    return lambda path: load_script(ROOT / path)
 
 
 @pytest.fixture

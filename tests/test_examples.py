@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 BENCHMARKS = EXAMPLES.parent / "benchmarks"
-
-
-def load_script(path: Path) -> ModuleType:
-    """Import a script that is no part of a package."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def run_case(name: str, folder: Path, *options: str, **lines: str) -> tuple[Path, str]:
@@ -84,10 +74,10 @@ def test_demo_floods_the_town(tmp_path):
     assert gauges["town depth"].max() > 0.3
 
 
-def test_demo_bed_and_wave_are_what_the_script_makes(tmp_path):
+def test_demo_bed_and_wave_are_what_the_script_makes(script, tmp_path):
     import rasterio
 
-    load_script(EXAMPLES / "demo" / "make_dem.py").main(tmp_path)
+    script("examples/demo/make_dem.py").main(tmp_path)
     assert (tmp_path / "wave.csv").read_text() == (EXAMPLES / "demo" / "wave.csv").read_text()
     with rasterio.open(tmp_path / "bay.tif") as made, rasterio.open(EXAMPLES / "demo" / "bay.tif") as kept:
         assert made.crs == kept.crs == "EPSG:32629"
@@ -165,23 +155,23 @@ def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
     assert 0.3 < gauges["mouth surface_elevation"].max() < 1.5
 
 
-def test_thacker_bowl_returns_after_one_period():
-    script = load_script(EXAMPLES / "thacker_bowl" / "thacker_bowl.py")
-    coarse, fine = script.main(30), script.main(60)
+def test_thacker_bowl_returns_after_one_period(script):
+    bowl = script("examples/thacker_bowl/thacker_bowl.py")
+    coarse, fine = bowl.main(30), bowl.main(60)
     assert fine < 0.06
     assert fine < 0.9 * coarse
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in BENCHMARKS.glob("*.py")))
-def test_benchmarks_find_what_they_import(script, monkeypatch):
+@pytest.mark.parametrize("name", sorted(path.name for path in BENCHMARKS.glob("*.py")))
+def test_benchmarks_find_what_they_import(name, script, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    load_script(BENCHMARKS / script)
+    script(f"benchmarks/{name}")
 
 
-def test_speed_is_printed_and_kept(tmp_path, monkeypatch, capsys):
+def test_speed_is_printed_and_kept(script, tmp_path, monkeypatch, capsys):
     """A record is on disk as soon as its line is printed; another precision is added to it."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    speed = load_script(BENCHMARKS / "speed.py")
+    speed = script("benchmarks/speed.py")
     kept = tmp_path / "kept.json"
     for precision in ("double", "single"):
         words = ["shallow-water", "--device", "cpu", "--sizes", "24", "--variants", "euler", "--precision", precision]

@@ -32,11 +32,6 @@ class Rain:
     rate: float | Series
     pattern: np.ndarray | None = None
 
-    @property
-    def wettest(self) -> float:
-        """Largest rate in any cell at any time, m s-1."""
-        return float(Series.of(self.rate).values.max()) * (1.0 if self.pattern is None else float(np.max(self.pattern)))
-
 
 @dataclass(frozen=True)
 class Coriolis:
@@ -107,6 +102,11 @@ class SourceMaps:
     coriolis: np.ndarray
     factors: tuple[Series, ...]
 
+    @property
+    def wettest(self) -> float:
+        """Largest rain in any cell at any time, m s-1."""
+        return float(self.factors[0].values.max() * self.rain.max())
+
 
 def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
     """Collect sources into the maps that the kernels read.
@@ -132,11 +132,12 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
             maps["rain"], factors["rain"] = _pattern(source.pattern, grid, "rain"), rate
             if (maps["rain"] < 0).any():
                 raise InputError(f"a rain pattern of {maps['rain'].min():g}", allowed="factors >= 0")
-            if source.wettest > HEAVIEST_RAIN:
+            wettest = float(rate.values.max() * maps["rain"].max())
+            if wettest > HEAVIEST_RAIN:
                 raise InputError(
-                    f"rain of {source.wettest:g} m/s, that is {3.6e6 * source.wettest:g} mm/h",
+                    f"rain of {wettest:g} m/s, that is {3.6e6 * wettest:g} mm/h",
                     allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
-                    fix=f'rate = "{source.wettest:g} mm/h", in Python {source.wettest:g}e-3 / 3600',
+                    fix=f'rate = "{wettest:g} mm/h", in Python {wettest:g}e-3 / 3600',
                 )
         elif isinstance(source, WindStress):
             maps["stress"] = _pattern(source.pattern, grid, "wind stress") / WATER_DENSITY

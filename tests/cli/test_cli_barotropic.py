@@ -92,3 +92,23 @@ def test_particles_outside_the_basin_are_refused(eagre, tmp_path, particles, wor
     path.write_text(path.read_text() + f"\n[particles]\n{particles}\nfile = 'p.nc'\ninterval = '1 d'\n")
     done = eagre("run", path, "--device", "cpu")
     assert done.code == 2 and words in done.err
+
+
+def test_a_case_on_several_devices(eagre, tmp_path, opened):
+    """Fields, gauges and a restart of two bands are those of one device."""
+    assert eagre("new", "barotropic", tmp_path).code == 0
+    text = (tmp_path / "case.toml").read_text().replace("nx = 129", "nx = 17").replace("5000 m2/s", "200000 m2/s")
+    text = text.split("[output]")[0].replace('"60 d"', '"2 d"')
+    found = []
+    for name, device in (("one", "cpu"), ("two", "cpu,cpu")):
+        more = f"[output]\nfile = '{name}.nc'\ninterval = '1 d'\n[restart]\nfile = '{name}_restart.nc'\n"
+        more += f"[gauges]\nfile = '{name}_gauges.nc'\ninterval = '12 h'\npoints = {{south = [5e5, 3e5]}}\n"
+        (tmp_path / f"{name}.toml").write_text(text + more)
+        done = eagre("run", tmp_path / f"{name}.toml", "--device", device, "--precision", "double")
+        assert done.code == 0 and ("2 bands on cpu" in done.out) == (name == "two"), done.err
+        found.append([opened(tmp_path / f"{name}{kind}.nc") for kind in ("", "_gauges", "_restart")])
+    for one, two in zip(*found, strict=True):
+        for name in one.data_vars:
+            if one[name].dtype.kind == "f":
+                expected = one[name].values
+                assert np.allclose(two[name].values, expected, rtol=0, atol=1e-12 * np.abs(expected).max()), name

@@ -68,7 +68,7 @@ def test_rates_in_words():
 
 
 def test_volume_in_the_summary(tmp_path):
-    """A closed basin has a mass error, any other a change, and a model without water neither."""
+    """The mass error where it is known, where the water came from if any could, nothing for a model without water."""
     plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")
     facts = {"interrupted": False, "time": 1.0, "wall_seconds": 1.0, "steps": 1, "dt_min": 1.0, "dt_max": 1.0}
     told = []
@@ -76,13 +76,21 @@ def test_volume_in_the_summary(tmp_path):
         {"volume": 2e6, "volume_change": 0.1, "volume_error": 5e-8},
         {"volume": 2e6, "volume_change": -45e3, "volume_error": float("nan")},
         {"energy": 1.0},
+        {"volume": 2e6, "volume_change": -45e3, "volume_error": 1e-9, "volume_inflow": -46e3, "volume_rain": 1e3},
     ):
         summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
-        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"))
-        told.append({name.strip(): value for name, value in _summary_rows(summary, plan, model)})
+        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), inflow={})
+        if "volume_inflow" in found:
+            model.inflow = {"west": -50e3, "east 0 to 40 m": 4e3}
+        rows = _summary_rows(summary, plan, model)
+        told.append({name.strip(): value for name, value in rows if name.strip()})
+    assert [value for name, value in rows if not name.strip()] == [
+        "-5e+04 m3 through west", "+4000 m3 through east 0 to 40 m", "+1000 m3 of rain",
+    ]  # fmt: skip
     assert told[0]["mass error"] == "5.00e-08" and "volume" not in told[0]
     assert told[1]["volume"] == "2e+06 m3, 4.5e+04 m3 less than at the start" and "mass error" not in told[1]
     assert not {"volume", "mass error"} & set(told[2])
+    assert told[3]["mass error"] == "1.00e-09" and told[3]["volume"] == told[1]["volume"]
 
 
 def test_share_of_the_copy_bandwidth(monkeypatch):

@@ -95,6 +95,8 @@ def test_gpu_equals_cpu(make, time_step, precision):
     assert ours.steps == theirs.steps > 20
     assert theirs.field("speed").max() > 0.1
     assert_agree(ours, theirs)
+    assert abs(ours.diagnostics()["volume_error"]) < {"single": 1e-5, "double": 1e-13}[precision]
+    assert ours.inflow == pytest.approx(theirs.inflow, rel=1e-3 if precision == "single" else 1e-9)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -36,7 +36,7 @@ def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **opt
 
 
 def largest_difference(one, other):
-    return max(abs(one[k].astype(float) - other[k]).max() for k in ("z", "p", "q_before", "q_after"))
+    return max(abs(one[k].astype(float) - other[k]).max() for k in ("z", "p", "q_before", "q_after", "book"))
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

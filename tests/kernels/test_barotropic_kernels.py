@@ -47,22 +47,18 @@ def test_simulated_transpose():
     assert np.array_equal(target, source.T)
 
 
-def teaching(root):
+@pytest.fixture
+def teaching(script):
     """The script of the four lessons as a module."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("teaching", root / "benchmarks" / "teaching.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/teaching.py")
 
 
 @pytest.mark.simulator
-def test_simulated_lessons(root):
+def test_simulated_lessons(teaching):
     from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
-    lessons = list(teaching(root).lessons(device, count=1024, side=40))
+    lessons = list(teaching.lessons(device, count=1024, side=40))
     assert len(lessons) == 10
     for lesson in lessons:
         assert not lesson.right(), lesson.name
@@ -70,14 +66,14 @@ def test_simulated_lessons(root):
         assert lesson.right(), lesson.name
 
 
-def test_lessons_compile_for_the_gpu(root):
+def test_lessons_compile_for_the_gpu(teaching):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     from numba import types
 
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
 
-    module, line = teaching(root), types.float32[::1]
+    module, line = teaching, types.float32[::1]
     for entry, signature, switches in (
         (module.gathered, (line, line, types.int64, types.int64), {}),
         (module.summed, (line, line), {"DIVERGENT": False}),
@@ -180,7 +176,7 @@ def kernel_ptx(kind, precision):
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
-        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8}
+        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8, "AHEAD": 132}
         signature = (real[::1], real[::1], field, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)
@@ -191,5 +187,5 @@ def test_single_precision_kernels_have_no_double_arithmetic(kind):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     text = kernel_ptx(kind, "single")
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
-    assert ".local" not in text
+    assert ".local" not in text and ("cp.async.bulk.prefetch.L2" in text) == (kind == "columns")
     assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1700  # raise with a measurement only

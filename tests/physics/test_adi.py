@@ -224,7 +224,8 @@ def test_words_of_a_step_and_of_memory():
     """A sweep reads five fields and writes two: 14 words a cell and step; maps come on top; memory is as predicted."""
     plain, full = pool()._engine, everything()._engine
     assert [fields_of(launch.arguments, plain) for launch in plain.launches(0, 0)] == [7, 7]
-    assert [fields_of(launch.arguments, full) for launch in full.launches(0, 0)] == [12, 12]
+    sweeps = [launch for launch in full.launches(0, 0) if launch.arguments[1] is full.bed]  # others book the rain
+    assert [fields_of(launch.arguments, full) for launch in sweeps] == [12, 12]
     assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), PADDING, strict=True))
     held = [[*e.z, *e.p, *e.q, e.bed, e._friction, e._forcing] for e in (plain, full)]
     assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre.cases import monai
+from eagre.cases.gauges import surface_at
 from eagre.cases.norms import root_mean_square
 from eagre.errors import InputError
 
@@ -20,7 +21,8 @@ def needs_monai_data():
 def check(coarsen, device, precision):
     folder = needs_monai_data()
     measured = monai.read_measurement(folder)
-    found = monai.gauge_series(monai.monai_valley(folder, coarsen), measured.times, device=device, precision=precision)
+    case = monai.monai_valley(folder, coarsen)
+    found = surface_at(case.model(device=device, precision=precision), case.gauges, measured.times)
     for name, values in measured.elevation.items():
         assert root_mean_square(found[name] - values) < 0.005, name
         assert found[name].max() == pytest.approx(values.max(), rel=0.1), name

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 
 
 @pytest.fixture
-def speedup(root):
-    spec = importlib.util.spec_from_file_location("barotropic_speedup", root / "benchmarks" / "barotropic_speedup.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def speedup(script):
+    return script("benchmarks/barotropic_speedup.py")
 
 
 def record(points, precision, threads, ms, **other):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 
 import pytest
 
 
 @pytest.fixture
-def plots(root):
-    spec = importlib.util.spec_from_file_location("plots", root / "benchmarks" / "plots.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def plots(script):
+    return script("benchmarks/plots.py")
 
 
 def record(n, threads=0, **other):

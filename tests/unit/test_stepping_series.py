@@ -1,4 +1,4 @@
-"""Series on the device: looked up between rows, forwards and backwards, each at its part of the step."""
+"""Series on the device: looked up between rows, forwards and backwards, at the end of a step or over all of it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,23 @@ def test_ends_are_held(table):
     assert found(table, 99.0) == pytest.approx((5.0, 21.0))
 
 
-def test_boundaries_look_to_the_end_of_the_step_and_sources_to_its_middle(table):
+def test_boundaries_look_to_the_end_of_the_step_and_sources_over_all_of_it(table):
     assert found(table, 1.0, 0.5) == pytest.approx((1.0, 1.0 + 2.0 * 1.25))
+
+
+@pytest.mark.parametrize("dt", [0.0, 0.1, 0.7, 2.5, 9.0])
+@pytest.mark.parametrize("now", [-1.5, 0.0, 0.4, 1.0, 2.9, 3.5, 6.0])
+def test_mean_over_a_step_is_exact(now, dt):
+    """However many rows the step passes, also where it begins before the first row or ends behind the last."""
+    table = series_table([TIDE], boundaries=0)
+    for first in (now, 0.0, 3.9):  # from any row that was looked up before
+        forcing = np.zeros(1)
+        evaluate_series(forcing, table, first, 0.0)
+        evaluate_series(forcing, table, now, dt)
+        at = np.unique(np.clip(np.append(TIMES, [now, now + dt]), now, now + dt))
+        values = np.interp(at, TIMES, TIDE.values)
+        expected = np.trapezoid(values, at) / dt if dt > 0.0 else values[0]
+        assert forcing[0] == pytest.approx(expected, abs=1e-14)
 
 
 def test_nothing_changes_without_series():

@@ -58,34 +58,45 @@ class CudaDevice(Device):
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
 
+    def use(self) -> None:
+        """Make this the current device of CuPy and Numba: another may have been used since."""
+        cupy.cuda.Device(self.index).use()
+
     def array(self, values: np.ndarray) -> Any:
+        self.use()
         with self.stream:
             array = cupy.array(np.ascontiguousarray(values))
         self.stream.synchronize()
         return array
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        self.use()
         with self.stream:
             return cupy.zeros(shape, dtype)
 
     def host(self, array: Any) -> np.ndarray:
+        self.use()
         with self.stream:
             return cupy.asnumpy(array)
 
     def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        self.use()
         with self.stream:
             return cupy.asnumpy(array[:, cupy.asarray(j), cupy.asarray(i)])
 
     def fill(self, array: Any, values: np.ndarray) -> None:
+        self.use()
         with self.stream:
             array.set(np.ascontiguousarray(values, dtype=array.dtype))
         self.stream.synchronize()
 
     def copy(self, target: Any, source: Any) -> None:
+        self.use()
         with self.stream:
             cupy.copyto(target, source)
 
     def run(self, launches: Sequence[Launch | HostCall]) -> None:
+        self.use()
         for launch in launches:
             if isinstance(launch, HostCall):
                 with self.stream:
@@ -99,12 +110,17 @@ class CudaDevice(Device):
             else:
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 
-    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
-        """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
-        bound = [
+    def bound(self, launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
+        """Launches with Numba's views of their arrays, which cannot be made while a stream is captured."""
+        self.use()
+        return [
             launch._replace(arguments=_numba_arrays(launch.arguments)) if isinstance(launch, Launch) else launch
             for launch in launches
         ]
+
+    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+        """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
+        bound = self.bound(launches)
         if any(isinstance(launch, HostCall) for launch in bound):
             return lambda: self.run(bound * times)  # libraries cannot be captured
         with self.stream:
@@ -119,16 +135,19 @@ class CudaDevice(Device):
             graph = self.stream.end_capture()
 
         def go() -> None:
+            self.use()
             graph.launch(self.stream)
 
         go.graph, go.arguments = graph, [launch.arguments for launch in launches]  # type: ignore[attr-defined]
         return go
 
     def synchronize(self) -> None:
+        self.use()
         self.stream.synchronize()
 
     @contextmanager
     def joined(self) -> Iterator[None]:
+        self.use()
         cupy.cuda.get_current_stream().synchronize()
         with self.stream:
             yield
@@ -140,8 +159,11 @@ class CudaDevice(Device):
 
 
 def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: int) -> None:
-    """Let a kernel have more than 48 KiB of shared memory; once a kernel."""
-    if wanted <= getattr(program, "allowed_shared", 0):
+    """Let a kernel have more than 48 KiB of shared memory; once a kernel and device."""
+    if not hasattr(program, "allowed_shared"):
+        program.allowed_shared = {}
+    allowed = program.allowed_shared
+    if wanted <= allowed.get(index, 0):
         return
     from cuda.bindings import driver
 
@@ -150,7 +172,7 @@ def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: 
     (status,) = driver.cuKernelSetAttribute(name, wanted, handle, driver.cuDeviceGet(index)[1])
     if status != driver.CUresult.CUDA_SUCCESS:
         raise DeviceError(f"{wanted} bytes of shared memory a block are refused: {status.name}")
-    program.allowed_shared = wanted
+    allowed[index] = wanted
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -216,6 +216,10 @@ def select(device: str | Device = "auto") -> Device:
     """
     if isinstance(device, Device):
         return device
+    if not isinstance(device, str) or "," in device:
+        raise InputError(
+            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
+        )
     if device == "cpu":
         return _cpu()
     match = re.fullmatch(r"cuda(?::(\d+))?", device)

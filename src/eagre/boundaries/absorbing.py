@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import Condition
+from eagre.boundaries.base import LARGEST_CHANGE, Condition
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.limiters import within
 from eagre.series import Series
-
-LARGEST_CHANGE = 0.1  # of an invariant from cell to cell across the boundary, over the wave speed
 
 
 @cell
@@ -37,8 +36,8 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     coming_2, going_2 = invariants(w_2, n_2, bed_2, level, p)
     c_0 = math.sqrt(p.g * max(level - bed_k, zero))
     coming = real(4.0) * (math.sqrt(p.g * max(level + value - bed_k, zero)) - c_0)
-    coming += min(max(coming - (coming_1 if m < real(1.5) else coming_2), -bound), bound)
-    going = going_1 + m * min(max(going_1 - going_2, -bound), bound)
+    coming += within(coming - (coming_1 if m < real(1.5) else coming_2), bound)
+    going = going_1 + m * within(going_1 - going_2, bound)
     u = real(0.5) * (coming + going)
     c = max(c_0 + real(0.25) * (coming - going), zero)
     rise = (c - c_0) * (c + c_0) / p.g

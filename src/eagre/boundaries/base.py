@@ -14,6 +14,7 @@ from eagre.grid import Grid
 from eagre.series import Series
 
 SIDES = ("west", "east", "south", "north")
+LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
 
 
 class Condition:
@@ -96,7 +97,8 @@ class Boundaries:
         Raises
         ------
         InputError
-            If a side is periodic and its opposite is not, or parts overlap or miss the side.
+            If a side is periodic and its opposite is not, parts overlap or miss the side, or a wall lies one cell
+            across from an open side: its mirror image would need a second cell.
         """
         for a, b in (("west", "east"), ("south", "north")):
             first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
@@ -106,7 +108,16 @@ class Boundaries:
                     allowed="both sides periodic, or neither",
                     fix=f"{b if first else a} = Periodic()",
                 )
-        return [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
+        found = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
+        for cells, sides, name in ((grid.nx, SIDES[:2], "nx"), (grid.ny, SIDES[2:], "ny")):
+            kinds = {segment.condition.closed for segment in found if segment.side in sides}
+            if cells == 1 and len(kinds) > 1:
+                raise InputError(
+                    f"{name} = 1 between {' and '.join(sides)}, of which one is open where the other is a wall",
+                    allowed="both open or both closed, or more cells",
+                    fix=f"{name} = 2",
+                )
+        return found
 
     @property
     def closed(self) -> bool:

@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import Condition
+from eagre.boundaries.base import LARGEST_CHANGE, Condition
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.limiters import within
 from eagre.series import Series
-
-LARGEST_CHANGE = 0.1  # of the velocity from cell to cell across the boundary, over the wave speed
 
 
 @cell
@@ -28,9 +27,9 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     w_2, n_2, bed_2 = second
     u_2 = n_2 * desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4)
     bound = real(LARGEST_CHANGE) * c_1
-    u_k = u_1 + m * min(max(u_1 - u_2, -bound), bound)
+    u_k = u_1 + m * within(u_1 - u_2, bound)
     room = real(0.25) * max(value - bed_k, zero)
-    w = value + min(max(value - w_k, -room), room)
+    w = value + within(value - w_k, room)
     h = h_1 if fast else max(w - bed_k, zero)
     u = u_1 if fast else min(u_k, math.sqrt(p.g * h))
     return bed_k + h if fast else max(w, bed_k), h * u, h * (t_1 * desingularised_inverse(h_1, p.kappa4))

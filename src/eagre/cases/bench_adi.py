@@ -15,6 +15,8 @@ from eagre.grid import Grid
 OPTIONS: dict[str, dict[str, Any]] = {"seed": {"dissipation": "none", "drying": "off"}, "default": {}}
 LARGEST_VOLUME_ERROR = {"single": 1e-5, "double": 1e-12}
 COMPARED_SHAPE, COMPARED_TIME = (171, 300), 200.0
+DX, DT, STILL_DEPTH, STRICKLER = 100.0, 20.0, 50.0, 32.0  # m, s, m, m^(1/3) s-1
+HUMP_CELLS = 32.0  # cells a side over those of the hump's sigma
 
 
 class Pool(Benchmark):
@@ -77,9 +79,13 @@ def pool(shape: tuple[int, int], device: str | Device, precision: str, variant: 
     from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
     ny, nx = shape
-    grid = Grid(nx, ny, 100.0, 100.0)
-    x, y = (np.exp(-(((np.arange(n) - n / 2 + 0.5) * 32.0 / n) ** 2) / 2.0) for n in (nx, ny))
+    x, y = hump(nx), hump(ny)
     return ShallowWaterADI(
-        grid, -50.0, 20.0, surface_elevation=x * y[:, None], manning=1 / 32, device=device, precision=precision,
-        **OPTIONS[variant],
+        Grid(nx, ny, DX, DX), -STILL_DEPTH, DT, surface_elevation=x * y[:, None], manning=1.0 / STRICKLER,
+        device=device, precision=precision, **OPTIONS[variant],
     )  # fmt: skip
+
+
+def hump(n: int) -> np.ndarray:
+    """The hump of 1 m along one axis of n cells, m."""
+    return np.exp(-(((np.arange(n) - n / 2 + 0.5) * HUMP_CELLS / n) ** 2) / 2.0)

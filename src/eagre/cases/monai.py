@@ -17,6 +17,7 @@ import numpy as np
 
 from eagre.boundaries import Absorbing, Boundaries, Stage
 from eagre.cases.case import Case, still_water
+from eagre.cases.result import Result
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
@@ -120,14 +121,11 @@ def monai_valley(
     )
 
 
-def gauge_series(case: Case, times: np.ndarray, **options: object) -> dict[str, np.ndarray]:
-    """Surface elevation that the model gives at the case's gauges at increasing `times`, s; (n,) each, m."""
-    model = case.model(**options)
-    cells = [case.grid.cell_of(*point) for point in case.gauges.values()]
-    rows = []
-    for time in times:
-        if time > model.time:
-            model.advance(float(time))
-        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
-    table = np.array(rows)
-    return {name: table[:, k] for k, name in enumerate(case.gauges)}
+def found_data(chosen: bool) -> tuple[Path | None, list[Result]]:
+    """The folder of the data; without it a result that says so, or an error where the user asked for this case."""
+    try:
+        return find_data(), []
+    except InputError as error:
+        if chosen:
+            raise
+        return None, [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.cases import monai
+from eagre.cases.gauges import surface_at
 from eagre.cases.norms import root_mean_square
 from eagre.cases.pictures import draw_gauges
 from eagre.cases.result import Result
@@ -22,15 +23,11 @@ WET = 0.1  # m of water that count as flooded
 
 def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
     """The gauges of Monai Valley beside those of the explicit model, with the wall time of both."""
-    try:
-        folder = monai.find_data()
-    except InputError as error:
-        if setting.chosen:
-            raise
-        return [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]
+    folder, missing = monai.found_data(setting.chosen)
+    if folder is None:
+        return missing
     measured = monai.read_measurement(folder)
     case = monai.monai_valley(folder, coarsen)
-    cells = [case.grid.cell_of(*point) for point in case.gauges.values()]
     results = []
     for precision in setting.precisions:
         series: dict[str, dict[str, np.ndarray]] = {}
@@ -41,8 +38,9 @@ def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
             else:
                 options["surface_elevation"] = 0.0
                 model = adi_model(case.grid, case.bed_elevation, step, setting, precision, **options)
-            series[name], seconds = _gauges(model, cells, measured.times, list(case.gauges))
-            detail = f"{model.steps} steps, {seconds:.1f} s with compilation"
+            start = perf_counter()
+            series[name] = surface_at(model, case.gauges, measured.times)
+            detail = f"{model.steps} steps, {perf_counter() - start:.1f} s with compilation"
             for gauge, values in measured.elevation.items():
                 rms = root_mean_square(series[name][gauge] - values)
                 results.append(Result("monai", precision, f"{name}, {gauge}: RMS [m]", rms, 0.008, detail=detail))
@@ -52,16 +50,6 @@ def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
             measured.elevation,
         )  # fmt: skip
     return results
-
-
-def _gauges(model: Any, cells: Any, times: np.ndarray, names: list[str]) -> tuple[dict[str, np.ndarray], float]:
-    start, rows = perf_counter(), []
-    for time in times:
-        if time > model.time:
-            model.advance(float(time))
-        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
-    table = np.array(rows)
-    return {name: table[:, k] for k, name in enumerate(names)}, perf_counter() - start
 
 
 class Bay(NamedTuple):
@@ -109,15 +97,13 @@ def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, pre
     case.build(device, precision).advance(1.0)
     model = case.build(device, precision)
     dry = model.field("depth") < WET
-    cells = [model.grid.cell_of(*point) for point in case.gauges.points.values()]
-    rows, most, start = [], np.zeros(model.grid.shape), perf_counter()
-    for time in times:
-        if time > model.time:
-            model.advance(float(time))
-        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
-        most = np.maximum(most, model.field("depth"))
-    seconds, table = perf_counter() - start, np.array(rows)
-    gauges = {name: table[:, k] for k, name in enumerate(case.gauges.points)}
+    most, start = np.zeros(model.grid.shape), perf_counter()
+
+    def look() -> None:
+        np.maximum(most, model.field("depth"), out=most)
+
+    gauges = surface_at(model, case.gauges.points, times, look)
+    seconds = perf_counter() - start
     return Bay(gauges, float((dry & (most > WET)).sum()) * model.grid.cell_area, model.steps, seconds)
 
 

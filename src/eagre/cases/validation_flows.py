@@ -10,12 +10,12 @@ import numpy as np
 
 from eagre.cases import basins, channels, dam_breaks, lakes, monai, seeds
 from eagre.cases.case import Case
+from eagre.cases.gauges import surface_at
 from eagre.cases.measures import Outcome, convergence_study, run_case, water_of
 from eagre.cases.norms import root_mean_square
 from eagre.cases.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.cases.result import Result
 from eagre.cases.validation import Setting, Validation
-from eagre.errors import InputError
 
 REST_LIMIT = {"single": 5e-6, "double": 1e-13}
 MASS_LIMIT = {"single": 2e-5, "double": 1e-13}
@@ -113,18 +113,15 @@ def _against_figures(name: str, precision: str, model: Any, figures: seeds.Circu
 
 def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
     """Surface at the three gauges against the measurement: RMS difference and difference of the largest rise."""
-    try:
-        folder = monai.find_data()
-    except InputError as error:
-        if setting.chosen:
-            raise
-        return [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]
+    folder, missing = monai.found_data(setting.chosen)
+    if folder is None:
+        return missing
     measured = monai.read_measurement(folder)
     results: list[Result] = []
     computed: dict[str, dict[str, np.ndarray]] = {}
     for precision in setting.precisions:
         case = monai.monai_valley(folder, coarsen)
-        series = monai.gauge_series(case, measured.times, device=setting.device, precision=precision)
+        series = surface_at(case.model(device=setting.device, precision=precision), case.gauges, measured.times)
         computed[precision] = series
         detail = f"{case.grid.nx} x {case.grid.ny} cells, 0 to {monai.END_TIME:g} s"
         for name, values in measured.elevation.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(
     case_file: Annotated[Path, typer.Argument(metavar="CASE.toml", help="The case; see eagre new.")],
-    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:1; or cuda:0,cuda:1.")] = None,
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
@@ -113,7 +114,7 @@ def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str,
     from eagre.cli.console import duration, quantity, whole
 
     found = summary.diagnostics
-    error, change = (found.get(name, math.nan) for name in ("volume_error", "volume_change"))
+    error = found.get("volume_error", math.nan)
     rows = [
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
@@ -122,23 +123,33 @@ def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str,
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
-    elif change == change:  # open sides, rain, or no water at the start
-        gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
-        rows.append(("volume", f"{found['volume']:.4g} m3, {gained}"))
+    rows += _water_rows(found, getattr(model, "inflow", {}))
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
 
 
+def _water_rows(found: Mapping[str, float], inflow: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Where water came from or went to, if it could."""
+    change, rain = (found.get(name, math.nan) for name in ("volume_change", "volume_rain"))
+    if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
+        return []
+    parts = [f"{value:+.4g} m3 through {name}" for name, value in inflow.items()]
+    parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
+    gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
+    return [("volume", f"{found['volume']:.4g} m3, {gained}")] + [("", part) for part in parts]
+
+
 def _of_copy(summary: Any, model: Any) -> str:
     """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
+    from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth
 
-    megabytes = 512
-    if model.device.kind != "cuda" or model.device.free_memory() < 2.2e6 * megabytes:
+    megabytes, device = 512, model.device
+    if isinstance(device, Group) or device.kind != "cuda" or device.free_memory() < 2.2e6 * megabytes:
         return ""
     moved = model.bytes_per_step * summary.cell_steps_per_second
-    return f", {moved / copy_bandwidth(model.device, megabytes):.0%} of the copy bandwidth"
+    return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
 def _continue_line(case_file: Path, time: float, restart: Path) -> str:

@@ -66,7 +66,9 @@ class RunSection(Section):
     end_time: PositiveSeconds = Field(
         description='the model time at which the run ends, such as "2 h"; the run starts at 0', examples=["2 h"]
     )
-    device: DeviceName = Field(default="auto", description="auto, cpu, cuda or cuda:<number>")
+    device: DeviceName = Field(
+        default="auto", description="auto, cpu, cuda or cuda:<number>; several of one kind for a run of barotropic"
+    )
     precision: Precision = Field(default="single", description="single or double")
     start_date: Date | None = Field(
         default=None, description="the date that model time 0 stands for (for output files)"

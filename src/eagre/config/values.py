@@ -76,13 +76,19 @@ def _nodata(value: Any, info: ValidationInfo) -> str | float:
     raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='nodata = "error"')
 
 
+def _is_device(name: str) -> bool:
+    kind, colon, index = name.partition(":")
+    return kind in ("auto", "cpu", "cuda") and (not colon or (kind == "cuda" and index.isdigit()))
+
+
 def _device(value: Any, info: ValidationInfo) -> str:
-    kind, colon, index = str(value).partition(":")
-    if kind in ("auto", "cpu", "cuda") and (not colon or (kind == "cuda" and index.isdigit())):
+    if all(_is_device(name.strip()) for name in str(value).split(",")):
         return str(value)
     near = nearest(str(value), ("auto", "cpu", "cuda")) or "auto"
     fix = f'device = "{near}"'
-    raise InputError(f"device = {literal(value)}", allowed="auto, cpu, cuda, cuda:0, cuda:1 ...", fix=fix)
+    raise InputError(
+        f"device = {literal(value)}", allowed="auto, cpu, cuda, cuda:0, cuda:1 ..., or several with commas", fix=fix
+    )
 
 
 Seconds = Annotated[float, quantity("time")]

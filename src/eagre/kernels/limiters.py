@@ -41,6 +41,12 @@ def _simulated_limited(d_low, central, d_high):
 
 
 @cell
+def within(x, bound):
+    """x, or -bound or bound where it lies beyond; bound >= 0."""
+    return min(max(x, -bound), bound)
+
+
+@cell
 def scaled_difference(low, high, p):
     """theta/2 times a difference of neighbours; a cell shares each with its neighbour."""
     return p.theta * (high - low)

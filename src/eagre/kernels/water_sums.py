@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from eagre.grid import Grid
@@ -36,3 +38,10 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         "min_depth": rows[:, SHALLOWEST].min(),
         "max_speed": rows[:, FASTEST].max(),
     }
+
+
+def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
+    """Change of the volume since the start, inflow and rain, m3, and what they leave over, relative."""
+    change, larger = float(volume - first), float(max(volume, first))
+    error = (change - inflow - rain) / larger if larger > 0.0 else math.nan
+    return {"volume_change": change, "volume_inflow": inflow, "volume_rain": rain, "volume_error": error}

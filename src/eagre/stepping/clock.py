@@ -215,7 +215,7 @@ class SeriesTable(NamedTuple):
     values: np.ndarray
     starts: np.ndarray  # one more than there are series
     slots: np.ndarray  # where in the forcing each goes
-    parts: np.ndarray  # part of the coming step after which each is taken
+    spread: np.ndarray  # 1 if the mean over the coming step is taken, 0 if the value at its end
     cursors: np.ndarray  # row of the last look-up, one a series
 
 
@@ -223,8 +223,8 @@ def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
     """Pack the series that are not constant for the device; arrays are never empty.
 
     The first `boundaries` of them belong to ghost cells, which are filled for the time of their state, the
-    end of a stage. The rest are factors of sources, the same in both stages: taken in the middle
-    of the step they integrate a linear series exactly.
+    end of a stage. The rest are factors of sources, the same in both stages: their mean over the step
+    integrates them exactly, however long it is.
     """
     slots = [k for k, one in enumerate(series) if not one.is_constant]
     packed = [series[k] for k in slots]
@@ -235,16 +235,41 @@ def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
         np.concatenate([one.values for one in packed] or nothing),
         starts,
         np.array(slots or [0], np.int64),
-        np.array([1.0 if k < boundaries else 0.5 for k in slots or [0]]),
+        np.array([k >= boundaries for k in slots or [0]], np.int64),
         starts.copy(),
     )
 
 
 @cell
+def value_beside(series, row, last, time):
+    """Value at `time`, linear from row to the next; held before the one and behind the other."""
+    value = series.values[row]
+    if row < last:
+        part = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
+        value += (series.values[row + 1] - value) * min(1.0, max(0.0, part))
+    return value
+
+
+@cell
+def mean_from(series, row, last, time, dt):
+    """Mean from `time`, which lies beside `row` or before the first row, over dt."""
+    end = time + dt
+    value, total = value_beside(series, row, last, time), 0.0
+    following = row
+    while following <= last and series.times[following] < end:
+        if series.times[following] > time:
+            total += 0.5 * (value + series.values[following]) * (series.times[following] - time)
+            time, value = series.times[following], series.values[following]
+        following += 1
+    at_end = value_beside(series, max(following - 1, row), last, end)
+    return (total + 0.5 * (value + at_end) * (end - time)) / dt if dt > 0.0 else value
+
+
+@cell
 def evaluate_series(forcing, series, now, dt):
-    """Write each series, at its part of the step, to its slot of the forcing: linear between rows, held at its ends."""
+    """Write each series, at the end of the step or its mean over it, to its slot of the forcing; held at its ends."""
     for k in range(series.starts.shape[0] - 1):
-        time = now + series.parts[k] * dt
+        time = now if series.spread[k] == 1 else now + dt
         first = series.starts[k]
         last = series.starts[k + 1] - 1
         row = series.cursors[k]
@@ -253,8 +278,7 @@ def evaluate_series(forcing, series, now, dt):
         while row + 1 < last and series.times[row + 1] < time:
             row += 1
         series.cursors[k] = row
-        value = series.values[row]
-        if row < last:
-            part = (time - series.times[row]) / (series.times[row + 1] - series.times[row])
-            value += (series.values[row + 1] - value) * min(1.0, max(0.0, part))
-        forcing[series.slots[k]] = value
+        if series.spread[k] == 1:
+            forcing[series.slots[k]] = mean_from(series, row, last, time, dt)
+        else:
+            forcing[series.slots[k]] = value_beside(series, row, last, time)

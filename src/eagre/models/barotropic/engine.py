@@ -7,6 +7,7 @@ pairs of steps are one graph.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,6 @@ from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.box_cuda import Box
 
-ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16.0 / 12.0, 5.0 / 12.0)}
-"""Weights of the present and the older tendencies by order."""
 GRAPH_STEPS = (200, 20, 2)  # steps of the graphs that a GPU replays
 
 
@@ -34,26 +33,19 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> CpuBox | Cuda
     return General(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]))
 
 
-class Engine(State):
-    """Arrays and programs of one run on one device."""
+class Stepping:
+    """How steps are taken: one at a time while there is no history yet, then many pairs of steps at once."""
 
-    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
-        inversion = inversion_for(setup, device, precision)
-        # The CPU and general basins find psi where the new vorticity was left, so they need two.
-        self._boxed = isinstance(inversion, CudaBox)
-        super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed)
-        self._passes = Passes(self, inversion)
-        self._set_weights()
+    setup: Setup
+    device: Any
+    steps: int
+    at: Any
+    set_weights: Callable[[], None]
+
+    def prepare(self, even: list[Any], odd: list[Any]) -> None:
+        """Take up the launches of a step from buffers 0 and of one from buffers 1."""
         self._rounds: dict[int, Callable[[], None]] = {}
-        self._alternate = [self._passes.step(0), self._passes.step(1)]
-
-    def _set_weights(self) -> None:
-        """Adams-Bashforth weights of the coming step: as many terms as there is history."""
-        setup = self.setup
-        order = min(setup.order, self.steps + 1)
-        weights = [setup.time_step * weight for weight in ADAMS_BASHFORTH[order]]
-        self.device.fill(self.weights, np.array([*weights, 2.0 if setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*weights, 1.0]))
+        self._alternate = [even, odd]
 
     def advance(self, count: int) -> None:
         """Make `count` steps."""
@@ -66,7 +58,7 @@ class Engine(State):
         """Some of `count` steps at once; returns how many."""
         starting = self.steps < self.setup.order
         if starting:
-            self._set_weights()
+            self.set_weights()
         if not starting and self.at == 0 and count >= GRAPH_STEPS[-1]:
             size = next(size for size in GRAPH_STEPS if size <= count) if self.device.graphs else 2
             if size not in self._rounds:
@@ -76,6 +68,19 @@ class Engine(State):
             return size
         self.device.run(self._alternate[self.at])
         return 1
+
+
+class Engine(Stepping, State):
+    """Arrays and programs of one run on one device."""
+
+    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
+        inversion = inversion_for(setup, device, precision)
+        # The CPU and general basins find psi where the new vorticity was left, so they need two.
+        self._boxed = isinstance(inversion, CudaBox)
+        super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed)
+        self._passes = Passes(self, inversion)
+        self.set_weights()
+        self.prepare(self._passes.step(0), self._passes.step(1))
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
@@ -90,16 +95,14 @@ class Engine(State):
             launches += self._passes.rims(self.psi[layer][0], self.q[layer][0])
         if tracer is not None:
             self.fill(self.tracer[0], self.with_rims(tracer))
-            launches += self._passes.rims(self.tracer[0], self.tracer[0], no_flux=True)
+            launches += self._passes.tracer_rims(0)
         if particles is not None:
             self.device.fill(self.particles, particles)
         self.device.run(launches)
-        lost = self.lost if self.setup.compensated else []
-        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
-            self.fill(field, np.zeros(self.setup.shape))
-        self._set_weights()
+        self.forget()
+        self.set_weights()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         super().restore(state)
-        self._set_weights()
+        self.set_weights()

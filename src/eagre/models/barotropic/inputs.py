@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.barotropic.setup import Setup
-
-
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """`value` if it is one of `allowed`; else an error that names the nearest."""
-    if value in allowed:
-        return value
-    near = difflib.get_close_matches(str(value), allowed, 1) or [allowed[0]]
-    raise InputError(f"{name} = {value!r}", allowed=", ".join(map(repr, allowed)), fix=f'{name} = "{near[0]}"')
 
 
 def checked_number(name: str, value: Any, low: float = 0.0) -> float:
@@ -73,7 +65,7 @@ def check_size(grid: Grid) -> None:
         raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
 
 
-def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
+def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
     """Refuse what does not fit the device."""
     needed = 9 * layers * grid.cells * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():

@@ -68,8 +68,8 @@ class CpuBox(Inversion):
     def forward(self, layer: int, field: Any) -> Launches:
         return [HostCall(sine_transform, (field,))]
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        table = column_table(*self.size, screening, 1, 0.25 * factor)[:, 1:]
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
+        table = column_table(*self.size, screening, 1, 0.25 * factor, walls)[:, 1:]
         program = self.device.program(solve_columns_cpu, self.precision)
         arguments = (field[1:-1, 1:-1], np.ascontiguousarray(table, self.real), self._scratch, self._carry)
         return [Launch(program, arguments)]
@@ -91,8 +91,8 @@ class CudaBox(Inversion):
     def forward(self, layer: int, field: Any) -> Launches:
         return [self.box.rows(field, self._spectra[layer])]
 
-    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        return [self.box.columns(self._spectra[layer], screening, factor)]
+    def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
+        return [self.box.columns(self._spectra[layer], screening, factor, walls)]
 
     def backward(self, layer: int, field: Any) -> Launches:
         return [self.box.rows(self._spectra[layer], field)]

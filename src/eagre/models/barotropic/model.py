@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.group import select_devices
+from eagre.checks import one_of
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
-from eagre.models.barotropic.budget import energy_budget, relative_vorticity
-from eagre.models.barotropic.engine import Engine
+from eagre.models.barotropic.bands import engine_for
+from eagre.models.barotropic.budget import energy_budget
 from eagre.models.barotropic.inputs import (
     check_memory,
     check_size,
     check_together,
     checked_number,
     field_at_points,
-    one_of,
     places_of,
     screening_of,
 )
@@ -83,8 +84,8 @@ class BarotropicVorticity:
     tracer_diffusivity : float, m2 / s
     particles : (n, 2) array, m
         Initial x, y of particles that drift with the (upper) flow.
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+    device : str, or a sequence of str
+        "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
     start_time : float, s
 
@@ -100,7 +101,8 @@ class BarotropicVorticity:
     Good values: 2 or more points a Munk width (A / beta)^(1/3), better 5; time_step below 0.5 dx / |v|
     and dx^2 / (16 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
     Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
-    at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening.
+    at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening;
+    several devices for a box, with explicit viscosity, without biharmonic viscosity and particles.
 
     References
     ----------
@@ -135,12 +137,12 @@ class BarotropicVorticity:
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
-        device: str | Device = "auto",
+        device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
     ) -> None:
         self.grid, self.precision = grid, precision
-        self.device = select(device)
+        self.device = select_devices(device)
         check_size(grid)
         check_memory(grid, self.device, precision, 2 if layers else 1)
         self.setup = Setup(
@@ -165,7 +167,7 @@ class BarotropicVorticity:
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
-        self._engine = Engine(self.setup, self.device, precision)
+        self._engine = engine_for(self.setup, self.device, precision)
         self._start = float(start_time)
         self._landed: float | None = None
         upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
@@ -259,7 +261,7 @@ class BarotropicVorticity:
 
     def _look(self) -> None:
         """Go back to the last kept state and raise if the solution is not finite."""
-        found = self._sums()
+        found = self._engine.integrals()
         if math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"]):
             return
         q = self._engine.points(self._engine.q[0][self._engine.at])
@@ -277,9 +279,8 @@ class BarotropicVorticity:
         )
 
     def _flow_limit(self) -> float:
-        engine, grid = self._engine, self.grid
-        psi = engine.view(engine.psi[0][engine.at])
-        return flow_limit(*diagnostics.speeds(psi, grid.dx, grid.dy), grid.dx, grid.dy)
+        u, v = self._engine.speeds()
+        return flow_limit(u, v, self.grid.dx, self.grid.dy)
 
     # -- fields -------------------------------------------------------------------------------------
 
@@ -324,19 +325,10 @@ class BarotropicVorticity:
 
     # -- facts --------------------------------------------------------------------------------------
 
-    def _sums(self) -> dict[str, float]:
-        engine, setup = self._engine, self.setup
-        engine.device.synchronize()
-        psi, q = ([engine.view(field[engine.at]) for field in fields] for fields in (engine.psi, engine.q))
-        zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(engine.count)]
-        weights = (1.0,) if setup.layers is None else setup.layers.shares
-        return diagnostics.integrals(psi, q, zeta, weights, self.grid.cell_area)
-
     def diagnostics(self) -> dict[str, float]:
         """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper."""
-        found = self._sums()
-        engine = self._engine
-        u, v = diagnostics.speeds(engine.view(engine.psi[0][engine.at]), self.grid.dx, self.grid.dy)
+        found = self._engine.integrals()
+        u, v = self._engine.speeds()
         transport = found["max_streamfunction"] - found["min_streamfunction"]
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
@@ -346,8 +338,8 @@ class BarotropicVorticity:
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: update 3 + history read, 2 written; columns 2; transform back 2."""
-        return (7 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
+        """Bytes a point that a step must move: update 2 + history read, 3 written; columns 2; transform back 2."""
+        return (8 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
 
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""

@@ -17,10 +17,13 @@ WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rim
 
 
 class Passes:
-    """Makes launches on the arrays of a `State`."""
+    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north rims stand on walls."""
 
-    def __init__(self, state: State, inversion: CpuBox | CudaBox | General) -> None:
+    def __init__(
+        self, state: State, inversion: CpuBox | CudaBox | General, walls_y: tuple[bool, bool] = (True, True)
+    ) -> None:
         self.state, self.setup = state, state.setup
+        self._walls_y = dict(zip(("SOUTH", "NORTH"), walls_y, strict=True))
         self._inversion = inversion
         grid = self.setup.grid
         self.fused = isinstance(inversion, CudaBox) and not self.setup.compensated
@@ -34,17 +37,22 @@ class Passes:
     def step(self, at: int) -> Launches:
         """Launches of a step from buffers `at` to the others."""
         setup, then = self.setup, 1 - at
-        made: Launches = self._advect_tracer(at) if self.state.tracer else []
-        for layer in range(self.state.count):
-            made += self._terms(layer, at)
-        for layer in range(self.state.count):
-            made += self._update(layer, at)
+        made = self.update(at)
         made += self._implicit(at) if setup.implicit else []
         made += self.invert(then, fused=self.fused and not setup.implicit)
         for layer in range(self.state.count):
             made += self.rims(self.state.psi[layer][then], self.state.q[layer][then])
         if setup.particles:
             made.append(self._drift(then))
+        return made
+
+    def update(self, at: int) -> Launches:
+        """Launches that find the new tracer and the new vorticities from buffers `at`."""
+        made: Launches = self._advect_tracer(at) if self.state.tracer else []
+        for layer in range(self.state.count):
+            made += self._terms(layer, at)
+        for layer in range(self.state.count):
+            made += self._update(layer, at)
         return made
 
     def _coefficients(self, viscosity: float) -> kernels.Coefficients:
@@ -154,21 +162,22 @@ class Passes:
             made += [] if fused else solver.forward(k, fields[k])
         work = [solver.work(k, fields[k]) for k in layers]
         stacked = self.setup.layers
-        if stacked is not None:
-            made.append(self._modes(kernels.to_modes, work, stacked.share))
+        made += self.modes(work, kernels.to_modes)
         for k in layers:
             made += solver.solve(k, work[k], self.setup.screening if stacked is None else stacked.screening(k))
-        if stacked is not None:
-            made.append(self._modes(kernels.from_modes, work, stacked.share))
+        made += self.modes(work, kernels.from_modes)
         for k in layers:
             made += solver.backward(k, self.state.psi[k][then])
         return made
 
-    def _modes(self, cell: Any, work: list[Any], share: float) -> Launch:
-        """A loop over the values of two layers between `forward` and `backward`."""
+    def modes(self, work: list[Any], cell: Any) -> Launches:
+        """Two layers to their modes or back, between `forward` and `backward`; one layer needs nothing."""
+        if self.setup.layers is None:
+            return []
         first, second = (array.reshape(array.shape[0], -1) for array in work)
         program = self.state.device.loop(cell, self.state.precision)
-        return self.state.device.over(program, first.shape, (first, second, self.state.real(share)))
+        share = self.state.real(self.setup.layers.share)
+        return [self.state.device.over(program, first.shape, (first, second, share))]
 
     def rims(self, psi: Any, q: Any, plain: bool = False, no_flux: bool = False) -> Launches:
         """Fill the rims of psi and q; `plain`: of a field that vanishes on walls, `no_flux`: of one that is carried."""
@@ -178,8 +187,9 @@ class Passes:
         made: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
-        if kinds[1] != rims.FREE_SLIP:
-            program = self.state.device.loop(rims.rims_y, self.state.precision, {"WALL_Y": kinds[1]})
+        if kinds[1] != rims.FREE_SLIP and any(self._walls_y.values()):
+            switches = {"WALL_Y": kinds[1], **self._walls_y}
+            program = self.state.device.loop(rims.rims_y, self.state.precision, switches)
             made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
         if kinds[0] != rims.FREE_SLIP:
             program = self.state.device.loop(rims.rims_x, self.state.precision, {"WALL_X": kinds[0]})
@@ -195,7 +205,11 @@ class Passes:
         c = kernels.Coefficients._make(map(state.real, numbers))
         rest = (*state.ages(state.tracer_history, at), state.curl, state.tracer_weights, c)
         update = self._loop(kernels.updated, state.psi[0][at], now, new, new, *rest, HISTORY=setup.order - 1, WIND=0)
-        return [update, *self.rims(new, new, no_flux=True)]
+        return [update, *self.tracer_rims(1 - at)]
+
+    def tracer_rims(self, at: int) -> Launches:
+        """Nothing goes through walls."""
+        return self.rims(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
 
     def _drift(self, then: int) -> Launch:
         grid, setup = self.setup.grid, self.setup

@@ -10,6 +10,8 @@ from eagre.backend.cells import cell, real, switch
 
 WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux
 WALL_Y = switch("WALL_Y", 0)
+SOUTH = switch("SOUTH", True)  # which of the rims along x stand on walls
+NORTH = switch("NORTH", True)
 FREE_SLIP, THOM, WOODS, PERIODIC, NO_FLUX = range(5)
 
 
@@ -36,19 +38,25 @@ def rims_y(one, i, psi, zeta, over_h2):
     """South and north rims in column i + 1; `one` is 0."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
-        zeta[0, i + 1] = thom(psi[1, i + 1], over_h2)
-        zeta[top, i + 1] = thom(psi[top - 1, i + 1], over_h2)
+        if SOUTH:
+            zeta[0, i + 1] = thom(psi[1, i + 1], over_h2)
+        if NORTH:
+            zeta[top, i + 1] = thom(psi[top - 1, i + 1], over_h2)
     elif WALL_Y == 2:
-        zeta[0, i + 1] = woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
-        zeta[top, i + 1] = woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
+        if SOUTH:
+            zeta[0, i + 1] = woods(psi[1, i + 1], zeta[1, i + 1], over_h2)
+        if NORTH:
+            zeta[top, i + 1] = woods(psi[top - 1, i + 1], zeta[top - 1, i + 1], over_h2)
     elif WALL_Y == 3:
         psi[0, i + 1] = psi[top - 1, i + 1]
         psi[top, i + 1] = psi[1, i + 1]
         zeta[0, i + 1] = zeta[top - 1, i + 1]
         zeta[top, i + 1] = zeta[1, i + 1]
     elif WALL_Y == 4:
-        zeta[0, i + 1] = zeta[1, i + 1]
-        zeta[top, i + 1] = zeta[top - 1, i + 1]
+        if SOUTH:
+            zeta[0, i + 1] = zeta[1, i + 1]
+        if NORTH:
+            zeta[top, i + 1] = zeta[top - 1, i + 1]
 
 
 @cell

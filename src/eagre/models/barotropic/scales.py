@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DAY = 86400.0
-
 
 @dataclass(frozen=True)
 class DoubleGyre:

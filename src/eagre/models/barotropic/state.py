@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.models.barotropic.budget import relative_vorticity
+from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
 
 LINE = 128  # bytes
+ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16.0 / 12.0, 5.0 / 12.0)}
+"""Weights of the present and the older tendencies by order."""
 
 
 class State:
@@ -54,6 +58,14 @@ class State:
             self.bed = device.array(self.with_rims(setup.topography).astype(self.real))
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
+    def set_weights(self) -> None:
+        """Adams-Bashforth weights of the coming step: as many terms as there is history."""
+        setup = self.setup
+        order = min(setup.order, self.steps + 1)
+        weights = [setup.time_step * weight for weight in ADAMS_BASHFORTH[order]]
+        self.device.fill(self.weights, np.array([*weights, 2.0 if setup.implicit else 1.0]))
+        self.device.fill(self.tracer_weights, np.array([*weights, 1.0]))
+
     def _field(self) -> Any:
         return self.device.zeros(self._shape, self.real)
 
@@ -65,6 +77,22 @@ class State:
     def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
         """The older and the oldest tendency when a step starts from buffers `at`."""
         return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
+
+    # -- sums ---------------------------------------------------------------------------------------
+
+    def integrals(self) -> dict[str, float]:
+        """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
+        self.device.synchronize()
+        setup, at = self.setup, self.at
+        psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
+        zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
+        weights = (1.0,) if setup.layers is None else setup.layers.shares
+        return integrals(psi, q, zeta, weights, setup.grid.cell_area)
+
+    def speeds(self) -> tuple[float, float]:
+        """Largest |u| and |v| of the (upper) flow."""
+        self.device.synchronize()
+        return speeds(self.view(self.psi[0][self.at]), self.setup.grid.dx, self.setup.grid.dy)
 
     # -- host and device ----------------------------------------------------------------------------
 
@@ -86,6 +114,12 @@ class State:
     def fill(self, field: Any, values: np.ndarray) -> None:
         """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
         self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
+
+    def forget(self) -> None:
+        """No history."""
+        lost = self.lost if self.setup.compensated else []
+        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
+            self.fill(field, np.zeros(self.setup.shape))
 
     def _contents(self) -> dict[str, Any]:
         """Every array that a bitwise restart needs, oldest tendency last."""

@@ -10,7 +10,7 @@ import numpy as np
 from eagre.boundaries import Segment
 from eagre.checks import checked_number
 from eagre.grid import Grid
-from eagre.sources import Rain, Source, SourceMaps
+from eagre.sources import SourceMaps
 
 UNBOUNDED = 1e12  # s
 
@@ -26,15 +26,14 @@ def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
 
 
-def longest_step_with_rain(sources: Sequence[Source], grid: Grid, gravity: float) -> float:
+def longest_step_with_rain(sources: SourceMaps | None, grid: Grid, gravity: float) -> float:
     """Bound for rain on dry ground, where no wave limits the time step: the film of one step obeys it.
 
     With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
     """
-    wettest = max((source.wettest for source in sources if isinstance(source, Rain)), default=0.0)
-    if wettest <= 0.0:
+    if sources is None or sources.wettest <= 0.0:
         return UNBOUNDED
-    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * wettest) ** (1.0 / 3.0)
+    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * sources.wettest) ** (1.0 / 3.0)
 
 
 def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: float) -> list[str]:
@@ -52,7 +51,7 @@ def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: floa
     gravity : float
         m s-2.
     """
-    rate = float(sources.factors[0].values.max() * sources.rain.max())
+    rate = sources.wettest
     highest = float(np.abs(bed).max())
     step = 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity)
     lost = 0.5 * float(np.spacing(np.float32(highest))) / (rate * step) if rate > 0.0 else 0.0

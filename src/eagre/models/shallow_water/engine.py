@@ -16,6 +16,8 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
 from eagre.models.shallow_water import kernels as cells
+from eagre.models.shallow_water.balance import Balance
+from eagre.models.shallow_water.junctions import Junctions
 from eagre.series import Series
 from eagre.sources import SourceMaps
 from eagre.stepping import clock as ck
@@ -106,6 +108,8 @@ class Engine:
         self._clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self._clocks[0]
         self._table = device.array(table)
+        self.balance = Balance(setup.segments, table, grid, setup.sources, device)
+        self._junctions = Junctions(setup.segments, table, device)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
         self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
@@ -179,8 +183,10 @@ class Engine:
             a, b = self.q[now], self.q[then]
             if self.setup.scheme == "rk2":
                 launches += self._stage(a, a, self.middle, **first, **parity)
+                launches += self._book(a, TWO_STAGES=True, GATE_ACCEPTED=True, **parity)
                 launches += self._stage(self.middle, a, b, **last, **parity)
             else:
+                launches += self._book(a, TWO_STAGES=False, **parity)
                 launches += self._stage(a, a, b, **only, **parity)
         self._steps_a_round = len(self.q)
         return launches
@@ -216,7 +222,12 @@ class Engine:
             switches["REGISTERS"] = REGISTERS[self.precision]
             program = self.device.program(march_cuda.stage_cuda, self.precision, switches)
             stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
-        return [stage, self._ghosts(out, **tail)]
+        mended = self._junctions.launches(self.precision, q, out, self.bed, self.parameters, self.clock, **switches)
+        return [stage, *mended, self._ghosts(out, **tail)]
+
+    def _book(self, q: Any, **switches: Any) -> list[Launch]:
+        numbers = (self.bed, self._sources.factor, self.parameters, self.clock)
+        return self.balance.launches(self.precision, q, self.middle, *numbers, **self.switches, **switches)
 
     def _ghosts(self, q: Any, **switches: Any) -> Launch:
         varying = any(not series.is_constant for series in self.setup.series)
@@ -256,6 +267,7 @@ class Engine:
         clock[ck.T] = clock[ck.UNTIL] = time
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
+        self.balance.begin(time)
         self.device.run(self._fill)
 
     def start(self, until: float, steps: int) -> None:
@@ -289,7 +301,8 @@ class Engine:
 
     def _small_state(self) -> dict[str, np.ndarray]:
         clock = self.read_clock()
-        return {"clock": clock, "cursors": self.device.host(self._series.cursors), "edges": self._edges(clock[ck.T])}
+        cursors, book = self.device.host(self._series.cursors), self.device.host(self.balance.book)
+        return {"clock": clock, "cursors": cursors, "edges": self._edges(clock[ck.T]), "book": book}
 
     def _edges(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
@@ -320,6 +333,7 @@ class Engine:
         if cursors.shape == starts[:-1].shape and ((starts[:-1] <= cursors) & (cursors < starts[1:])).all():
             self.device.fill(self._series.cursors, cursors)
         self.device.fill(self._rates, np.zeros(self._rates.shape))
+        self.balance.resume(state["book"], clock[ck.T])
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""

@@ -16,6 +16,7 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
+from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
@@ -91,6 +92,7 @@ class Engine:
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
         self.values = device.zeros((2 * BATCH[device.kind], max(1, len(setup.series))), np.float64)
+        self.balance = Balance(setup.segments, grid, setup.bed, setup.sources, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         self._forcing = [self._forcing_of(along) for along in "xy"]
 
@@ -221,7 +223,10 @@ class Engine:
         q_before, q_now = self.q[old], self.q[new]
         x = (self.z[0], self.bed, p_now, q_before, q_now, self.z[1], p_next)
         y = (self.z[1], self.bed, q_now, p_now, p_next, self.z[0], q_before)
-        return self._sweep(0, x, row) + self._sweep(1, y, row + 1)
+        slot = self._forcing[0].rain_slot
+        after_x = self.balance.launches((p_now, p_next, q_before, q_now), self.values, row, slot, self.dt)
+        after_y = self.balance.launches((p_now, p_next, q_now, q_before), self.values, row + 1, slot, self.dt)
+        return [*self._sweep(0, x, row), *after_x, *self._sweep(1, y, row + 1), *after_y]
 
     def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
         grid = self.setup.grid
@@ -352,11 +357,13 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
         p, q_before, q_after = self.fluxes()
-        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+        book = self.device.host(self.balance.book)
+        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, "book": book}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.set_state(state["z"], state["p"], state["q_before"], state["q_after"])
+        self.balance.resume(state["book"])
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""

@@ -131,10 +131,10 @@ class Box:
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(), early=self.early > 0)
 
-    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0) -> Launch:
-        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place."""
+    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
+        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place; `walls` as of `column_table`."""
         shape = self.shape
-        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor)
+        table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": self.width, "REGISTERS": shape.registers}
         at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors

@@ -20,10 +20,18 @@ import numpy as np
 
 DELTA, SCALE, DECAY, IMAGE, LEAP1, LEAP2, LEAP4 = range(7)
 ROWS = 7
+NOWHERE = 1e30  # a decay with which the mending of x_0 is felt in no row
 
 
 def column_table(
-    nx: int, ny: int, dx: float, dy: float, screening: float = 0.0, leap: int = 1, factor: float = 1.0
+    nx: int,
+    ny: int,
+    dx: float,
+    dy: float,
+    screening: float = 0.0,
+    leap: int = 1,
+    factor: float = 1.0,
+    walls: bool = True,
 ) -> np.ndarray:
     """Constants of each wavenumber k = 0 .. nx - 1, (7, nx), made in double precision.
 
@@ -39,6 +47,8 @@ def column_table(
         Rows that a thread owns, for the powers LEAP.
     factor : float
         Of the right-hand side.
+    walls : bool
+        False: the two recurrences alone, g before and p behind the rows 0, as `bands` needs them.
 
     Returns
     -------
@@ -56,6 +66,8 @@ def column_table(
     table[SCALE, 1:] = -(1.0 - delta) * dy**2 * 2.0 / nx * factor
     table[DECAY, 1:] = decay
     table[IMAGE, 1:] = -1.0 / np.expm1(-2.0 * ny * decay)
+    if not walls:
+        table[IMAGE], table[DECAY] = 0.0, NOWHERE
     for row, power in ((LEAP1, 1), (LEAP2, 2), (LEAP4, 4)):
         table[row, 1:] = -np.expm1(-power * leap * decay)
     return table

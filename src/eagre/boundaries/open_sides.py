@@ -1,0 +1,47 @@
+"""The open parts of a boundary, face by face: what the water balance of a model sums over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eagre.boundaries.base import Segment
+from eagre.grid import Grid
+
+
+class OpenSides:
+    """The open segments of a boundary, their faces numbered one segment after the other.
+
+    Attributes
+    ----------
+    segments : list of Segment
+    starts : (segments + 1,) array
+        Number of the first face of each segment, and how many there are.
+    lengths : (faces,) array
+        m.
+    """
+
+    def __init__(self, segments: Sequence[Segment], grid: Grid) -> None:
+        self.grid = grid
+        self.segments = [segment for segment in segments if not segment.condition.closed]
+        counts = [segment.last - segment.first for segment in self.segments]
+        self.starts = np.append(0, np.cumsum(counts)).astype(np.int64)
+        self.lengths = np.repeat(np.array([self._line(s)[1] for s in self.segments], np.float64), counts)
+
+    def by_name(self, amounts: np.ndarray) -> dict[str, float]:
+        """Sums over the faces of each part, by its name: the side, and from where to where if it is not all of it."""
+        places = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
+        return {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in places}
+
+    def _line(self, segment: Segment) -> tuple[int, float, float]:
+        """Cells of the whole side, their size and where the first one begins, m."""
+        grid = self.grid
+        along_x = segment.side in ("south", "north")
+        return (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
+
+    def _name(self, segment: Segment) -> str:
+        cells, size, origin = self._line(segment)
+        if segment.last - segment.first == cells:
+            return segment.side
+        return f"{segment.side} {origin + segment.first * size:.10g} to {origin + segment.last * size:.10g} m"

@@ -1,0 +1,43 @@
+"""Series at gauges of a model that is run for a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def surface_at(
+    model: Any,
+    gauges: Mapping[str, tuple[float, float]],
+    times: np.ndarray,
+    look: Callable[[], object] | None = None,
+) -> dict[str, np.ndarray]:
+    """Run `model` and take the surface elevation at gauges, m, at increasing times.
+
+    Parameters
+    ----------
+    model
+        At its start or later; run to the last of `times`.
+    gauges : mapping of name to (x, y), m
+    times : (n,) array
+        s.
+    look : callable, optional
+        Called at each time.
+
+    Returns
+    -------
+    dict
+        (n,) arrays by name.
+    """
+    cells = [model.grid.cell_of(*point) for point in gauges.values()]
+    rows = []
+    for time in times:
+        if time > model.time:
+            model.advance(float(time))
+        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
+        if look is not None:
+            look()
+    table = np.array(rows)
+    return {name: table[:, k] for k, name in enumerate(gauges)}

@@ -1,0 +1,279 @@
+"""One run over several devices: a band of rows on each (docs/decisions/0023-one-run-over-several-devices.md).
+
+A band is a box of its own whose south and north rims hold rows of its neighbours, or walls. A step is, on every device,
+
+1. the update, the transform of the rows and the systems of the columns, as far as the band goes by itself;
+   its first and last rows are left for the others;
+2. after all have come so far: these ends of all bands, the neighbours' rows of vorticity, what the ends do to
+   the columns, and the transform back;
+3. after all have come so far: the neighbours' rows of the streamfunction, and walls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.group import MEET, Group, Stage
+from eagre.errors import InputError
+from eagre.models.barotropic import kernels
+from eagre.models.barotropic.engine import Engine, Stepping, inversion_for
+from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
+from eagre.models.barotropic.passes import Passes
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.state import State
+from eagre.solvers.poisson.bands import band_heights
+from eagre.solvers.poisson.box_cuda import Box
+from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
+
+LEAST_ROWS = 4  # of a band
+
+
+class Band(State):
+    """Rows first .. first + m - 1 of the unknowns (0 is the southern wall) on one device."""
+
+    def __init__(self, setup: Setup, group: Group, precision: str, index: int, heights: list[int]) -> None:
+        device, self.group = group.members[index], group
+        self.first, self.rows = 1 + sum(heights[:index]), heights[index]
+        own = slice(self.first - 1, self.first + self.rows + 1)
+        bed = None if setup.topography is None else setup.topography[own]
+        grid = replace(setup.grid, ny=self.rows + 2, y0=setup.grid.y0 + (self.first - 1) * setup.grid.dy)
+        setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
+        inversion = inversion_for(setup, device, precision)
+        assert isinstance(inversion, CpuBox | CudaBox)
+        self.boxed = isinstance(inversion, CudaBox)
+        super().__init__(setup, device, precision, padded=self.boxed, one_psi=self.boxed)
+        self._inversion = inversion
+        self._passes = Passes(self, inversion, (index == 0, index == len(heights) - 1))
+        self.seams = [self._seams(layer, index, heights) for layer in range(self.count)]
+        self.set_weights()
+
+    def _screening(self, layer: int) -> float:
+        """Of what is solved in the place of a layer: with two layers their modes."""
+        return self.setup.screening if self.setup.layers is None else self.setup.layers.screening(layer)
+
+    def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
+        grid, inversion = self.setup.grid, self._inversion
+        problem = (index, heights, grid.nx - 1, grid.dx, grid.dy, self._screening(layer))
+        if isinstance(inversion, CudaBox):
+            return CudaSeams(self.device, self.precision, *problem, width=inversion.work(0, None).shape[-1])
+        return CpuSeams(self.device, self.precision, *problem)
+
+    def _work(self, then: int) -> list[Any]:
+        return [self._inversion.work(layer, self.psi[layer][then]) for layer in range(self.count)]
+
+    def alone(self, at: int, update: bool = True) -> Launches:
+        """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
+        then, work = (1 - at if update else at), self._work(1 - at if update else at)
+        made = self._passes.update(at) if update else self._passes.tracer_rims(at)
+        if not (update and self._passes.fused):
+            for layer in range(self.count):
+                made += self._inversion.forward(layer, (self.q if self.boxed else self.psi)[layer][then])
+        made += self._passes.modes(work, kernels.to_modes)
+        for layer, seams in enumerate(self.seams):
+            made += self._inversion.solve(layer, work[layer], self._screening(layer), walls=False)
+            made += seams.leave(work[layer])
+        return made
+
+    def joined(self, then: int, bands: list[Band]) -> Launches:
+        """What it does with the ends of all bands."""
+        others = [band for band in bands if band is not self]
+        pairs = [
+            (own.ends[seams.own], seams.ends[seams.own])
+            for other in others
+            for own, seams in zip(self.seams, other.seams, strict=True)
+        ]
+        for name in ("q", "tracer") if self.tracer else ("q",):
+            pairs += self._rows_beside(name, then, bands)
+        made, work = self.group.exchange(self.device, pairs), self._work(then)
+        for seams, field in zip(self.seams, work, strict=True):
+            made += seams.join(field)
+        made += self._passes.modes(work, kernels.from_modes)
+        for layer in range(self.count):
+            made += self._inversion.backward(layer, self.psi[layer][then])
+        return made
+
+    def closed(self, then: int, bands: list[Band]) -> Launches:
+        """What it does with the streamfunction beside it."""
+        made = self.group.exchange(self.device, self._rows_beside("psi", then, bands))
+        for layer in range(self.count):
+            made += self._passes.rims(self.psi[layer][then], self.q[layer][then])
+        return made
+
+    def fields(self, name: str, at: int) -> list[Any]:
+        """Arrays "q" or "psi" of all layers, or "tracer"."""
+        return [self.tracer[at]] if name == "tracer" else [layer[at] for layer in getattr(self, name)]
+
+    def _rows_beside(self, name: str, at: int, bands: list[Band]) -> list[tuple[Any, Any]]:
+        """Rims of fields here, and the outermost rows of the neighbours' that they repeat."""
+        here, made = bands.index(self), []
+        if here > 0:
+            beside = bands[here - 1].fields(name, at)
+            made += [(own[0], other[-2]) for own, other in zip(self.fields(name, at), beside, strict=True)]
+        if here < len(bands) - 1:
+            beside = bands[here + 1].fields(name, at)
+            made += [(own[-1], other[1]) for own, other in zip(self.fields(name, at), beside, strict=True)]
+        return made
+
+    def begin(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
+        """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
+        self.steps = 0
+        own = slice(self.first - 1, self.first + self.rows + 1)
+        for layer, values in enumerate(q):
+            self.fill(self.q[layer][0], values[own])
+            if not self.boxed:
+                self.device.copy(self.psi[layer][0], self.q[layer][0])
+        if tracer is not None:
+            self.fill(self.tracer[0], tracer[own])
+        self.forget()
+
+
+class Bands(Stepping):
+    """The engine of one run over several devices; what it gives to the model is gathered on the host."""
+
+    def __init__(self, setup: Setup, group: Group, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, group, precision
+        self.real = check_precision(precision)
+        check_bands(setup, group, precision)
+        heights = band_heights(setup.inner[0], len(group.members))
+        self.bands = [Band(setup, group, precision, index, heights) for index in range(len(heights))]
+        self.count, self.particles = self.bands[0].count, self.bands[0].particles
+        # As of `State`: layer, buffer; but of each field one array a band.
+        self.q, self.psi = (
+            [
+                [tuple(band.fields(name, at)[layer] for band in self.bands) for at in (0, 1)]
+                for layer in range(self.count)
+            ]
+            for name in ("q", "psi")
+        )
+        self.tracer = [tuple(band.tracer[at] for band in self.bands) for at in (0, 1)] if self.bands[0].tracer else []
+        self.prepare(self._step(0), self._step(1))
+
+    def _step(self, at: int) -> list[Stage]:
+        """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
+        return [[band.alone(at) for band in self.bands], *self._inverted(1 - at)]
+
+    def _inverted(self, then: int) -> list[Stage]:
+        joined = [band.joined(then, self.bands) for band in self.bands]
+        closed = [band.closed(then, self.bands) for band in self.bands]
+        return [MEET, joined, MEET, closed]
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return self.bands[0].steps
+
+    @steps.setter
+    def steps(self, value: int) -> None:
+        for band in self.bands:
+            band.steps = value
+
+    @property
+    def at(self) -> int:
+        """Which buffers hold the state."""
+        return self.bands[0].at
+
+    def set_weights(self) -> None:
+        """Adams-Bashforth weights of the coming step."""
+        for band in self.bands:
+            band.set_weights()
+
+    def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
+        """Start from vorticities at points, (ny, nx): psi follows."""
+        for band in self.bands:
+            band.begin([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
+        self.device.synchronize()
+        self.device.run([[band.alone(0, update=False) for band in self.bands], *self._inverted(0)])
+        self.device.synchronize()
+        self.set_weights()
+
+    # -- what the model asks of an engine -----------------------------------------------------------
+
+    def view(self, field: tuple[Any, ...]) -> np.ndarray:
+        """A field on the host, (ny, nx)."""
+        self.device.synchronize()
+        return _together([band.device.host(band.view(part)) for band, part in zip(self.bands, field, strict=True)])
+
+    points = view
+
+    def with_rims(self, points: np.ndarray) -> np.ndarray:
+        """Values at points as an array with rims: a box has its rims on points."""
+        return points
+
+    def state(self) -> dict[str, np.ndarray]:
+        """As of one device: a run may go on with any number of them."""
+        self.device.synchronize()
+        each = [band.state() for band in self.bands]
+        return {"steps": each[0]["steps"]} | {
+            name: _together([part[name] for part in each]) for name in each[0] if name != "steps"
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        for band in self.bands:
+            own = slice(band.first - 1, band.first + band.rows + 1)
+            band.restore({name: value[own] if np.ndim(value) == 2 else value for name, value in state.items()})
+        self.set_weights()
+
+    def integrals(self) -> dict[str, float]:
+        """As `State.integrals`."""
+        self.device.synchronize()
+        each = [band.integrals() for band in self.bands]
+        found = {name: sum(part[name] for part in each) for name in ("energy", "enstrophy")}
+        rows = [band.rows for band in self.bands]
+        found["mean_vorticity"] = float(np.average([part["mean_vorticity"] for part in each], weights=rows))
+        for name, of in (("max_streamfunction", max), ("min_streamfunction", min), ("max_vorticity", max)):
+            values = [part[name] for part in each]
+            found[name] = float("nan") if np.isnan(values).any() else of(values)
+        return found
+
+    def speeds(self) -> tuple[float, float]:
+        """As `State.speeds`."""
+        self.device.synchronize()
+        u, v = zip(*(band.speeds() for band in self.bands), strict=True)
+        return max(u), max(v)
+
+
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
+    """The engine of a run on one device, or on several."""
+    return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
+
+
+def _together(parts: list[np.ndarray]) -> np.ndarray:
+    """Rows of all bands, (ny, nx): their own, and the walls."""
+    return np.concatenate([parts[0][:1], *(part[1:-1] for part in parts), parts[-1][-1:]])
+
+
+def check_bands(setup: Setup, group: Group, precision: str) -> None:
+    """Refuse what is not there for several devices."""
+    without = {
+        f'basin = "{setup.basin}"': setup.basin != "box",
+        'viscous = "implicit"': setup.implicit,
+        "biharmonic_viscosity": setup.biharmonic > 0.0,
+        "particles": setup.particles > 0,
+    }
+    asked = [name for name, is_asked in without.items() if is_asked]
+    if asked:
+        raise InputError(
+            f"{len(group.members)} devices for one run with {', '.join(asked)}",
+            allowed="several devices for a box, explicit viscosity, no biharmonic_viscosity and no particles",
+            fix=f'device = "{group.kind}"',
+        )
+    rows, count = setup.inner[0], len(group.members)
+    if rows < LEAST_ROWS * count:
+        most = rows // LEAST_ROWS
+        raise InputError(
+            f"{count} devices for {rows} rows between the walls",
+            allowed=f"up to {most}: {LEAST_ROWS} rows or more each" if most > 1 else "one device",
+            fix=f'device = "{group.kind}"',
+        )
+    tallest = max(band_heights(rows, count))
+    if group.kind == "cuda" and not Box.serves(setup.grid.nx - 1, tallest + 1, precision):
+        raise InputError(
+            f"{setup.grid.nx} points along x and {tallest} rows on each of {count} GPUs",
+            allowed="rows of up to 3073 points (more for the sizes of sine_plan.py), 4095 of them on a GPU",
+            fix=f'device = "{group.kind}"',
+        )

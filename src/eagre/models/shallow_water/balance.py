@@ -1,0 +1,200 @@
+"""The balance of water: what came through open sides and as rain, booked step by step.
+
+The flux through a face is that of the stages, made again from the states that they start from. A row of the book is
+(sum, rate, time up to which the sum goes). A step leaves its rate before it is known whether it counts; the next one
+books it for as long as the clock has moved, which is not at all if it was refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
+from eagre.backend.device import Device, Launch
+from eagre.boundaries import Segment
+from eagre.boundaries.ghosts import (
+    ALONG_I,
+    ALONG_J,
+    FIRST_I,
+    FIRST_J,
+    GHOST_I,
+    GHOST_J,
+    LENGTH,
+    NORMAL,
+    SIGN,
+)
+from eagre.boundaries.open_sides import OpenSides
+from eagre.grid import Grid
+from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.limiters import scaled_difference
+from eagre.models.shallow_water.kernels import (
+    FACES,
+    PRIMITIVE,
+    SOURCES,
+    bed_centre,
+    bed_south,
+    bed_west,
+    depth,
+    over_depth,
+)
+from eagre.series import Series
+from eagre.sources import SourceMaps
+from eagre.stepping.clock import T, open_gate
+
+SUM, RATE, BOOKED = 0, 1, 2
+TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
+THREADS = 64
+
+
+@cell
+def cell_of_line(q, bed, j, i, across, p):
+    """w, velocity across and along the face as the model reconstructs them, and depth of a cell."""
+    h = depth(q[0, j, i], bed_centre(bed, j, i))
+    over_h = over_depth(h, p)
+    return q[0, j, i], PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), h
+
+
+@cell
+def low_bed(bed, j, i, across):
+    """Bed at the face of a cell that is low in the direction `across`, 1 for x and 2 for y, m."""
+    return bed_west(bed, j, i) if across == 1 else bed_south(bed, j, i)
+
+
+@cell
+def both_faces(before, own, behind, b_low, b_high, p):
+    """w, z, u, v at both faces of the middle one of three cells of a line."""
+    w, u, v, h = own
+    return FACES(
+        w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
+        u, scaled_difference(before[1], u, p), scaled_difference(u, behind[1], p),
+        v, scaled_difference(before[2], v, p), scaled_difference(v, behind[2], p),
+        h, b_low, b_high, p,
+    )  # fmt: skip
+
+
+@cell
+def mass_flux(q, bed, j, i, across, p):
+    """Flux of water through the low face of cell (j, i), positive towards larger x or y, m2 s-1."""
+    dj, di = across - 1, 2 - across
+    far = cell_of_line(q, bed, j - 2 * dj, i - 2 * di, across, p)
+    near = cell_of_line(q, bed, j - dj, i - di, across, p)
+    own = cell_of_line(q, bed, j, i, across, p)
+    behind = cell_of_line(q, bed, j + dj, i + di, across, p)
+    at_face = low_bed(bed, j, i, across)
+    _, _, _, _, w_l, z_l, u_l, v_l = both_faces(far, near, own, low_bed(bed, j - dj, i - di, across), at_face, p)
+    w_r, z_r, u_r, v_r, _, _, _, _ = both_faces(near, own, behind, at_face, low_bed(bed, j + dj, i + di, across), p)
+    mass, _, _, _, _ = central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+    return mass
+
+
+@cell
+def booked(book, k, rate, now):
+    """Book the last rate of row k up to `now`, s, and leave a new one."""
+    book[k, SUM] += (now - book[k, BOOKED]) * book[k, RATE]
+    book[k, BOOKED] = now
+    book[k, RATE] = rate
+
+
+@cell
+def book_face(q, middle, bed, table, starts, book, p, clock, s, m):
+    """Book face m of open segment s; its rate is the inflow, m2 s-1."""
+    across, sign = table[s, NORMAL], table[s, SIGN]
+    j = (table[s, FIRST_J] if sign > 0 else table[s, GHOST_J]) + m * table[s, ALONG_J]
+    i = (table[s, FIRST_I] if sign > 0 else table[s, GHOST_I]) + m * table[s, ALONG_I]
+    rate = mass_flux(q, bed, j, i, across, p)
+    if TWO_STAGES:
+        rate = real(0.5) * (rate + mass_flux(middle, bed, j, i, across, p))
+    booked(book, starts[s] + m, sign * float(rate), clock[T])
+
+
+@serial_entry
+def book_cpu(q, middle, bed, table, starts, factors, book, p, clock):
+    """Book all faces of open segments, and the rain in the last row."""
+    if open_gate(clock):
+        for s in range(table.shape[0]):
+            for m in range(table[s, LENGTH]):
+                book_face(q, middle, bed, table, starts, book, p, clock, s, m)
+        if SOURCES:
+            booked(book, book.shape[0] - 1, factors[0], clock[T])
+
+
+@entry
+def book_cuda(q, middle, bed, table, starts, factors, book, p, clock):
+    """As `book_cpu`; grid (blocks along a side, open segments, 1 if there are none)."""
+    s, m = cuda.blockIdx.y, cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if open_gate(clock):
+        if s < table.shape[0] and m < table[s, LENGTH]:
+            book_face(q, middle, bed, table, starts, book, p, clock, s, m)
+        if SOURCES and s == 0 and m == 0:
+            booked(book, book.shape[0] - 1, factors[0], clock[T])
+
+
+class Balance:
+    """The book of a run, on its device.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    table : (segments, COLUMNS) array
+        Of all segments, as `segment_table` makes it.
+    grid : Grid
+    sources : SourceMaps or None
+    device : Device
+
+    Attributes
+    ----------
+    book : (faces of open sides + 1, 3) array
+        The last row is the rain's.
+    """
+
+    def __init__(
+        self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, sources: SourceMaps | None, device: Device
+    ) -> None:
+        self.device, self._open = device, OpenSides(segments, grid)
+        rained = 0.0 if sources is None else float(sources.rain.sum()) * grid.cell_area
+        self._weights = np.append(self._open.lengths, rained)
+        self._rain = Series.constant(0.0) if sources is None else sources.factors[0]
+        self._table = device.array(table[[not segment.condition.closed for segment in segments]])
+        self._first = device.array(self._open.starts)
+        self.book = device.zeros((self._weights.size, 3), np.float64)
+
+    def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
+        """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
+
+        common : bed, factors of the sources, parameters, clock.
+        """
+        if not self._open.segments and self._rain.is_constant:
+            return []
+        bed, factors, *numbers = common
+        states = (q, middle if switches["TWO_STAGES"] else q)
+        arguments = (*states, bed, self._table, self._first, factors, self.book, *numbers)
+        if self.device.kind == "cpu":
+            return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
+        counts = np.diff(self._open.starts)
+        blocks = (-(-int(counts.max(initial=1)) // THREADS), max(1, counts.size))
+        return [Launch(self.device.program(book_cuda, precision, switches), arguments, blocks, (THREADS,))]
+
+    def begin(self, time: float) -> None:
+        """Start an empty book at `time`, s."""
+        rows = np.zeros(self.book.shape)
+        rows[:, BOOKED], rows[-1, RATE] = time, self._rain(time)
+        self.device.fill(self.book, rows)
+
+    def resume(self, book: np.ndarray, time: float) -> None:
+        """Go on with a book of an earlier run at `time`, s; with a new one where other sides are open."""
+        if book.shape != self.book.shape:
+            self.begin(time)
+            return
+        rows = book.copy()
+        if self._rain.is_constant and rows[-1, RATE] != self._rain(time):
+            rows[-1] = rows[-1, SUM] + (time - rows[-1, BOOKED]) * rows[-1, RATE], self._rain(time), time
+        self.device.fill(self.book, rows)
+
+    def amounts(self, time: float) -> tuple[dict[str, float], float]:
+        """Water that came in through each open part of a side, by its name, and as rain, up to `time`, s; m3."""
+        rows = self.device.host(self.book)
+        came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * rows[:, RATE])
+        return self._open.by_name(came), float(came[-1])

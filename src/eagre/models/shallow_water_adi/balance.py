@@ -1,0 +1,107 @@
+"""The balance of water: what came through open sides and as rain, booked after every sweep.
+
+A sweep moves water with the discharges of two times along its lines, dt/4 (P_old + P_new), and across them,
+dt/4 (q_old + q_new). What enters through a side is the sum of these over its faces (equation 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, serial_entry, switch
+from eagre.backend.device import Device, Launch
+from eagre.boundaries import Segment
+from eagre.boundaries.open_sides import OpenSides
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.sources import SourceMaps
+
+FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # place of a face in its array, sign of inflow, whether west or east
+RAINING = switch("RAINING", False)
+THREADS = 64
+
+
+@cell
+def book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k):
+    """Book face k; p, q : the discharges along x and along y that a sweep took the mean of."""
+    j, i = faces[k, FACE_J], faces[k, FACE_I]
+    if faces[k, IS_X] == 1:
+        both = float(p_old[j, i]) + float(p_new[j, i])
+    else:
+        both = float(q_old[j, i]) + float(q_new[j, i])
+    book[k] += quarter * faces[k, INWARD] * both
+
+
+@serial_entry
+def book_cpu(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
+    """All faces, and the rain of half a step in the last row."""
+    for k in range(faces.shape[0]):
+        book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
+    if RAINING:
+        book[book.shape[0] - 1] += 2.0 * quarter * values[at, slot]
+
+
+@entry
+def book_cuda(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
+    """As `book_cpu`, a thread a face and one for the rain."""
+    k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if k < faces.shape[0]:
+        book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
+    elif k == faces.shape[0] and RAINING:
+        book[k] += 2.0 * quarter * values[at, slot]
+
+
+class Balance:
+    """The book of a run, on its device.
+
+    Attributes
+    ----------
+    book : (faces of open sides + 1,) array
+        Sums over time, m2; the last one is of the rain, m.
+    """
+
+    def __init__(
+        self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, sources: SourceMaps | None, device: Device
+    ) -> None:
+        self.device, self._open = device, OpenSides(segments, grid)
+        self._rains = sources is not None and sources.wettest > 0.0
+        rained = float((sources.rain * (bed < LAND)).sum()) * grid.cell_area if sources else 0.0
+        self._weights = np.append(self._open.lengths, rained)
+        rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
+        self._faces = device.array(np.array(rows, np.int64).reshape(-1, 4))
+        self.book = device.zeros((self._weights.size,), np.float64)
+
+    def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
+        """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the rain."""
+        if not self._rains and self._weights.size == 1:
+            return []
+        arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
+        switches = {"RAINING": self._rains}
+        if self.device.kind == "cpu":
+            return [Launch(self.device.program(book_cpu, "double", switches), arguments)]
+        blocks = (-(-self._weights.size // THREADS),)
+        return [Launch(self.device.program(book_cuda, "double", switches), arguments, blocks, (THREADS,))]
+
+    def resume(self, book: np.ndarray) -> None:
+        """Go on with a book, or begin a new one where that is of other open sides."""
+        fits = book.shape == self.book.shape
+        self.device.fill(self.book, book if fits else np.zeros(self.book.shape))
+
+    def amounts(self) -> tuple[dict[str, float], float]:
+        """Water that came in through each open part of a side, by its name, and as rain, m3."""
+        came = self._weights * self.device.host(self.book)
+        return self._open.by_name(came), float(came[-1])
+
+
+def _faces_of(segment: Segment, grid: Grid) -> list[tuple[int, int, int, int]]:
+    """Rows of the table for the faces of a segment."""
+    low = segment.side in ("west", "south")
+    if segment.side in ("west", "east"):
+        i = PADDING if low else PADDING + grid.nx
+        return [(m + 1, i, 1 if low else -1, 1) for m in range(segment.first, segment.last)]
+    j = 1 if low else grid.ny + 1
+    return [(j, PADDING + m, 1 if low else -1, 0) for m in range(segment.first, segment.last)]

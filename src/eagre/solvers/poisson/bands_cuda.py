@@ -1,0 +1,58 @@
+"""What the other bands and the walls do to a band of rows (`bands`), on a GPU."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, real, switch, wait_for_previous
+
+WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
+EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
+THREADS = 256  # of a block
+
+
+@cell
+def ends_taken(one, k, spectrum, ends, last):
+    """The first row of a band's spectrum and row `last`, wavenumber k, into ends[0], ends[1]; `one` is 0."""
+    tile, lane = k // WIDTH, k % WIDTH
+    ends[0, k] = spectrum[tile, 0, lane]
+    ends[1, k] = spectrum[tile, last, lane]
+
+
+@cell
+def summed(ends, couplings, side, k):
+    """U (side 0) or V (side 1) of wavenumber k."""
+    total = real(0.0)
+    for n in range(ends.shape[0]):
+        total += couplings[side, n, k] * ends[n, k]
+    return total
+
+
+@entry
+def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
+    """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is felt.
+
+    spectrum : (tiles, rows + 1, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
+    decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the THREADS / WIDTH rows of a block.
+    """
+    tile, lane = np.uint64(pieces[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
+    t = pieces[cuda.blockIdx.x, 1] + cuda.threadIdx.x // WIDTH
+    k = tile * np.uint64(WIDTH) + lane
+    rate = decay[k]
+    if EARLY > 0:
+        wait_for_previous()
+    if t < rows:
+        change = summed(ends, couplings, 0, k) * math.exp(-(rate * real(t + 1)))
+        change += summed(ends, couplings, 1, k) * math.exp(-(rate * real(rows - t)))
+        spectrum[tile, np.uint64(t), lane] += change
+
+
+def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float) -> np.ndarray:
+    """Tile and first row of all pieces of THREADS / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
+    height = THREADS // width
+    start = np.arange(0, rows, height)
+    nearest = np.minimum(start + 1, rows + 1 - np.minimum(start + height, rows))  # rows from the nearer seam
+    slowest = decay.reshape(-1, width).min(axis=1)
+    return np.argwhere(slowest[:, None] * nearest < far) * (1, height)

@@ -1,0 +1,95 @@
+"""What bands of rows (`bands`) tell each other, and how a band takes it up: one `Seams` a band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, HostCall, Launch, check_precision
+from eagre.solvers.poisson.bands import band_couplings
+from eagre.solvers.poisson.bands_cpu import join_bands_cpu
+from eagre.solvers.poisson.bands_cuda import THREADS, ends_taken, felt_pieces, join_bands_cuda
+from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
+from eagre.solvers.poisson.columns_cpu import CHUNK
+
+Launches = list[Launch | HostCall]
+FAR = {"single": 18.0, "double": 38.0}  # exp(-FAR) is nothing beside 1
+
+
+class CpuSeams:
+    """Of a band on the CPU.
+
+    Parameters
+    ----------
+    device : Device
+    precision : {"single", "double"}
+    index : int
+        Which of the bands.
+    heights : sequence of int
+        Rows of all bands.
+    nx : int
+        Intervals along x.
+    dx, dy, screening : float
+        As of `column_table`.
+
+    Attributes
+    ----------
+    ends : (2 bands, wavenumbers) array
+        First and last rows of all bands; `own` of this one is made by `leave`, the others come from their owners.
+    """
+
+    def __init__(
+        self, device: Device, precision: str, index: int, heights: list[int], nx: int, dx: float, dy: float,
+        screening: float,
+    ) -> None:  # fmt: skip
+        self.device, self.precision, self.rows = device, precision, heights[index]
+        self.own = slice(2 * index, 2 * index + 2)
+        table = column_table(nx, sum(heights) + 1, dx, dy, screening)
+        self._bind(2 * len(heights), band_couplings(heights, nx, dx, dy, screening)[index], table)
+
+    def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
+        count = table.shape[1] - 1
+        self.ends = np.zeros((ends, count), check_precision(self.precision))
+        self._tables = (couplings[..., 1:].copy(), table[:, 1:].copy())
+        self._scratch = np.zeros((-(-count // CHUNK), 2, CHUNK))
+
+    def leave(self, work: Any) -> Launches:
+        """Put the ends of this band's columns, solved alone, where others find them; `work` as of `Inversion.work`."""
+        first, last = self.ends[self.own]
+        return [HostCall(np.copyto, (first, work[1, 1:-1])), HostCall(np.copyto, (last, work[-2, 1:-1]))]
+
+    def join(self, work: Any) -> Launches:
+        """Add what comes from all ends."""
+        program = self.device.program(join_bands_cpu, self.precision)
+        return [Launch(program, (work[1:-1, 1:-1], self.ends, *self._tables, self._scratch))]
+
+
+class CudaSeams(CpuSeams):
+    """Of a band on a GPU; `width` : wavenumbers of a tile of the spectrum, set before anything else."""
+
+    def __init__(self, *arguments: Any, width: int) -> None:
+        self.width = width
+        super().__init__(*arguments)
+
+    def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
+        real, count = check_precision(self.precision), table.shape[1]
+        beside = -count % self.width
+        self.ends = self.device.zeros((ends, count + beside), real)
+        decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
+        decay[0] = decay[1]  # there is no wavenumber 0
+        padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
+        pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision]).astype(np.int32)
+        self._blocks = len(pieces)
+        self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))
+
+    def leave(self, work: Any) -> Launches:
+        program = self.device.loop(ends_taken, self.precision, {"WIDTH": self.width})
+        arguments = (work, self.ends[self.own], np.int32(self.rows - 1))
+        return [self.device.over(program, (1, self.ends.shape[1]), arguments)]
+
+    def join(self, work: Any) -> Launches:
+        early = int(self.device.starts_early)
+        program = self.device.program(join_bands_cuda, self.precision, {"WIDTH": self.width, "EARLY": early})
+        arguments = (work, self.ends, *self._tables, np.int32(self.rows))
+        return [Launch(program, arguments, (self._blocks,), (THREADS,), early=early > 0)]

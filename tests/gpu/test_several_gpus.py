@@ -1,0 +1,74 @@
+"""One barotropic run over several GPUs: as the CPU, as one GPU, bit for bit when repeated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from barotropic_runs import CASES, assert_same_states, model_on
+from eagre import BarotropicVorticity, DeviceError, Layers
+from eagre.backend.device import cuda_problem, select
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
+]
+TOLERANCE = {"single": 2e-5, "double": 1e-11}  # as of one GPU beside the CPU
+FINE = {"time_step": 2e-5, "nx": 1025}
+ON_GPUS = {
+    **{name: CASES[name] for name in ("default", "ab2", "no-slip", "thom", "reduced gravity", "compensated")},
+    "layers, tracer": {"layers": Layers(3.0, 1.0), "tracer": np.random.default_rng(5).uniform(size=(49, 65))},
+    "chirp": {**CASES["no-slip"], "nx": 59, "ny": 43},
+    "wider": {**FINE, "ny": 129},
+    "single": {**FINE, "precision": "single", "ny": 301},
+}
+DEVICES = {
+    "two": "cuda:0,cuda:1",
+    "four": "cuda:0,cuda:1,cuda:2,cuda:3",
+    "four on two": "cuda:0,cuda:1,cuda:0,cuda:1",
+    "three on one": "cuda:0,cuda:0,cuda:0",
+}
+
+
+@pytest.fixture(params=DEVICES)
+def devices(request):
+    """Names of devices that are all there."""
+    named = DEVICES[request.param]
+    try:
+        for name in named.split(","):
+            select(name)
+    except DeviceError as error:
+        pytest.skip(str(error).splitlines()[0])
+    return named
+
+
+@pytest.mark.parametrize("options", ON_GPUS.values(), ids=ON_GPUS)
+def test_as_the_cpu(options, devices):
+    options = {"nx": 65, "ny": 49, **options}
+    ours, theirs = (model_on(device, **options) for device in (devices, "cpu"))
+    for model in (ours, theirs):
+        model.advance(53 * model.time_step)
+    assert_same_states(ours, theirs, TOLERANCE[options.get("precision", "double")])
+
+
+def test_runs_repeat_and_restart_bit_for_bit(devices):
+    options = {"nx": 65, "ny": 49, "precision": "single", **CASES["no-slip"]}
+    whole, again, cut, on = (model_on(devices, **options) for _ in range(4))
+    for model in (whole, again):
+        model.advance(0.0431)
+    cut.advance(0.0107)
+    on.restore(cut.state())
+    on.advance(0.0431)
+    for other in (again, on):
+        for name, value in whole.state().items():
+            assert np.array_equal(value, other.state()[name], equal_nan=True), name
+
+
+@pytest.mark.parametrize(("precision", "limit"), [("single", 1e-4), ("double", 1e-11)])
+def test_large_gyre_as_one_gpu(devices, precision, limit):
+    fields = []
+    for device in ("cuda:0", devices):
+        model = BarotropicVorticity.double_gyre(2049, device=device, precision=precision)
+        model.advance(4.3e-5)
+        fields.append(model.field("streamfunction"))
+    assert np.abs(fields[0] - fields[1]).max() < limit * np.abs(fields[0]).max()

@@ -1,0 +1,175 @@
+"""One barotropic run over several devices: what one device gives, but for rounding; bit for bit when repeated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from barotropic_runs import CASES, assert_same_states, model_on, run_out_of_step
+from eagre import BarotropicVorticity, Grid, Layers, ShallowWater
+from eagre.backend.group import Group
+from eagre.config.problems import ConfigError
+from eagre.errors import BlowUpError, InputError
+from eagre.models.barotropic.config import BarotropicCase
+
+TOLERANCE = {"single": 2e-6, "double": 1e-14}  # of the largest value, after 53 steps; measured: 4e-7, 7e-16
+SIZE = {"nx": 43, "ny": 38}
+OPTIONS = {
+    "default": {},
+    "single": {"precision": "single"},
+    "topography": {"bed": True},
+    "layers, tracer": {"layers": Layers(3.0, 1.0), "walls": "no-slip", "dye": True},
+    **{name: CASES[name] for name in ("ab2", "no-slip", "thom", "reduced gravity", "compensated")},
+}
+
+
+def on_bands(count, bed=False, dye=False, **options):
+    """A run on `count` bands of the CPU; one if it is 1."""
+    if dye:
+        tracer = np.random.default_rng(5).uniform(size=(SIZE["ny"], SIZE["nx"]))
+        options |= {"tracer": tracer, "tracer_diffusivity": 0.01, "vorticity_lower": 10.0 * tracer}
+    if bed:
+        options["topography"] = 5.0 * np.random.default_rng(4).standard_normal((SIZE["ny"], SIZE["nx"]))
+    return model_on(["cpu"] * count if count > 1 else "cpu", **{**SIZE, **options})
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_as_one_device(options, count):
+    ours, theirs = on_bands(count, **options), on_bands(1, **options)
+    assert isinstance(ours.device, Group) and len(ours._engine.bands) == count
+    for model in (ours, theirs):
+        model.advance(53 * model.time_step)
+    limit = TOLERANCE[options.get("precision", "double")]
+    assert_same_states(ours, theirs, limit)
+    expected = theirs.diagnostics()
+    for name, value in ours.diagnostics().items():
+        assert abs(value - expected[name]) <= 10.0 * limit * max(abs(expected[name]), 1.0), name
+
+
+@pytest.mark.parametrize("lost", ["rows", "ends"])
+def test_a_lost_exchange_shows(monkeypatch, lost):
+    """What the comparison above would say if the neighbours' rows, or the ends of their columns, did not come."""
+    exchange = Group.exchange
+
+    def forgetful(group, member, pairs):
+        return exchange(group, member, [pair for pair in pairs if (np.ndim(pair[0]) == 1) != (lost == "rows")])
+
+    monkeypatch.setattr(Group, "exchange", forgetful)
+    ours, theirs = on_bands(2), on_bands(1)
+    for model in (ours, theirs):
+        model.advance(3 * model.time_step)
+    psi, expected = (model.field("streamfunction") for model in (ours, theirs))
+    assert np.abs(psi - expected).max() > 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ["no-slip", "layers, tracer"])
+def test_stages_need_nothing_of_their_own_from_others(monkeypatch, name):
+    """Devices that run ahead of one another up to the next meeting give the same bits."""
+    in_step, ahead = (on_bands(3, **OPTIONS[name]) for _ in range(2))
+    in_step.advance(20 * in_step.time_step)
+    monkeypatch.setattr(Group, "run", run_out_of_step)
+    ahead.advance(20 * ahead.time_step)
+    for key, value in in_step.state().items():
+        assert np.array_equal(value, ahead.state()[key], equal_nan=True), key
+
+
+def test_bands_of_four_rows_and_odd_sizes():
+    for count, nx, ny in ((3, 9, 14), (2, 70, 11), (4, 6, 19)):
+        ours, theirs = (model_on(device, nx=nx, ny=ny) for device in (["cpu"] * count, "cpu"))
+        for model in (ours, theirs):
+            model.advance(10 * model.time_step)
+        assert_same_states(ours, theirs, TOLERANCE["double"])
+
+
+def test_runs_repeat_and_restart_bit_for_bit():
+    options = {**CASES["no-slip"], "precision": "single"}
+    whole, again, cut, on = (on_bands(3, **options) for _ in range(4))
+    for model in (whole, again):
+        model.advance(0.0031)
+    cut.advance(0.0017)
+    on.restore(cut.state())
+    on.advance(0.0031)
+    for other in (again, on):
+        for name, value in whole.state().items():
+            assert np.array_equal(value, other.state()[name], equal_nan=True), name
+
+
+def test_a_run_goes_on_with_another_number_of_devices():
+    one, two, three = (on_bands(count) for count in (1, 2, 3))
+    one.advance(0.002)
+    two.advance(0.001)
+    three.restore(two.state())
+    assert np.array_equal(three.field("streamfunction"), two.field("streamfunction"))
+    three.advance(0.002)
+    assert_same_states(three, one, TOLERANCE["double"])
+
+
+def test_everything_a_model_gives():
+    ours, theirs = on_bands(3), on_bands(1)
+    for model in (ours, theirs):
+        model.advance(0.001)
+    for name in theirs.variables:
+        value, expected = ours.field(name), theirs.field(name)
+        assert value.shape == expected.shape and np.abs(value - expected).max() <= 1e-13 * np.abs(expected).max(), name
+    points = [(0, 0), (13, 5), (37, 42)]  # two walls, and a row beside a seam
+    for name, value in ours.sample(["streamfunction"], points).items():
+        assert np.allclose(value, theirs.sample([name], points)[name], rtol=1e-12, atol=0.0)
+    for name, value in ours.energy_budget().items():
+        assert np.isclose(value, theirs.energy_budget()[name], rtol=1e-9, atol=1e-8), name
+    assert np.allclose(ours.energy_spectrum(), theirs.energy_spectrum(), rtol=1e-9)
+    assert ours.settings()["device"].startswith("3 bands on cpu")
+
+
+def test_double_gyre_over_a_thousand_steps():
+    fields = []
+    for device in ("cpu", "cpu,cpu"):
+        model = BarotropicVorticity.double_gyre(65, device=device, precision="double", time_step=4e-7, reynolds=1.0)
+        model.advance(4e-4)
+        fields.append(model.field("streamfunction"))
+    assert np.abs(fields[0] - fields[1]).max() < 1e-11 * np.abs(fields[0]).max()
+
+
+def test_from_a_case_file():
+    text = 'model = "barotropic"\nrun = {end_time = 1.0, device = "cpu, cpu"}\n'
+    model = BarotropicCase.loads(text + "basin.nx = 17\nnumerics.time_step = 1e-7\nnondimensional = {}\n").build()
+    assert isinstance(model.device, Group) and [band.rows for band in model._engine.bands] == [8, 7]
+    with pytest.raises(ConfigError, match="several with commas"):
+        BarotropicCase.loads(text.replace("cpu, cpu", "cpu,") + "basin.nx = 17\n")
+
+
+def test_a_blow_up_goes_back_to_the_last_good_state():
+    model = on_bands(2)
+    model.advance(model.time_step)
+    good, bad = model.state(), model.state()
+    bad["q0"][30, 7] = np.nan
+    model._engine.restore(bad)
+    model._kept, model._kept_at = good, np.inf
+    with pytest.raises(BlowUpError, match="not finite"):
+        model.advance(2 * model.time_step)
+    assert np.array_equal(model.state()["q0"], good["q0"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"basin": "channel"}, 'basin = "channel"'),
+        ({"viscous": "implicit"}, "implicit"),
+        ({"biharmonic_viscosity": 1e-9}, "biharmonic_viscosity"),
+        ({"particles": [[0.5, 0.5]]}, "particles"),
+        ({"device": ["cpu"] * 10}, "up to 9"),
+        ({"device": "cpu,cuda:0"}, "one kind"),
+        ({"device": "auto,auto"}, "one kind"),
+    ],
+)
+def test_what_is_refused(options, words):
+    grid = Grid.of_points(SIZE["nx"], SIZE["ny"], 2.6, 3.0)
+    options = {"device": "cpu,cpu", "viscosity": 0.02, **options}
+    with pytest.raises(InputError, match="allowed") as raised:
+        BarotropicVorticity(grid, time_step=1e-4, **options)
+    assert words in str(raised.value)
+
+
+def test_other_models_say_that_they_run_on_one_device():
+    with pytest.raises(InputError, match="one device"):
+        ShallowWater(Grid(5, 5, 1.0, 1.0), 0.0, device="cpu,cpu")
