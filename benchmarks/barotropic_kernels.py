@@ -28,10 +28,7 @@ def microseconds(device: Any, launches: list[Launch]) -> float:
 
 def kernels_of(model: Any) -> dict[str, int]:
     """Kernels of a step, and the words a point that each reads and writes."""
-    history = model.setup.order - 1
-    if model._engine._passes.fused:
-        return {"update + transform": 5 + history, "columns": 2, "transform back": 2}
-    return {"update": 4 + history, "transform": 2, "columns": 2, "transform back": 2}
+    return {"update + transform": 4 + model.setup.order, "columns": 2, "transform back": 2}
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from barotropic_runs import CASES, assert_same_states, model_on
 from eagre import BarotropicVorticity
 from eagre.backend.device import cuda_problem, select
 from eagre.cases import validate
-from eagre.models.barotropic import passes
 from eagre.solvers.poisson import PoissonSolver, reference
 
 pytestmark = [
@@ -26,7 +25,6 @@ ON_THE_CARD = {
     "odd": {**CASES["no-slip"], "nx": 59, "ny": 31},
     "wide": {**CASES["thom"], "nx": 769, "ny": 101, "time_step": 5e-5},
     "wider": {**FINE, "ny": 129},
-    "strips": {**FINE, "ny": 129, "fused_points": 0},
     "chirp": {**CASES["reduced gravity"], "nx": 515},
     "channel": {**CASES["channel"], "nx": 60},
     "periodic": {**CASES["periodic"], "nx": 60, "ny": 50},
@@ -36,9 +34,8 @@ ON_THE_CARD = {
 
 
 @pytest.mark.parametrize("options", ON_THE_CARD.values(), ids=ON_THE_CARD)
-def test_as_the_cpu(options, monkeypatch):
+def test_as_the_cpu(options):
     options = {"nx": 65, "ny": 49, **options}
-    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
     ours, theirs = (model_on(device, **options) for device in ("cuda", "cpu"))
     for model in (ours, theirs):
         model.advance(53 * model.time_step)

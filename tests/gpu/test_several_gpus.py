@@ -8,7 +8,6 @@ import pytest
 from barotropic_runs import CASES, assert_same_states, model_on
 from eagre import BarotropicVorticity, DeviceError, Layers
 from eagre.backend.device import cuda_problem, select
-from eagre.models.barotropic import passes
 
 pytestmark = [
     pytest.mark.gpu,
@@ -20,8 +19,7 @@ ON_GPUS = {
     **{name: CASES[name] for name in ("default", "ab2", "no-slip", "thom", "reduced gravity", "compensated")},
     "layers, tracer": {"layers": Layers(3.0, 1.0), "tracer": np.random.default_rng(5).uniform(size=(49, 65))},
     "chirp": {**CASES["no-slip"], "nx": 59, "ny": 43},
-    "fused": {**FINE, "ny": 129},
-    "strips": {**FINE, "ny": 129, "fused_points": 0},
+    "wider": {**FINE, "ny": 129},
     "single": {**FINE, "precision": "single", "ny": 301},
 }
 DEVICES = {
@@ -45,9 +43,8 @@ def devices(request):
 
 
 @pytest.mark.parametrize("options", ON_GPUS.values(), ids=ON_GPUS)
-def test_as_the_cpu(options, devices, monkeypatch):
+def test_as_the_cpu(options, devices):
     options = {"nx": 65, "ny": 49, **options}
-    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
     ours, theirs = (model_on(device, **options) for device in (devices, "cpu"))
     for model in (ours, theirs):
         model.advance(53 * model.time_step)

@@ -11,8 +11,8 @@ from barotropic_runs import CASES, assert_same_states, model_on, run_out_of_step
 from eagre.backend.group import Group
 
 SIMULATED = {
-    "fused": {**CASES["ab2"], "precision": "single"},
-    "strips": {**CASES["no-slip"], "fused_points": 0},
+    "single": {**CASES["ab2"], "precision": "single"},
+    "no-slip": {**CASES["no-slip"], "wide": 0},
 }
 
 
@@ -20,11 +20,11 @@ SIMULATED = {
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import passes
+    from eagre.solvers.poisson import box_cuda
 
     options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
     monkeypatch.setattr(Group, "run", run_out_of_step)  # buffers are shared otherwise than on the CPU
-    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
+    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
     ours, theirs = (model_on(device, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
     for model in (ours, theirs):
         model.advance(2e-3)

@@ -14,8 +14,8 @@ SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
-    "strips": {**CASES["implicit"], "fused_points": 0},
-    "strips, ab2": {**CASES["ab2"], "fused_points": 0},
+    "wide tiles": {**CASES["ab2"], "wide": 0},
+    "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
 }
@@ -25,10 +25,10 @@ SIMULATED = {
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import passes
+    from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
-    monkeypatch.setattr(passes, "FUSED_POINTS", options.pop("fused_points", passes.FUSED_POINTS))
+    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):
         model.advance(3e-3)
@@ -103,16 +103,23 @@ def test_steps_stay_on_the_device(monkeypatch):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("n", [16, 48, 64, 96, 11, 43, 130])  # the last three by way of a chirp
-def test_simulated_sine_transform(n):
+@pytest.mark.parametrize(
+    ("n", "cut"),
+    [
+        *((n, None) for n in (16, 48, 64, 96)),
+        *((n, None) for n in (11, 43, 130)),  # by way of a chirp
+        (96, (12, (4, 4), 96, 16)),  # two transforms a thread
+    ],
+)
+def test_simulated_sine_transform(n, cut):
     import scipy.fft
 
     from eagre.backend.device import Launch
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
-    from eagre.solvers.poisson.sine_plan import sine_plan
+    from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
-    plan = sine_plan(n)
+    plan = SinePlan(n, *cut) if cut else sine_plan(n)
     x = np.zeros((5, n + 1))
     x[1:-1, 1:-1] = np.random.default_rng(0).standard_normal((3, n - 1))
     out = np.zeros_like(x)
@@ -122,6 +129,34 @@ def test_simulated_sine_transform(n):
     expected = scipy.fft.dst(x[1:-1, 1:-1], type=1, axis=1) / 2
     assert np.abs(out[1:-1, 1:-1] - expected).max() < 1e-15 * n * np.abs(x).max()
     assert (out[[0, -1]] == 0).all() and (out[:, 0] == 0).all()
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("precision", "width"), [("double", 4), ("double", 8), ("single", 16)])
+def test_simulated_columns(precision, width):
+    """Tiles as wide as a block's columns and wider."""
+    from eagre.backend.device import Launch, check_precision
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.solvers.poisson.columns import column_table
+    from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
+
+    real, columns, own, nx, ny = check_precision(precision), 8 if precision == "single" else 4, 4, 14, 23
+    threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
+    zeta = np.zeros((-(-nx // width), ny, width), real)
+    zeta[:, : ny - 1] = np.random.default_rng(0).standard_normal((zeta.shape[0], ny - 1, width))
+    expected = np.zeros((nx, ny - 1))
+    for k in range(1, nx):
+        sigma = 4.0 * (0.3 / 0.2) ** 2 * np.sin(0.5 * np.pi * k / nx) ** 2
+        matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
+        expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
+    device = SimulatedDevice()
+    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
+    program = device.program(solve_columns_cuda, precision, switches)
+    table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
+    flat = zeta.reshape(-1)
+    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (-(-nx // columns),), (threads,))])
+    found = np.moveaxis(zeta, 1, 2).reshape(-1, ny)[1:nx, : ny - 1]
+    assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
 
 def kernel_ptx(kind, precision):
@@ -141,7 +176,7 @@ def kernel_ptx(kind, precision):
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
-        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8}
+        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8, "AHEAD": 132}
         signature = (real[::1], real[::1], field, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)
@@ -152,5 +187,5 @@ def test_single_precision_kernels_have_no_double_arithmetic(kind):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     text = kernel_ptx(kind, "single")
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
-    assert ".local" not in text
+    assert ".local" not in text and ("cp.async.bulk.prefetch.L2" in text) == (kind == "columns")
     assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1700  # raise with a measurement only

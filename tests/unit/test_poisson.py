@@ -11,7 +11,7 @@ import scipy.fft
 from eagre.errors import InputError
 from eagre.solvers.poisson import PoissonSolver, reference, solve_poisson
 from eagre.solvers.poisson.axes import extended
-from eagre.solvers.poisson.sine_plan import FACTORS, SinePlan, sine_plan
+from eagre.solvers.poisson.sine_plan import FACTORS, sine_plan
 
 
 def plain_sine(x):
@@ -48,11 +48,11 @@ def test_two_signals_in_one_transform():
 @pytest.mark.parametrize("n", sorted(FACTORS))
 def test_plans_hold_together(n):
     """The passes of the plan, in NumPy, give the sine transform: indices and tables are right."""
-    last, factors = FACTORS[n]
-    plan = SinePlan(n, last, factors, 1, n)
+    plan = sine_plan(n)
+    last, factors = plan.last, plan.factors
     assert plan.inner % 8 == 0, "a step along a row of tiles ends in the same column of another tile"
     assert np.prod(factors) * last == 2 * n and last % 2 == 0 and factors[0] % 2 == 0
-    assert plan.threads <= 1024 and plan.stride * 16 < 227 * 1024
+    assert plan.threads % 8 == 0 and plan.threads <= 1024 and plan.stride * 16 < 227 * 1024
     x = np.random.default_rng(n).standard_normal(n - 1)
     odd = np.concatenate([[0], x, [0], -x[::-1]])
     inner = np.fft.fft(odd.reshape(plan.inner, last).T, axis=1)  # Y_r(k)

@@ -143,6 +143,7 @@ flat_store: Any = cuda
 fresh_load: Any = cuda
 soon_load: Any = cuda
 ask_for: Any = cuda
+ask_for_piece: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda

@@ -86,6 +86,28 @@ def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
     return types.void(array, k, offset), generate
 
 
+@intrinsic
+def ask_for_piece(context: Any, array: Any, k: Any, count: Any) -> Any:
+    """Ask for `count` elements from `k` on to be brought to the second-level cache (compute capability 9.0)."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, wide, long = signature.args[0], ir.IntType(32), ir.IntType(64)
+        array_ = context_.make_array(array_type)(context_, builder, value=arguments[0])
+        place = context_.cast(builder, arguments[1], signature.args[1], types.int64)
+        # Pieces begin at multiples of 16 bytes and are multiples of 16 bytes: those that lie in the one asked for.
+        address = builder.and_(builder.ptrtoint(builder.gep(array_.data, [place]), long), ir.Constant(long, -16))
+        size = builder.trunc(context_.cast(builder, arguments[2], signature.args[2], types.int64), wide)
+        size = builder.and_(
+            builder.mul(size, ir.Constant(wide, array_type.dtype.bitwidth // 8)), ir.Constant(wide, -16)
+        )
+        text = "cp.async.bulk.prefetch.L2.global [$0], $1;"
+        function = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [long, wide]), text, "l,r", side_effect=True)
+        builder.call(function, [address, size])
+        return context_.get_dummy_value()
+
+    return types.void(array, k, count), generate
+
+
 def _vector_load(count: int) -> Any:
     @intrinsic
     def load(context: Any, array: Any, k: Any, offset: Any) -> Any:

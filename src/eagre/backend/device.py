@@ -40,6 +40,7 @@ class Device:
     kind: str
     target: str
     name: str
+    multiprocessors = 1
     graphs = False  # whether `repeated` makes one launch of many
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
 

@@ -37,6 +37,9 @@ def ask_for(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
 
 
+ask_for_piece = ask_for
+
+
 def load_four(array: Any, k: int, offset: int) -> Any:
     """Four elements from ``k + offset`` on."""
     return tuple(flat_load(array, k, offset + n) for n in range(4))

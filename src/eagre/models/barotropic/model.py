@@ -338,8 +338,8 @@ class BarotropicVorticity:
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: update 3 + history read, 2 written; columns 2; transform back 2."""
-        return (7 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
+        """Bytes a point that a step must move: update 2 + history read, 3 written; columns 2; transform back 2."""
+        return (8 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
 
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""

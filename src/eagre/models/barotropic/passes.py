@@ -11,12 +11,9 @@ from eagre.models.barotropic import kernels, passes_cpu, passes_cuda, rims
 from eagre.models.barotropic.drift import drifted
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General, Launches
 from eagre.models.barotropic.state import State
-from eagre.models.barotropic.strips_cuda import update_strips_cuda
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
-STRIP, STRIP_THREADS = 4, 128  # rows and threads of a block of the update in strips
-FUSED_POINTS = 1537  # a side, up to which a GPU transforms rows in the kernel that updates them
 
 
 class Passes:
@@ -29,8 +26,7 @@ class Passes:
         self._walls_y = dict(zip(("SOUTH", "NORTH"), walls_y, strict=True))
         self._inversion = inversion
         grid = self.setup.grid
-        boxed = isinstance(inversion, CudaBox)
-        self.fused = boxed and grid.nx <= FUSED_POINTS and not self.setup.compensated
+        self.fused = isinstance(inversion, CudaBox) and not self.setup.compensated
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
 
     def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
@@ -129,8 +125,6 @@ class Passes:
             return [self._loop(cell, psi, q, new, target, *rest, state.lost[layer], **switches)]
         if self.fused:
             return [self._update_and_transform(layer, (psi, q, new, *rest), switches)]
-        if boxed:
-            return [self._update_strips((psi, q, new, *rest), switches)]
         if state.device.kind == "cpu":
             program = state.device.program(passes_cpu.update_cpu, state.precision, switches)
             pieces = max(1, min(64, setup.inner[0] // 8))
@@ -147,17 +141,6 @@ class Passes:
         program = state.device.program(passes_cuda.update_cuda, state.precision, switches)
         arguments = (*arguments, inversion.work(layer, None), box.table)
         return Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)
-
-    def _update_strips(self, arguments: tuple[Any, ...], switches: dict[str, Any]) -> Launch:
-        """The update alone, for fields that do not fit the cache."""
-        state, (my, _) = self.state, self.setup.inner
-        vector = 16 // state.itemsize
-        early = int(state.device.starts_early)
-        switches = switches | {"EARLY": early, "VECTOR": vector, "SPAN": vector + 2, "REGISTERS": 96}
-        switches |= {"STRIP": STRIP, "STRIP_THREADS": STRIP_THREADS}
-        program = state.device.program(update_strips_cuda, state.precision, switches)
-        blocks = (-(-state.width // (STRIP_THREADS * vector)), -(-my // STRIP))
-        return Launch(program, (*arguments, np.int32(state.width)), blocks, (STRIP_THREADS,), early=early > 0)
 
     def _implicit(self, at: int) -> Launches:
         """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""

@@ -2,126 +2,98 @@
 
 A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
 rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
-(back to psi). Where the fields do not fit the cache, `strips_cuda` and a transform of its own take
-the place of the first: many small blocks keep more loads under way.
+(back to psi).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, switch, word
-from eagre.models.barotropic.kernels import tendency
+from eagre.backend.cells import cell, cplx, cuda, entry, real, word
+from eagre.models.barotropic.vectors_cuda import (
+    SPAN,
+    VECTOR,
+    computed,
+    load_history,
+    load_neighbours,
+    load_wind,
+    store_columns,
+    store_history,
+)
 from eagre.solvers.poisson.rows_cuda import (
-    MOST,
     ROW,
-    THREADS,
     begin,
     clear_ends,
     finish,
     put_row,
     transform_rows,
-    write_pairs,
+    write_pair,
 )
-from eagre.solvers.poisson.sine_cuda import PAIRS
-
-HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
+from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 
 @cell
-def advanced(z, f, before, long_before, weights):
-    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
-    change = weights[0] * f + weights[1] * before
-    if HISTORY == 2:
-        change += weights[2] * long_before
-    return weights[3] * z + change
-
-
-@cell
-def keep(f, older, oldest, j, i):
-    """F takes the place of the oldest."""
-    if HISTORY == 2:
-        oldest[j, i] = f
-    else:
-        older[j, i] = f
-
-
-@cell
-def wind(curl, j, i):
-    """The forcing at a point."""
-    if WIND == 0:
-        return real(0.0)
-    if WIND == 1:
-        return curl[j, np.uint64(0)]
-    return curl[j, i]
-
-
-@cell
-def update_pair(psi, zeta, new, older, oldest, curl, weights, c, low, i, ny):
-    """New vorticity at rows low + 1, low + 2 and column i + 1, stored and returned as one complex number."""
-    j, k, top = low + np.uint64(1), low + np.uint64(2), low + np.uint64(3)
-    both = k < ny
-    top = top if both else k
-    m, e = i + np.uint64(1), i + np.uint64(2)
-    p0w, p0, p0e = psi[low, i], psi[low, m], psi[low, e]
-    p1w, p1, p1e = psi[j, i], psi[j, m], psi[j, e]
-    p2w, p2, p2e = psi[k, i], psi[k, m], psi[k, e]
-    p3w, p3, p3e = psi[top, i], psi[top, m], psi[top, e]
-    z0w, z0, z0e = zeta[low, i], zeta[low, m], zeta[low, e]
-    z1w, z1, z1e = zeta[j, i], zeta[j, m], zeta[j, e]
-    z2w, z2, z2e = zeta[k, i], zeta[k, m], zeta[k, e]
-    z3w, z3, z3e = zeta[top, i], zeta[top, m], zeta[top, e]
+def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
+    """New vorticity of rows low + 1, low + 2 and columns m .. m + VECTOR - 1, also into shared memory."""
+    p = cuda.local.array((4, SPAN), real)
+    z = cuda.local.array((4, SPAN), real)
+    before = cuda.local.array((4, VECTOR), real)
+    forcing = cuda.local.array((2, VECTOR), real)
+    found = cuda.local.array((4, VECTOR), real)
+    pitch, width = np.uint64(zeta.shape[1]), np.uint64(ROW + 1)
+    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
+    east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
     # Every load stands before the first store, past which the compiler would not move it.
-    before_1, before_2 = older[j, m], older[k, m]
-    long_before_1, long_before_2 = real(0.0), real(0.0)
-    if HISTORY == 2:
-        long_before_1, long_before_2 = oldest[j, m], oldest[k, m]
-    wind_1, wind_2 = wind(curl, j, m), wind(curl, k, m)
-    f1 = tendency(p0w, p0, p0e, p1w, p1, p1e, p2w, p2, p2e, z0w, z0, z0e, z1w, z1, z1e, z2w, z2, z2e, wind_1, c)
-    f2 = tendency(p1w, p1, p1e, p2w, p2, p2e, p3w, p3, p3e, z1w, z1, z1e, z2w, z2, z2e, z3w, z3, z3e, wind_2, c)
-    first = advanced(z1, f1, before_1, long_before_1, weights)
-    second = advanced(z2, f2, before_2, long_before_2, weights)
-    keep(f1, older, oldest, j, m)
-    new[j, m] = first
-    if both:
-        keep(f2, older, oldest, k, m)
-        new[k, m] = second
-    return complex(first, second)
+    for row in range(4):
+        start = min(low + np.uint64(row), ny) * pitch + m
+        load_neighbours(psi, start, west, east, p, row)
+        load_neighbours(zeta, start, west, east, z, row)
+    first = (low + np.uint64(1)) * pitch + m
+    second = first + pitch
+    load_history(older, oldest, first, before, 0)
+    load_history(older, oldest, second, before, 1)
+    load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
+    load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
+    computed(p, z, 0, before, forcing, w, c, m, width, found)
+    computed(p, z, 1, before, forcing, w, c, m, width, found)
+    store_columns(new, first, found, 0)
+    store_history(older, oldest, first, found, 1)
+    if low + np.uint64(2) < ny:
+        store_columns(new, second, found, 2)
+        store_history(older, oldest, second, found, 3)
+    for n in range(VECTOR):
+        j = m + np.uint64(n)
+        if j > np.uint64(0) and j < np.uint64(ROW):
+            put_row(shared, table, j, complex(found[0, n], found[2, n]))
 
 
 @cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
-    """New vorticity of 2 PAIRS rows from low + 1 on, also into shared memory."""
+    """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    for pair in range(PAIRS):
-        row = low + np.uint64(2 * pair)
-        for turn in range((ROW - 2) // THREADS + 1):
-            i = t + np.uint64(turn * THREADS)
-            if i < np.uint64(ROW - 1):
-                z = complex(real(0.0), real(0.0))
-                if row + np.uint64(1) < ny:
-                    z = update_pair(psi, zeta, new, older, oldest, curl, w, c, row, i, ny)
-                put_row(shared, table, pair, i + np.uint64(1), z)
+    for turn in range(ROW // (VECTOR * THREADS) + 1):
+        m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
+        if m <= np.uint64(ROW):
+            update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)
     cuda.syncthreads()
 
 
 @entry
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
-    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; 2 PAIRS rows a block.
+    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
 
-    psi, zeta, new, older, oldest : (ny + 1, nx + 1); spectrum : in tiles (`rows_cuda.read`); with HISTORY = 1
-    `oldest` is not used.
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
+    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
-    v = cuda.local.array(MOST, cplx)
+    v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
     ny = np.uint64(zeta.shape[0] - 1)
-    low = np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
+    low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pairs(spectrum, v, t, low + np.uint64(1), ny)
+        write_pair(spectrum, v, t, low + np.uint64(1), ny)

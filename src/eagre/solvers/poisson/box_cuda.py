@@ -14,28 +14,34 @@ from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
-COLUMNS = {"single": 8, "double": 4}  # wavenumbers a block: 32 bytes
+SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
+WIDE = 1024  # intervals of a row from which tiles of the spectrum are two sectors wide
+ASKING = 2049  # intervals along y from which blocks of columns ask for what later ones read
+VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
+PART = 16384  # registers of a quarter of a multiprocessor (compute capability 9.0), dealt out warp by warp
 
 
 def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     """Registers a thread of kernels that transform rows, measured on an H200 (benchmarks/NOTES.md).
 
-    With too few the values of a thread spill to memory, which costs little as long as everything is in
-    cache and ten times the kernel's time when it is not.
+    With too few the values of a thread spill to memory, which costs little as long as everything is in cache and ten
+    times the kernel's time when it is not. A quarter of a multiprocessor holds PART / (32 registers) warps: at 112
+    registers four, at 96 five, which is two blocks of nine warps in place of one.
     """
-    if plan.threads > 512:
-        wanted = {"single": 80 if update else 56, "double": 96}[precision]
+    if plan.n > 2048:
+        wanted = {"single": 72, "double": 96}[precision]
     elif precision == "single":
         wanted = 96 if plan.n < 2048 else 80
     else:
-        wanted = 96 if plan.n == 1024 else 128
-    return min(wanted, 65536 // block_threads(plan, update) // 8 * 8)
+        wanted = 96 if plan.n == 1024 or (update and plan.n == 2048) else 128
+    warps = -(-block_threads(plan, precision, update) // 32)
+    return min(wanted, PART // (32 * -(-warps // 4)) // 8 * 8)
 
 
-def block_threads(plan: SinePlan, update: bool) -> int:
+def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
     """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
     if update and plan.row <= 640:
-        return max(plan.threads, min(256, plan.row))
+        return max(plan.threads, min(256, -(-(plan.row + 1) // VECTOR[precision])))
     return plan.threads
 
 
@@ -49,9 +55,15 @@ class ColumnShape:
     registers: int
 
 
+def tile_width(plan: SinePlan, precision: str) -> int:
+    """Wavenumbers of a tile of the spectrum; steps along a row end in the same column of another tile."""
+    width = SECTOR[precision] * (2 if plan.row >= WIDE else 1)
+    return width if plan.threads % width == 0 and plan.inner % width == 0 else SECTOR[precision]
+
+
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
-    columns = COLUMNS[precision]
+    columns = SECTOR[precision]
     steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (4096, 64, 128))
     if precision == "double":
         steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
@@ -87,7 +99,7 @@ class Box:
         plan = sine_plan(nx)
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
-        self.plan = plan
+        self.plan, self.width = plan, tile_width(plan, precision)
         self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -98,16 +110,18 @@ class Box:
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
-        return self.device.zeros((-(-self.nx // self.shape.columns), self.ny, self.shape.columns), self.real)
+        return self.device.zeros((-(-self.nx // self.width), self.ny, self.width), self.real)
 
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
-        blocks = -(-(self.ny - 1) // (2 * self.plan.pairs))
-        return (blocks,), (block_threads(self.plan, update),), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+        threads = block_threads(self.plan, self.precision, update)
+        return (self.ny // 2,), (threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
-        width = {"WIDTH": self.shape.columns, "TO_TILES": True, "THREADS": block_threads(self.plan, update)}
+        threads = block_threads(self.plan, self.precision, update)
+        vector = VECTOR[self.precision]
+        width = {"WIDTH": self.width, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
         return {**self.plan.switches(), **width, **limits}
 
@@ -121,11 +135,14 @@ class Box:
         """Solve (Lap - screening) psi = factor zeta on transformed rows, in place; `walls` as of `column_table`."""
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
-        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
+        blocks = -(-self.nx // shape.columns)
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": self.width, "REGISTERS": shape.registers}
+        at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors
+        switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (-(-self.nx // shape.columns),), (shape.threads,), early=self.early > 0)
+        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 
 class ArrayBox:

@@ -12,12 +12,23 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import (
+    ask_for_piece,
+    cell,
+    cuda,
+    entry,
+    real,
+    start_early,
+    switch,
+    wait_for_previous,
+)
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
 OWN = switch("OWN", 4)
-COLUMNS = switch("COLUMNS", 8)
+COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
+WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
+AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
@@ -144,6 +155,35 @@ def write_piece(out, g, place, pitch, count, scale):
             place += pitch
 
 
+@cell
+def solve_piece(g, shared, constant, first, count, ny):
+    """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
+    t = np.uint64(cuda.threadIdx.x)
+    column = t % np.uint64(COLUMNS)
+    delta = constant[DELTA]
+    x = both_recurrences(g, shared, constant, count)
+    if t < np.uint64(COLUMNS):
+        shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
+    cuda.syncthreads()
+    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
+
+
+@cell
+def tile_place(block, rows):
+    """Place of the first row of a block's wavenumbers in the spectrum."""
+    tile, side = block // np.uint64(WIDTH // COLUMNS), block % np.uint64(WIDTH // COLUMNS)
+    return tile * np.uint64(rows - 1) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
+
+
+@cell
+def ask_for_columns(source, rows):
+    """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
+    later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
+    if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
+        piece = np.uint64(rows - 1) * np.uint64(COLUMNS)
+        ask_for_piece(source, later * piece, piece)
+
+
 @entry
 def solve_columns_cuda(source, out, table, rows):
     """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
@@ -159,19 +199,17 @@ def solve_columns_cuda(source, out, table, rows):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    pitch = np.uint64(COLUMNS)
-    place = (np.uint64(cuda.blockIdx.x) * np.uint64(rows - 1) + np.uint64(first - 1)) * pitch + column
+    pitch = np.uint64(WIDTH)
+    place = tile_place(np.uint64(cuda.blockIdx.x), rows) + np.uint64(first - 1) * pitch + column
     constant = constants(table, k)
     if EARLY == 1:
         start_early()
     if EARLY > 0:
         wait_for_previous()
     read_piece(source, g, place, pitch, count)
-    x = both_recurrences(g, shared, constant, count)
-    if t < np.uint64(COLUMNS):
-        shared[np.uint64(0), column] = (x - constant[DELTA] * x) * constant[IMAGE]
-    cuda.syncthreads()
-    mend(g, shared[np.uint64(0), column], constant[DELTA], constant[DECAY], real(first), real(rows - 1))
+    if AHEAD > 0:
+        ask_for_columns(source, rows)
+    solve_piece(g, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         start_early()
     if inside:

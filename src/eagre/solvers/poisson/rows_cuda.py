@@ -26,16 +26,14 @@ from eagre.backend.cells import (
     wait_for_previous,
     word,
 )
-from eagre.solvers.poisson.sine_cuda import PAIRS, STRIDE, N, R, passes, put, read_first, rotation, slot
+from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, rotation, slot
 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
-THREADS = switch("THREADS", 32)
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
-MOST = 16  # the largest small transform
 
 
 @cell
@@ -73,31 +71,29 @@ def step_along(array, count, tiles):
 
 
 @cell
-def put_row(shared, table, pair, j, z):
-    """Value j of a pair of rows into shared memory, times the chirp if there is one."""
+def put_row(shared, table, j, z):
+    """Value j of the pair of rows into shared memory, times the chirp if there is one."""
     if ROW < N:
         z = z * rotation(table, j + np.uint64(CHIRP))
-    put(shared, np.uint64(pair * STRIDE) + slot(j), z)
+    put(shared, slot(j), z)
 
 
 @cell
 def clear_ends(shared, t):
-    """Zero at j = 0 and from ROW to N of every pair."""
+    """Zero at j = 0 and from ROW to N."""
     zero = complex(real(0.0), real(0.0))
-    for pair in range(PAIRS):
-        if t == np.uint64(0):
-            put(shared, np.uint64(pair * STRIDE), zero)
-        for turn in range((N - ROW) // THREADS + 1):
-            j = t + np.uint64(ROW + turn * THREADS)
-            if j <= np.uint64(N):
-                put(shared, np.uint64(pair * STRIDE) + slot(j), zero)
+    if t == np.uint64(0):
+        put(shared, np.uint64(0), zero)
+    for turn in range((N - ROW) // THREADS + 1):
+        j = t + np.uint64(ROW + turn * THREADS)
+        if j <= np.uint64(N):
+            put(shared, slot(j), zero)
 
 
 @cell
-def scale_outputs(table, v, t, start, last):
+def scale_outputs(table, v, k, start, last):
     """v times factors of the table, which begin at `start` for q = 0 and end with q = last."""
     inner = 2 * N // R
-    k = t % np.uint64(inner // 2 + 1)
     for s in range(R):
         q = k + np.uint64(inner * s) if s < R // 2 else np.uint64(2 * N - inner * s) - k
         if q <= np.uint64(last):
@@ -105,28 +101,24 @@ def scale_outputs(table, v, t, start, last):
 
 
 @cell
-def put_outputs(shared, v, t):
+def put_outputs(shared, v, k):
     """S = i Z / 2 of what `passes` left in v as the next input."""
     inner = 2 * N // R
-    items = inner // 2 + 1
-    k = t % np.uint64(items)
-    base = t // np.uint64(items) * np.uint64(STRIDE)
     for s in range(R // 2):
         if s > 0 or k > np.uint64(0):
             z = complex(real(-0.5) * v[s].imag, real(0.5) * v[s].real)
-            put(shared, base + slot(k + np.uint64(inner * s)), z)
+            put(shared, slot(k + np.uint64(inner * s)), z)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         for s in range(R // 2, R):
             z = complex(real(0.5) * v[s].imag, real(-0.5) * v[s].real)
-            put(shared, base + slot(np.uint64(2 * N - inner * s) - k), z)
-    if t < np.uint64(PAIRS):
-        put(shared, t * np.uint64(STRIDE) + slot(np.uint64(N)), complex(real(0.0), real(0.0)))
+            put(shared, slot(np.uint64(2 * N - inner * s) - k), z)
+    if k == np.uint64(0):
+        put(shared, slot(np.uint64(N)), complex(real(0.0), real(0.0)))
 
 
 @cell
 def transform_rows(shared, table, v, t):
-    """Sine transform of the pairs of rows in shared memory; leaves Z_q in v as `passes` does."""
-    read_first(shared, v, t)
+    """Sine transform of the pair of rows in shared memory; leaves Z_q in v as `passes` does."""
     active = passes(shared, table, v, t)
     if ROW < N:
         cuda.syncthreads()
@@ -134,7 +126,6 @@ def transform_rows(shared, table, v, t):
             scale_outputs(table, v, t, CHIRP + ROW, N - 1)
             put_outputs(shared, v, t)
         cuda.syncthreads()
-        read_first(shared, v, t)
         passes(shared, table, v, t)
         if active:
             scale_outputs(table, v, t, CHIRP + ROW + N, ROW - 1)
@@ -143,8 +134,9 @@ def transform_rows(shared, table, v, t):
 
 @cell
 def write_outputs(out, v, place, step, other, q, mirrored):
-    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs; `other`: from row to row, 0 for none.
+    """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs.
 
+    other : from one row to the other, 0 if there is one alone.
     q : the first output's wavenumber; only those below ROW have a place.
     """
     inner = 2 * N // R
@@ -153,52 +145,47 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            flat_store(out, place, 0, one)
-            if other > np.uint64(0):
-                flat_store(out, place + other, 0, two)
+            flat_store(out, place + other, 0, two)
+            flat_store(out, place, 0, one)  # last: without a second row both have one place
         place += step
 
 
 @cell
-def write_pairs(out, v, t, first_row, rows):
-    """Write what `passes` left in v to rows first_row .. of `out`, as far as they are below `rows`: coalesced."""
+def write_pair(out, v, k, row, rows):
+    """Write what `passes` left in v to `row` of `out` and the next one, as far as it is below `rows`: coalesced."""
     inner = 2 * N // R
-    items = inner // 2 + 1
-    k = t % np.uint64(items)
-    row = first_row + np.uint64(2) * (t // np.uint64(items))
-    if row < rows:
-        other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
-        other -= first_place(out, row, np.uint64(0), TO_TILES)
-        other = other if row + np.uint64(1) < rows else np.uint64(0)
-        step = step_along(out, inner, TO_TILES)
-        write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
-        if k > np.uint64(0) and k < np.uint64(inner // 2):
-            q = np.uint64(inner) - k
-            write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
+    other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
+    other -= first_place(out, row, np.uint64(0), TO_TILES)
+    other = other if row + np.uint64(1) < rows else np.uint64(0)
+    step = step_along(out, inner, TO_TILES)
+    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+    if k > np.uint64(0) and k < np.uint64(inner // 2):
+        q = np.uint64(inner) - k
+        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
-def read_pairs(shared, source, table, v, t, first_row, rows):
-    """Put 2 PAIRS rows from first_row on into shared memory; rows from `rows` on repeat that row.
+def read_pair(shared, source, table, t, row, rows):
+    """Put `row` and the next one into shared memory; rows from `rows` on repeat that row.
 
-    All loads of a pair are under way before the first is stored: one wait for memory, not one a turn.
+    Many loads are under way before the first is stored: one wait for memory, not one a turn. They begin at column 0,
+    which is a wall, where lines of memory begin.
     """
-    turns = (ROW - 2) // THREADS + 1
+    v = cuda.local.array(VALUES, cplx)
+    turns = (ROW - 1) // THREADS + 1
     step = step_along(source, THREADS, FROM_TILES)
-    for pair in range(PAIRS):
-        row = min(first_row + np.uint64(2 * pair), rows)
-        place = first_place(source, row, t + np.uint64(1), FROM_TILES)
-        other = first_place(source, min(row + np.uint64(1), rows), t + np.uint64(1), FROM_TILES)
-        for start in range(0, turns, MOST):
-            for turn in range(min(MOST, turns - start)):
-                if (start + turn + 1) * THREADS < ROW or t + np.uint64(1 + (start + turn) * THREADS) < np.uint64(ROW):
-                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
-                place += step
-                other += step
-            for turn in range(min(MOST, turns - start)):
-                j = t + np.uint64(1 + (start + turn) * THREADS)
-                if j < np.uint64(ROW):
-                    put_row(shared, table, pair, j, v[turn])
+    place = first_place(source, row, t, FROM_TILES)
+    other = first_place(source, min(row + np.uint64(1), rows), t, FROM_TILES)
+    for start in range(0, turns, VALUES):
+        for turn in range(min(VALUES, turns - start)):
+            if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
+                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+            place += step
+            other += step
+        for turn in range(min(VALUES, turns - start)):
+            j = t + np.uint64((start + turn) * THREADS)
+            if (start + turn > 0 or t > np.uint64(0)) and ((start + turn + 1) * THREADS <= ROW or j < np.uint64(ROW)):
+                put_row(shared, table, j, v[turn])
     clear_ends(shared, t)
     cuda.syncthreads()
 
@@ -207,16 +194,16 @@ def read_pairs(shared, source, table, v, t, first_row, rows):
 def sine_rows_cuda(source, out, table):
     """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / ROW).
 
-    source, out : (ny + 1, ROW + 1), or a spectrum in tiles, (ROW / WIDTH, ny, WIDTH); a block takes 2 PAIRS rows.
+    source, out : (ny + 1, ROW + 1), or a spectrum in tiles, (ROW / WIDTH, ny, WIDTH); a block takes two rows.
     """
     shared = cuda.shared.array(0, word)
-    v = cuda.local.array(MOST, cplx)
+    v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
     rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
-    first_row = np.uint64(1) + np.uint64(2 * PAIRS) * np.uint64(cuda.blockIdx.x)
-    read_pairs(shared, source, table, v, t, first_row, rows)
+    row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    read_pair(shared, source, table, t, row, rows)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pairs(out, v, t, first_row, rows)
+        write_pair(out, v, t, row, rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, load_two, store_two, switch
+from eagre.backend.cells import cell, cplx, cuda, load_two, store_two, switch
 from eagre.solvers.poisson.butterflies import transform1, transform4, transform8
 
 N = switch("N", 16)
@@ -20,10 +20,10 @@ FIRST = switch("FIRST", transform4)
 SECOND = switch("SECOND", transform1)
 THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
-PAIRS = switch("PAIRS", 1)
-STRIDE = switch("STRIDE", 64)
 PAD = switch("PAD", 1)  # complex numbers between outputs of the first pass
-MOST = 16  # the largest small transform
+THREADS = switch("THREADS", 32)
+LARGEST = switch("LARGEST", 16)  # the largest small transform
+VALUES = switch("VALUES", 16)  # complex numbers of a thread
 
 # Every index is np.uint64: signed ones bring a test for negative values with each access, and with sums of a
 # base and constants the constants become part of the load. (Numba turns uint64 with int64 into a float.)
@@ -63,89 +63,110 @@ def read_first(shared, v, t):
     """
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    base = t // np.uint64(items) * np.uint64(STRIDE)
-    r = t % np.uint64(items) // np.uint64(step)
-    b = t % np.uint64(step)
-    if t < np.uint64(PAIRS * items):
-        place = base + r + np.uint64(R + 1) * b
-        for a in range(F1 // 2):
-            v[a] = get(shared, place + np.uint64((R + 1) * step * a))
-        shift = np.uint64(R) - r if r > np.uint64(0) else np.uint64(R + 1)
-        place = base + shift + np.uint64(R + 1) * (np.uint64(step - 1) - b)
-        for a in range(F1 // 2):
-            v[F1 - 1 - a] = -get(shared, place + np.uint64((R + 1) * step * a))
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        r = item // np.uint64(step)
+        b = item % np.uint64(step)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            place = r + np.uint64(R + 1) * b
+            for a in range(F1 // 2):
+                v[turn * F1 + a] = get(shared, place + np.uint64((R + 1) * step * a))
+            shift = np.uint64(R) - r if r > np.uint64(0) else np.uint64(R + 1)
+            place = shift + np.uint64(R + 1) * (np.uint64(step - 1) - b)
+            for a in range(F1 // 2):
+                v[turn * F1 + F1 - 1 - a] = -get(shared, place + np.uint64((R + 1) * step * a))
     cuda.syncthreads()
 
 
 @cell
-def first_pass(shared, table, v, t):
-    """Transforms of length F1 over a of what `read_first` left in v."""
+def first_pass(shared, table, t):
+    """Transforms of length F1 over a of the odd extension."""
+    v = cuda.local.array(VALUES, cplx)
+    read_first(shared, v, t)
     step = 2 * N // R // F1
     items = (R // 2 + 1) * step
-    r = t % np.uint64(items) // np.uint64(step)
-    b = t % np.uint64(step)
-    if t < np.uint64(PAIRS * items):
-        FIRST(v)
-        base = t // np.uint64(items) * np.uint64(STRIDE) + b
-        base += r * np.uint64(F1 * (step + PAD) if step > 1 else F1 + F1)
-        put(shared, base, v[0])
-        for c in range(1, F1):
-            if step > 1:
-                put(shared, base + np.uint64(c * (step + PAD)), v[c] * rotation(table, b + np.uint64(c * step)))
-            else:
-                put(shared, base + np.uint64(c), v[c])
+    w = cuda.local.array(LARGEST, cplx)
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        r = item // np.uint64(step)
+        b = item % np.uint64(step)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            for a in range(F1):
+                w[a] = v[turn * F1 + a]
+            FIRST(w)
+            base = b + r * np.uint64(F1 * (step + PAD) if step > 1 else F1 + F1)
+            put(shared, base, w[0])
+            for c in range(1, F1):
+                if step > 1:
+                    put(shared, base + np.uint64(c * (step + PAD)), w[c] * rotation(table, b + np.uint64(c * step)))
+                else:
+                    put(shared, base + np.uint64(c), w[c])
     cuda.syncthreads()
 
 
 @cell
-def second_pass(shared, table, v, t):
+def second_pass(shared, table, t):
     """Transforms of length F2 within each of the F1 outputs of the first pass."""
+    v = cuda.local.array(VALUES, cplx)
     step = 2 * N // R // F1
     rest = step // F2
     items = (R // 2 + 1) * F1 * rest
-    active = t < np.uint64(PAIRS * items)
-    base = t // np.uint64(items) * np.uint64(STRIDE)
-    r = t % np.uint64(items) // np.uint64(F1 * rest)
-    c1 = t % np.uint64(F1 * rest) // np.uint64(rest)
-    b = t % np.uint64(rest)
-    if active:
-        place = base + r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + b
-        for a in range(F2):
-            v[a] = get(shared, place + np.uint64(rest * a))
+    w = cuda.local.array(LARGEST, cplx)
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * rest)
+            c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
+            place = r * np.uint64(F1 * (step + PAD)) + c1 * np.uint64(step + PAD) + item % np.uint64(rest)
+            for a in range(F2):
+                v[turn * F2 + a] = get(shared, place + np.uint64(rest * a))
     cuda.syncthreads()
-    if active:
-        SECOND(v)
-        if rest > 1:
-            place = base + r * np.uint64(F1 * F2 * (rest + 1)) + c1 * np.uint64(rest + 1) + b
-            put(shared, place, v[0])
-            for c in range(1, F2):
-                w = rotation(table, b + np.uint64(2 * N // R + c * rest))
-                put(shared, place + np.uint64(F1 * c * (rest + 1)), v[c] * w)
-        else:
-            place = base + r * np.uint64(F1 * F2 + F1) + c1
-            for c in range(F2):
-                put(shared, place + np.uint64(F1 * c), v[c])
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * rest)
+            c1 = item % np.uint64(F1 * rest) // np.uint64(rest)
+            b = item % np.uint64(rest)
+            for a in range(F2):
+                w[a] = v[turn * F2 + a]
+            SECOND(w)
+            if rest > 1:
+                place = r * np.uint64(F1 * F2 * (rest + 1)) + c1 * np.uint64(rest + 1) + b
+                put(shared, place, w[0])
+                for c in range(1, F2):
+                    factor = rotation(table, b + np.uint64(2 * N // R + c * rest))
+                    put(shared, place + np.uint64(F1 * c * (rest + 1)), w[c] * factor)
+            else:
+                place = r * np.uint64(F1 * F2 + F1) + c1
+                for c in range(F2):
+                    put(shared, place + np.uint64(F1 * c), w[c])
     cuda.syncthreads()
 
 
 @cell
-def third_pass(shared, v, t):
+def third_pass(shared, t):
     """Transforms of length F3."""
+    v = cuda.local.array(VALUES, cplx)
     items = (R // 2 + 1) * F1 * F2
-    active = t < np.uint64(PAIRS * items)
-    base = t // np.uint64(items) * np.uint64(STRIDE)
-    r = t % np.uint64(items) // np.uint64(F1 * F2)
-    c = t % np.uint64(F1 * F2)
-    if active:
-        place = base + r * np.uint64(F1 * F2 * (F3 + 1)) + c * np.uint64(F3 + 1)
-        for a in range(F3):
-            v[a] = get(shared, place + np.uint64(a))
+    w = cuda.local.array(LARGEST, cplx)
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * F2)
+            place = r * np.uint64(F1 * F2 * (F3 + 1)) + item % np.uint64(F1 * F2) * np.uint64(F3 + 1)
+            for a in range(F3):
+                v[turn * F3 + a] = get(shared, place + np.uint64(a))
     cuda.syncthreads()
-    if active:
-        THIRD(v)
-        place = base + r * np.uint64(F1 * F2 * F3 + F1) + c
-        for d in range(F3):
-            put(shared, place + np.uint64(F1 * F2 * d), v[d])
+    for turn in range((items - 1) // THREADS + 1):
+        item = t + np.uint64(turn * THREADS)
+        if (turn + 1) * THREADS <= items or item < np.uint64(items):
+            r = item // np.uint64(F1 * F2)
+            for a in range(F3):
+                w[a] = v[turn * F3 + a]
+            THIRD(w)
+            place = r * np.uint64(F1 * F2 * F3 + F1) + item % np.uint64(F1 * F2)
+            for d in range(F3):
+                put(shared, place + np.uint64(F1 * F2 * d), w[d])
     cuda.syncthreads()
 
 
@@ -156,16 +177,14 @@ def last_pass(shared, table, v, t):
     items = inner // 2 + 1
     start = inner + (inner // F1 if F2 > 1 else 0) + (F3 if F3 > 1 else 0)
     row = inner + F1
-    active = t < np.uint64(PAIRS * items)
-    k = t % np.uint64(items)
-    base = t // np.uint64(items) * np.uint64(STRIDE)
+    active = t < np.uint64(items)
+    k = t
     if active:
-        other = base + (np.uint64(inner) - k if k > np.uint64(0) else np.uint64(0))
-        base += k
-        v[0] = get(shared, base)
+        other = np.uint64(inner) - k if k > np.uint64(0) else np.uint64(0)
+        v[0] = get(shared, k)
         for r in range(1, R // 2 + 1):
             w = rotation(table, k + np.uint64(start + r * items))
-            v[r] = w * get(shared, base + np.uint64(r * row))
+            v[r] = w * get(shared, k + np.uint64(r * row))
             if r < R // 2:
                 v[R - r] = complex(-w.real, w.imag) * get(shared, other + np.uint64(r * row))
         LAST(v)
@@ -174,10 +193,13 @@ def last_pass(shared, table, v, t):
 
 @cell
 def passes(shared, table, v, t):
-    """The passes after `read_first`; the last leaves Z_q of q = k + L s, s = 0 .. R - 1, in v."""
-    first_pass(shared, table, v, t)
+    """The passes, from rows in shared memory; the last leaves Z_q of q = k + L s, s = 0 .. R - 1, in v.
+
+    Every pass has an array of its own: one for all would keep its old values alive for threads that are idle.
+    """
+    first_pass(shared, table, t)
     if F2 > 1:
-        second_pass(shared, table, v, t)
+        second_pass(shared, table, t)
     if F3 > 1:
-        third_pass(shared, v, t)
+        third_pass(shared, t)
     return last_pass(shared, table, v, t)

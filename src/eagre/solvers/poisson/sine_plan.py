@@ -46,10 +46,13 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 }
 """n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
 
+FEWER: dict[int, int] = {2304: 224, 3072: 288, 4096: 288, 4608: 448, 6144: 576}
+"""Threads a block where a thread makes several transforms in a pass before the last: more blocks at once."""
+
 
 @dataclass(frozen=True)
 class SinePlan:
-    """Passes of the sine transform of n - 1 values, for a block of threads that holds `pairs` pairs of rows.
+    """Passes of the sine transform of n - 1 values, for a block of threads that holds a pair of rows.
 
     Rows of another length, `row` intervals, need n >= 2 row - 2 (see `eagre.solvers.poisson.rows_cuda`).
     """
@@ -57,8 +60,8 @@ class SinePlan:
     n: int
     last: int  # R
     factors: tuple[int, ...]  # of L
-    pairs: int
     row: int
+    most: int = 1024  # threads of a block, but for the last pass
 
     @property
     def inner(self) -> int:
@@ -67,14 +70,20 @@ class SinePlan:
 
     @property
     def items(self) -> tuple[int, ...]:
-        """Transforms a pair in each pass: one a thread."""
+        """Transforms in each pass."""
         first = [(self.last // 2 + 1) * (self.inner // factor) for factor in self.factors]
         return (*first, self.inner // 2 + 1)
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
-        return -(-max(self.items) * self.pairs // 32) * 32
+        """Threads of a block, a multiple of 8; the last pass has one transform a thread, others may have several."""
+        return -(-max(min(max(self.items), self.most), self.items[-1]) // 8) * 8
+
+    @property
+    def values(self) -> int:
+        """Complex numbers of a thread."""
+        turns = zip(self.items[:-1], self.factors, strict=True)
+        return max(16, self.last, *(-(-items // self.threads) * factor for items, factor in turns))
 
     @property
     def pad(self) -> int:
@@ -85,7 +94,7 @@ class SinePlan:
 
     @property
     def stride(self) -> int:
-        """Complex numbers that a pair needs in shared memory."""
+        """Complex numbers in shared memory."""
         rows = self.last // 2 + 1
         padded = [self.n + 1 + self.n // self.last]
         rest, done, pad = self.inner, 1, self.pad
@@ -97,15 +106,15 @@ class SinePlan:
 
     def shared_bytes(self, itemsize: int) -> int:
         """Dynamic shared memory of a block."""
-        return 2 * self.stride * self.pairs * itemsize
+        return 2 * self.stride * itemsize
 
     def switches(self) -> dict[str, object]:
         """Values of the switches of `sine_cuda` and `rows_cuda`."""
         f = (*self.factors, 1, 1)
         return {
-            "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "PAIRS": self.pairs, "THREADS": self.threads,
-            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "STRIDE": self.stride,
-            "PAD": self.pad,
+            "N": self.n, "ROW": self.row, "CHIRP": self._rotations.size, "THREADS": self.threads,
+            "R": self.last, "F1": f[0], "F2": f[1], "F3": f[2], "PAD": self.pad,
+            "LARGEST": max(f), "VALUES": self.values,
             "FIRST": TRANSFORMS[f[0]], "SECOND": TRANSFORMS[f[1]], "THIRD": TRANSFORMS[f[2]],
             "LAST": TRANSFORMS[self.last],
         }  # fmt: skip
@@ -135,9 +144,9 @@ class SinePlan:
         return np.stack([np.real(found), np.imag(found)], axis=1)
 
 
-def sine_plan(n: int, pairs: int = 1) -> SinePlan | None:
-    """The plan for rows of n intervals; None if n is too large for one. One pair a block is fastest."""
-    if n in FACTORS:
-        return SinePlan(n, *FACTORS[n], pairs, n)
-    size = next((size for size in FACTORS if size >= 2 * n - 2), None)
-    return None if size is None else SinePlan(size, *FACTORS[size], pairs, n)
+def sine_plan(n: int) -> SinePlan | None:
+    """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest."""
+    size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
+    if size is None:
+        return None
+    return SinePlan(size, *FACTORS[size], n, FEWER.get(size, 1024))
