@@ -31,6 +31,18 @@ def test_linear_between_rows_in_any_order(table):
         assert found(table, time) == pytest.approx((np.interp(time, TIMES, TIDE.values), 1.0 + 2.0 * time)), time
 
 
+def test_bits_do_not_depend_on_where_the_search_comes_from():
+    """v_0 + 1 (v_1 - v_0) is not v_1 to the last bit."""
+    series = Series(np.array([0.0, 1.0, 2.0]), np.array([-0.4, 1.2, 0.7]), "stage")
+    found = []
+    for before in (0.0, 2.0):
+        table, forcing = series_table([series], boundaries=1), np.zeros(1)
+        for time in (before, 1.0):
+            evaluate_series(forcing, table, time, 0.0)
+        found.append(forcing[0])
+    assert found[0] == found[1]
+
+
 def test_ends_are_held(table):
     assert found(table, -3.0) == pytest.approx((0.0, 1.0))
     assert found(table, 99.0) == pytest.approx((5.0, 21.0))

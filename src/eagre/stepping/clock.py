@@ -216,7 +216,7 @@ class SeriesTable(NamedTuple):
     starts: np.ndarray  # one more than there are series
     slots: np.ndarray  # where in the forcing each goes
     spread: np.ndarray  # 1 if the mean over the coming step is taken, 0 if the value at its end
-    cursors: np.ndarray  # row of the last look-up, one a series
+    cursors: np.ndarray  # row of the last look-up, one a series: where the next one begins to search
 
 
 def series_table(series: Sequence[Series], boundaries: int) -> SeriesTable:
@@ -267,13 +267,16 @@ def mean_from(series, row, last, time, dt):
 
 @cell
 def evaluate_series(forcing, series, now, dt):
-    """Write each series, at the end of the step or its mean over it, to its slot of the forcing; held at its ends."""
+    """Write each series, at the end of the step or its mean over it, to its slot of the forcing; held at its ends.
+
+    A time on a row belongs to the row before, from wherever the search comes: the bits do not depend on that.
+    """
     for k in range(series.starts.shape[0] - 1):
         time = now if series.spread[k] == 1 else now + dt
         first = series.starts[k]
         last = series.starts[k + 1] - 1
         row = series.cursors[k]
-        while row > first and series.times[row] > time:
+        while row > first and series.times[row] >= time:
             row -= 1
         while row + 1 < last and series.times[row + 1] < time:
             row += 1

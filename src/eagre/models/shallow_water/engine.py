@@ -301,8 +301,7 @@ class Engine:
 
     def _small_state(self) -> dict[str, np.ndarray]:
         clock = self.read_clock()
-        cursors, book = self.device.host(self._series.cursors), self.device.host(self.balance.book)
-        return {"clock": clock, "cursors": cursors, "edges": self._edges(clock[ck.T]), "book": book}
+        return {"clock": clock, "edges": self._edges(clock[ck.T]), "book": self.device.host(self.balance.book)}
 
     def _edges(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
@@ -329,9 +328,6 @@ class Engine:
             clock[ck.PARITY] = 0.0
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(clock[ck.T]) for series in self.setup.series]))
-        starts, cursors = self.device.host(self._series.starts), state["cursors"]
-        if cursors.shape == starts[:-1].shape and ((starts[:-1] <= cursors) & (cursors < starts[1:])).all():
-            self.device.fill(self._series.cursors, cursors)
         self.device.fill(self._rates, np.zeros(self._rates.shape))
         self.balance.resume(state["book"], clock[ck.T])
 
