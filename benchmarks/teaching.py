@@ -65,7 +65,7 @@ class Lesson(NamedTuple):
 
 def coalescing(device: Any, count: int) -> Iterator[Lesson]:
     """Copies whose source starts at an offset, or is read with a stride."""
-    source = device.array(np.arange(count + 64, dtype=np.float32) % 1000)
+    source = device.array((np.arange(count + 64) % 1000).astype(np.float32))  # whole numbers: exact
     program = device.program(gathered, "single")
     for offset, stride in ((0, 1), (1, 1), (17, 1), (0, 2), (0, 8), (0, 32)):
         size = count // stride
