@@ -82,7 +82,7 @@ def gtsv2(device: Any, flat: list[Any], precision: str) -> tuple[Callable[[], No
 
 
 def timed(device: Any, precision: str, flat: list[Any], method: str, worth: float = np.inf) -> tuple[float, float]:
-    """Seconds and residual of one method; a method that is slower than `worth` seconds is timed once."""
+    """Seconds and residual of one method; a method that is slower than `worth` seconds is timed once or twice."""
     x = device.zeros(flat[1].shape, flat[1].dtype)
     if device.kind == "cpu" and method != "thomas":
         found: list[Any] = []
@@ -90,9 +90,10 @@ def timed(device: Any, precision: str, flat: list[Any], method: str, worth: floa
         return seconds, residual(flat, found[-1])
     run = launches(device, precision, flat, x, method)
     device.run(run)
-    once = min(times_of(device, lambda: device.run(run), repeats=1, warm_up=0))
+    # As a graph: what the host needs to launch one would decide how many there are, and so what is measured.
+    once = min(times_of(device, device.repeated(run, 1), repeats=2, warm_up=1))
     if once < worth:
-        repeats = max(1, min(10, int(5e-4 / once)))
+        repeats = max(1, min(50, int(1e-3 / once)))
         once = min(times_of(device, device.repeated(run, repeats), repeats=4, warm_up=1)) / repeats
     if device.kind == "cpu":
         return once, residual(flat, x)
