@@ -71,6 +71,13 @@ class Series:
         """Value at `time`, s, linear between rows, held at the ends."""
         return float(np.interp(time, self.times, self.values))
 
+    def mean(self, start: float, end: float) -> float:
+        """Mean from `start` to a later `end`, s: the integral of the lines between the rows."""
+        inside = self.times[(self.times > start) & (self.times < end)]
+        times = np.concatenate([[start], inside, [end]])
+        values = np.interp(times, self.times, self.values)
+        return float((0.5 * (values[1:] + values[:-1]) * np.diff(times)).sum() / (end - start))
+
     def covers(self, start: float, end: float) -> None:
         """Raise `InputError` unless the series reaches from `start` to `end`, s."""
         if self.is_constant:

@@ -161,6 +161,16 @@ def test_inflow_and_rain_explain_the_volume_of_the_implicit_model(precision, lig
     assert 60.0 * 3.0 < model.inflow["north 100 to 300 m"] < 60.0 * 5.1
 
 
+def test_rain_of_the_implicit_model_is_integrated_exactly(light_device):
+    """Also where it grows, and where a sweep passes a kink."""
+    rain = eagre.Series(np.array([0.0, 17.0, 600.0]), np.array([0.0, 1e-4, 2e-5]), "rain")
+    model = estuary(light_device, rain=rain)
+    model.advance(60.0)
+    expected = 60.0 * rain.mean(0.0, 60.0) * 2000.0 * model.setup.sources.rain.sum()
+    assert model.diagnostics()["volume_rain"] == pytest.approx(expected, rel=1e-12)
+    assert abs(model.diagnostics()["volume_error"]) < ROUNDING["double"]
+
+
 def test_the_balance_of_the_implicit_model_goes_on_after_a_restart(light_device):
     """With the same bits; with other open sides it begins anew."""
     whole, first, second = (estuary(light_device) for _ in range(3))

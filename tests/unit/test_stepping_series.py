@@ -31,6 +31,13 @@ def test_linear_between_rows_in_any_order(table):
         assert found(table, time) == pytest.approx((np.interp(time, TIMES, TIDE.values), 1.0 + 2.0 * time)), time
 
 
+@pytest.mark.parametrize(("start", "end"), [(0.0, 4.0), (0.2, 0.7), (0.5, 3.5), (-2.0, 1.0), (3.0, 9.0), (5.0, 6.0)])
+def test_mean_of_a_series(start, end):
+    fine = np.linspace(start, end, 200_001)
+    values = np.interp(fine, TIMES, TIDE.values)
+    assert TIDE.mean(start, end) == pytest.approx(np.trapezoid(values, fine) / (end - start), abs=1e-8)
+
+
 def test_bits_do_not_depend_on_where_the_search_comes_from():
     """v_0 + 1 (v_1 - v_0) is not v_1 to the last bit."""
     series = Series(np.array([0.0, 1.0, 2.0]), np.array([-0.4, 1.2, 0.7]), "stage")

@@ -62,13 +62,15 @@ class Balance:
     ----------
     book : (faces of open sides + 1,) array
         Sums over time, m2; the last one is of the rain, m.
+    rains : bool
+        Whether it ever does.
     """
 
     def __init__(
         self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, sources: SourceMaps | None, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._rains = sources is not None and sources.wettest > 0.0
+        self.rains = sources is not None and sources.wettest > 0.0
         rained = float((sources.rain * (bed < LAND)).sum()) * grid.cell_area if sources else 0.0
         self._weights = np.append(self._open.lengths, rained)
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
@@ -77,10 +79,10 @@ class Balance:
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
         """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the rain."""
-        if not self._rains and self._weights.size == 1:
+        if not self.rains and self._weights.size == 1:
             return []
         arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
-        switches = {"RAINING": self._rains}
+        switches = {"RAINING": self.rains}
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, "double", switches), arguments)]
         blocks = (-(-self._weights.size // THREADS),)

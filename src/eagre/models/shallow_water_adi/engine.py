@@ -303,6 +303,11 @@ class Engine:
             time, sweep = start + (made + row // 2) * self.dt, row % 2
             table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
             table[row, sides:] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
+            if self.balance.rains:  # water of half a step, where forces act in the middle of their discharge's step
+                half = 0.5 * self.dt
+                table[row, self._forcing[0].rain_slot] = series[sides].mean(
+                    time + sweep * half, time + (sweep + 1) * half
+                )
         if constant:
             table[:] = table[0]
         self.device.fill(self.values, table)
