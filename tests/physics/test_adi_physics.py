@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import eagre
+from eagre.cases.validation import Setting
 from eagre.cases.validation_adi import IMPLICIT
 from eagre.cases.validation_adi_beside import BESIDE
 from physics.test_monai import needs_monai_data
 
-SETTING = SimpleNamespace(device="cpu", precisions=("double",), chosen=False, picture=lambda *_, **__: None)
 NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "geostrophic-vortex", "wind-set-up", "bowl"]
 
 
+@pytest.fixture
+def setting(tmp_path):
+    """On a CPU, in double precision, with pictures."""
+    return Setting("cpu", ("double",), tmp_path, chosen=False)
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_validation(name):
-    for result in IMPLICIT[name](SETTING):
+def test_validation(name, setting):
+    for result in IMPLICIT[name](setting):
         if result.limit is not None:
             assert result.value >= result.limit if result.at_least else result.value <= result.limit, result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BESIDE)
-def test_beside_the_explicit_model(name):
+def test_beside_the_explicit_model(name, setting):
     if name == "monai":
         needs_monai_data()
-    found = BESIDE[name](SETTING)
+    found = BESIDE[name](setting)
     assert [r.row() for r in found if not r.passed] == []
     assert any(r.limit is not None for r in found)
 
 
-def test_order_falls_with_the_zero_start():
-    order = IMPLICIT["standing-wave-2d-zero-start"](SETTING)[0].value
+def test_order_falls_with_the_zero_start(setting):
+    order = IMPLICIT["standing-wave-2d-zero-start"](setting)[0].value
     assert 0.8 < order < 1.3
 
 

@@ -28,8 +28,8 @@ QUICK = (
 
 
 @pytest.mark.parametrize("case", [*QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)])
-def test_validation(case):
-    results = validate("barotropic", [case], device="cpu", precision="double")
+def test_validation(case, tmp_path):
+    results = validate("barotropic", [case], tmp_path, "cpu", "double")
     assert results and all(result.passed for result in results), [result.row() for result in results]
 
 

@@ -96,6 +96,7 @@ def test_pictures_are_written(tmp_path):
     x = np.linspace(0, 1, 20)
     paths = [
         draw_profile(tmp_path / "a.png", "a", x, {"computed": x}, x, 0 * x),
+        draw_profile(tmp_path / "d.png", "d", x, {"now": x, "then": 2.0 * x}),
         draw_gauges(tmp_path / "b.png", "b", x, {"g": x, "k": x}, x, {"g": x, "k": x}),
         draw_gauges(tmp_path / "c.png", "c", x, {"g": x}, x, {"g": x}),
     ]

@@ -13,20 +13,22 @@ def draw_profile(
     title: str,
     position: np.ndarray,
     computed: Mapping[str, np.ndarray],
-    exact: np.ndarray,
+    exact: np.ndarray | None = None,
     bed: np.ndarray | None = None,
     label: str = "surface elevation [m]",
 ) -> Path:
-    """Write curves over `position` (n,), m: the exact one, computed ones by name, and the bed."""
+    """Write curves over `position` (n,), m: computed ones by name, the exact one and the bed if they are known."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     axes = figure.subplots()
     if bed is not None:
-        axes.fill_between(position, bed, min(float(np.min(bed)), float(np.min(exact))), color="0.75", label="bed")
-    axes.plot(position, exact, "k-", linewidth=1.0, label="exact")
+        lowest = min(float(np.min(values)) for values in (bed, exact) if values is not None)
+        axes.fill_between(position, bed, lowest, color="0.75", label="bed")
+    if exact is not None:
+        axes.plot(position, exact, "k-", linewidth=1.0, label="exact")
     for name, values in computed.items():
-        axes.plot(position, values, ".", markersize=3.0, label=name)
+        axes.plot(position, values, "-" if exact is None else ".", markersize=3.0, label=name)
     axes.set(xlabel="x [m]", ylabel=label, title=title)
     axes.legend()
     figure.savefig(path, dpi=120)
