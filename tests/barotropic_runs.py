@@ -66,3 +66,17 @@ def assert_same_states(ours, theirs, tolerance):
             limit = 1e-6 if name.startswith("lost") else tolerance  # itself a rounding error
             scale = np.abs(expected["q0"] if name.startswith("lost") else expected[name]).max()
             assert np.abs(value - expected[name]).max() <= limit * scale, name
+
+
+def assert_repeats_and_restarts(make, cut_at, end):
+    """A run, the same again, and one that is cut and goes on in another model end with the same bits."""
+    whole, again, cut, on = (make() for _ in range(4))
+    for model in (whole, again):
+        model.advance(end)
+    cut.advance(cut_at)
+    on.restore(cut.state())
+    assert on.time == cut.time > 0.0
+    on.advance(end)
+    for other in (again, on):
+        for name, value in whole.state().items():
+            assert np.array_equal(value, other.state()[name], equal_nan=True), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barotropic_runs import CASES, assert_same_states, model_on
+from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on
 from eagre import BarotropicVorticity
 from eagre.backend.device import cuda_problem, select
 from eagre.cases import validate
@@ -74,15 +74,7 @@ def test_validation(case):
 @pytest.mark.parametrize("name", ["no-slip", "compensated"])
 def test_runs_repeat_and_restart_bit_for_bit(name):
     options = {"nx": 65, "ny": 49, "precision": "single", **CASES[name]}
-    whole, again, cut, on = (model_on("cuda", **options) for _ in range(4))
-    for model in (whole, again):
-        model.advance(0.0431)
-    cut.advance(0.0107)
-    on.restore(cut.state())
-    on.advance(0.0431)
-    for other in (again, on):
-        for name, value in whole.state().items():
-            assert np.array_equal(value, other.state()[name], equal_nan=True), name
+    assert_repeats_and_restarts(lambda: model_on("cuda", **options), 0.0107, 0.0431)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

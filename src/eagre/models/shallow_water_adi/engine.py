@@ -299,11 +299,12 @@ class Engine:
             return
         table = np.zeros(self.values.shape)
         sides = len(self.sides)
+        rain_varies = self.balance.rains and not series[sides].is_constant
         for row in range(2 * count):
             time, sweep = start + (made + row // 2) * self.dt, row % 2
             table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
             table[row, sides:] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
-            if self.balance.rains:  # water of half a step, where forces act in the middle of their discharge's step
+            if rain_varies:  # water of half a step, where forces act in the middle of their discharge's step
                 half = 0.5 * self.dt
                 table[row, self._forcing[0].rain_slot] = series[sides].mean(
                     time + sweep * half, time + (sweep + 1) * half
