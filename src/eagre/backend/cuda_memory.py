@@ -72,6 +72,41 @@ soon_load = _load_as("ld.global")
 
 
 @intrinsic
+def hinted_load(context: Any, array: Any, k: Any, offset: Any, policy: Any) -> Any:
+    """As `flat_load`, with a policy of the second-level cache (PTX ISA, "createpolicy")."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place(context_, builder, signature, arguments)
+        kind, bits = context_.get_value_type(signature.args[0].dtype), signature.args[0].dtype.bitwidth
+        letter, long = "f" if bits == 32 else "d", ir.IntType(64)
+        text = f"ld.global.L2::cache_hint.f{bits} $0, [$1], $2;"
+        form = ir.FunctionType(kind, [pointer.type, long])
+        function = ir.InlineAsm(form, text, f"={letter},l,l", side_effect=True)
+        return builder.call(function, [pointer, context_.cast(builder, arguments[3], signature.args[3], types.int64)])
+
+    return array.dtype(array, k, offset, policy), generate
+
+
+@intrinsic
+def hinted_store(context: Any, array: Any, k: Any, offset: Any, value: Any, policy: Any) -> Any:
+    """As `flat_store`, with a policy of the second-level cache."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        dtype = signature.args[0].dtype
+        pointer = _place(context_, builder, signature, arguments)
+        kind, letter, long = context_.get_value_type(dtype), "f" if dtype.bitwidth == 32 else "d", ir.IntType(64)
+        text = f"st.global.L2::cache_hint.f{dtype.bitwidth} [$0], $1, $2;"
+        form = ir.FunctionType(ir.VoidType(), [pointer.type, kind, long])
+        function = ir.InlineAsm(form, text, f"l,{letter},l,~{{memory}}", side_effect=True)
+        value_ = context_.cast(builder, arguments[3], signature.args[3], dtype)
+        policy_ = context_.cast(builder, arguments[4], signature.args[4], types.int64)
+        builder.call(function, [pointer, value_, policy_])
+        return context_.get_dummy_value()
+
+    return types.void(array, k, offset, value, policy), generate
+
+
+@intrinsic
 def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
 

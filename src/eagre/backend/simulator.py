@@ -33,6 +33,16 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
 fresh_load = soon_load = flat_load
 
 
+def hinted_load(array: Any, k: int, offset: int, policy: int) -> Any:
+    """As `flat_load`."""
+    return flat_load(array, k, offset)
+
+
+def hinted_store(array: Any, k: int, offset: int, value: Any, policy: int) -> None:
+    """As `flat_store`."""
+    flat_store(array, k, offset, value)
+
+
 def ask_for(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
 

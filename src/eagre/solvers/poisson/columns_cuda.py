@@ -17,6 +17,8 @@ from eagre.backend.cells import (
     cell,
     cuda,
     entry,
+    hinted_load,
+    hinted_store,
     real,
     start_early,
     switch,
@@ -30,6 +32,9 @@ COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
 AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
+KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
+STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
+PASS = 0x1000000000000000
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
 
@@ -131,9 +136,13 @@ def both_recurrences(g, shared, constant, count):
 @cell
 def read_piece(source, g, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
+    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            g[m] = source[place]
+            if KEPT > 0:
+                g[m] = hinted_load(source, place, 0, policy)
+            else:
+                g[m] = source[place]
             place += pitch
     else:
         for m in range(OWN):
@@ -144,9 +153,13 @@ def read_piece(source, g, place, pitch, count):
 @cell
 def write_piece(out, g, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
+    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            out[place] = scale * g[m]
+            if KEPT > 0:
+                hinted_store(out, place, 0, scale * g[m], policy)
+            else:
+                out[place] = scale * g[m]
             place += pitch
     else:
         for m in range(OWN):

@@ -20,6 +20,8 @@ from eagre.backend.cells import (
     entry,
     flat_load,
     flat_store,
+    hinted_load,
+    hinted_store,
     real,
     start_early,
     switch,
@@ -33,6 +35,9 @@ CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the ta
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
+KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
+STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
+PASS = 0x1000000000000000
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
 
 
@@ -145,8 +150,12 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            flat_store(out, place + other, 0, two)
-            flat_store(out, place, 0, one)  # last: without a second row both have one place
+            if TO_TILES and inner * (s + 1) <= KEPT:
+                hinted_store(out, place + other, 0, two, np.uint64(STAY))
+                hinted_store(out, place, 0, one, np.uint64(STAY))
+            else:
+                flat_store(out, place + other, 0, two)
+                flat_store(out, place, 0, one)  # last: without a second row both have one place
         place += step
 
 
@@ -179,7 +188,11 @@ def read_pair(shared, source, table, t, row, rows):
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
             if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
-                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                if FROM_TILES and (start + turn) * THREADS < KEPT:
+                    one = hinted_load(source, place, 0, np.uint64(STAY))
+                    v[turn] = complex(one, hinted_load(source, other, 0, np.uint64(STAY)))
+                else:
+                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
             place += step
             other += step
         for turn in range(min(VALUES, turns - start)):
