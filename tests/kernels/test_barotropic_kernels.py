@@ -132,9 +132,11 @@ def test_simulated_sine_transform(n, cut):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(("precision", "width"), [("double", 4), ("double", 8), ("single", 16)])
-def test_simulated_columns(precision, width):
-    """Tiles as wide as a block's columns and wider."""
+@pytest.mark.parametrize(
+    ("precision", "width", "inner"), [("double", 4, 4), ("double", 8, 1), ("single", 16, 4), ("single", 8, 3)]
+)
+def test_simulated_columns(precision, width, inner):
+    """Tiles as wide as a block's columns and wider; all rows of a piece in registers, and some in shared memory."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
@@ -150,11 +152,12 @@ def test_simulated_columns(precision, width):
         matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
     device = SimulatedDevice()
-    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
+    switches = {"OWN": own, "INNER": inner, "THREADS": threads, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
+    shared = (own - inner) * threads * np.dtype(real).itemsize
     program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
     flat = zeta.reshape(-1)
-    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (-(-nx // columns),), (threads,))])
+    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (-(-nx // columns),), (threads,), shared)])
     found = np.moveaxis(zeta, 1, 2).reshape(-1, ny)[1:nx, : ny - 1]
     assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
@@ -176,7 +179,7 @@ def kernel_ptx(kind, precision):
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
-        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8, "AHEAD": 132}
+        entry, switches = solve_columns_cuda, {"OWN": 16, "INNER": 16, "COLUMNS": 8, "AHEAD": 132}
         signature = (real[::1], real[::1], field, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)

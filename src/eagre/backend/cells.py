@@ -152,6 +152,7 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 meet: Any = cuda
+settle: Any = cuda
 start_early: Any = cuda
 """Let the next kernel start; `wait_for_previous`: until all that the kernels before have stored can be seen."""
 wait_for_previous: Any = cuda

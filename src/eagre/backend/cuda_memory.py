@@ -213,6 +213,8 @@ def _instruction(text: str) -> Any:
     return emit
 
 
+settle = _instruction("")
+"""Nothing: but what lies in memory is loaded anew after it."""
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 start_early = _instruction("griddepcontrol.launch_dependents;")
 wait_for_previous = _instruction("griddepcontrol.wait;")

@@ -47,12 +47,20 @@ def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread.
+
+    `inner` : rows of a thread that lie in its registers; the others lie in shared memory.
+    """
 
     own: int
     columns: int
     threads: int
     registers: int
+    inner: int
+
+    def shared_bytes(self, itemsize: int) -> int:
+        """Dynamic shared memory of a block."""
+        return (self.own - self.inner) * self.threads * itemsize
 
 
 def tile_width(plan: SinePlan, precision: str) -> int:
@@ -70,7 +78,7 @@ def column_shape(ny: int, precision: str) -> ColumnShape | None:
     for highest, own, limit in steps:
         if ny <= highest:
             threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-            return ColumnShape(own, columns, threads, limit)
+            return ColumnShape(own, columns, threads, limit, own)
     return None
 
 
@@ -136,13 +144,15 @@ class Box:
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
-        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "WIDTH": self.width, "REGISTERS": shape.registers}
+        switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
+        switches |= {"WIDTH": self.width, "REGISTERS": shape.registers}
         at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors
         switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
-        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
+        shared = shape.shared_bytes(np.dtype(self.real).itemsize)
+        return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
 
 
 class ArrayBox:

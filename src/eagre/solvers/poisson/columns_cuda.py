@@ -17,12 +17,16 @@ from eagre.backend.cells import (
     cell,
     cuda,
     entry,
+    flat_load,
+    flat_store,
     hinted_load,
     hinted_store,
     real,
+    settle,
     start_early,
     switch,
     wait_for_previous,
+    word,
 )
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
@@ -35,6 +39,8 @@ EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
 STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
 PASS = 0x1000000000000000
+INNER = switch("INNER", 4)  # of the OWN rows of a thread those, the first, that lie in registers; the rest in shared memory
+THREADS = switch("THREADS", 32)
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
 
@@ -93,6 +99,23 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
 
 
 @cell
+def taken(g, aside, m):
+    """Row m of this piece."""
+    if INNER == OWN or m < INNER:
+        return g[m]
+    return flat_load(aside, np.uint64(cuda.threadIdx.x), (m - INNER) * THREADS)
+
+
+@cell
+def left(g, aside, m, x):
+    """Row m of this piece becomes x."""
+    if INNER == OWN or m < INNER:
+        g[m] = x
+    else:
+        flat_store(aside, np.uint64(cuda.threadIdx.x), (m - INNER) * THREADS, x)
+
+
+@cell
 def constants(table, k):
     """Column k of the table (`columns.column_table`)."""
     return (
@@ -107,7 +130,7 @@ def constants(table, k):
 
 
 @cell
-def both_recurrences(g, shared, constant, count):
+def both_recurrences(g, aside, shared, constant, count):
     """g = p of the two recurrences (`columns`), from g = f; returns p of the first row of this piece."""
     lane = cuda.threadIdx.x % 32
     warp = cuda.threadIdx.x // 32
@@ -115,70 +138,65 @@ def both_recurrences(g, shared, constant, count):
     delta, leap1, leap2, leap4 = constant[DELTA], constant[LEAP1], constant[LEAP2], constant[LEAP4]
     x = real(0.0)
     for m in range(OWN):
-        x = g[m] + x - delta * x
+        x = taken(g, aside, m) + x - delta * x
     x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, False)
     for m in range(OWN):
-        x = g[m] + x - delta * x
-        g[m] = x
+        x = taken(g, aside, m) + x - delta * x
+        left(g, aside, m, x)
     if count < OWN:
         for m in range(OWN):
-            g[m] = g[m] if m < count else real(0.0)
+            if m >= count:
+                left(g, aside, m, real(0.0))
+    if INNER < OWN:
+        settle()
     x = real(0.0)
     for m in range(OWN):
-        x = g[OWN - 1 - m] + x - delta * x
+        x = taken(g, aside, OWN - 1 - m) + x - delta * x
     x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, True)
     for m in range(OWN):
-        x = g[OWN - 1 - m] + x - delta * x
-        g[OWN - 1 - m] = x
+        x = taken(g, aside, OWN - 1 - m) + x - delta * x
+        left(g, aside, OWN - 1 - m, x)
     return x
 
 
 @cell
-def read_piece(source, g, place, pitch, count):
+def read_piece(source, g, aside, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
-    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            if KEPT > 0:
-                g[m] = hinted_load(source, place, 0, policy)
-            else:
-                g[m] = source[place]
+            left(g, aside, m, source[place])
             place += pitch
     else:
         for m in range(OWN):
-            g[m] = source[place] if m < count else real(0.0)
+            left(g, aside, m, source[place] if m < count else real(0.0))
             place += pitch
 
 
 @cell
-def write_piece(out, g, place, pitch, count, scale):
+def write_piece(out, g, aside, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
-    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            if KEPT > 0:
-                hinted_store(out, place, 0, scale * g[m], policy)
-            else:
-                out[place] = scale * g[m]
+            out[place] = scale * taken(g, aside, m)
             place += pitch
     else:
         for m in range(OWN):
             if m < count:
-                out[place] = scale * g[m]
+                out[place] = scale * taken(g, aside, m)
             place += pitch
 
 
 @cell
-def solve_piece(g, shared, constant, first, count, ny):
+def solve_piece(g, aside, shared, constant, first, count, ny):
     """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
     delta = constant[DELTA]
-    x = both_recurrences(g, shared, constant, count)
+    x = both_recurrences(g, aside, shared, constant, count)
     if t < np.uint64(COLUMNS):
         shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
     cuda.syncthreads()
-    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
+    mend(g, aside, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
 
 
 @cell
@@ -204,7 +222,8 @@ def solve_columns_cuda(source, out, table, rows):
     table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
-    g = cuda.local.array(OWN, real)
+    aside = cuda.shared.array(0, word)
+    g = cuda.local.array(INNER, real)
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
     k = np.uint64(cuda.blockIdx.x) * np.uint64(COLUMNS) + column
@@ -219,25 +238,31 @@ def solve_columns_cuda(source, out, table, rows):
         start_early()
     if EARLY > 0:
         wait_for_previous()
-    read_piece(source, g, place, pitch, count)
+    read_piece(source, g, aside, place, pitch, count)
+    if INNER < OWN:
+        settle()
     if AHEAD > 0:
         ask_for_columns(source, rows)
-    solve_piece(g, shared, constant, first, count, rows - 1)
+    solve_piece(g, aside, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         start_early()
     if inside:
-        write_piece(out, g, place, pitch, count, constant[SCALE])
+        write_piece(out, g, aside, place, pitch, count, constant[SCALE])
 
 
 @cell
-def mend(g, wall, delta, decay, j0, ny):
+def mend(g, aside, wall, delta, decay, j0, ny):
     """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)) that makes row 0 vanish, where it is felt."""
     if decay * j0 < real(FAR):
         h = wall * math.exp(-(decay * j0))
         for m in range(OWN):
-            g[m] -= h
+            left(g, aside, m, taken(g, aside, m) - h)
             h -= delta * h
+        if INNER < OWN:
+            settle()
         h = wall * math.exp(-(decay * (ny + ny - j0 - real(OWN - 1))))
         for m in range(OWN):
-            g[OWN - 1 - m] += h
+            left(g, aside, OWN - 1 - m, taken(g, aside, OWN - 1 - m) + h)
             h -= delta * h
+    if INNER < OWN:
+        settle()
