@@ -39,7 +39,7 @@ EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
 STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
 PASS = 0x1000000000000000
-INNER = switch("INNER", 4)  # of the OWN rows of a thread those, the first, that lie in registers; the rest in shared memory
+INNER = switch("INNER", 4)  # of the OWN rows of a thread the first INNER lie in registers, the rest in shared memory
 THREADS = switch("THREADS", 32)
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
@@ -162,9 +162,13 @@ def both_recurrences(g, aside, shared, constant, count):
 @cell
 def read_piece(source, g, aside, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
+    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            left(g, aside, m, source[place])
+            if KEPT > 0:
+                left(g, aside, m, hinted_load(source, place, 0, policy))
+            else:
+                left(g, aside, m, source[place])
             place += pitch
     else:
         for m in range(OWN):
@@ -175,9 +179,13 @@ def read_piece(source, g, aside, place, pitch, count):
 @cell
 def write_piece(out, g, aside, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
+    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            out[place] = scale * taken(g, aside, m)
+            if KEPT > 0:
+                hinted_store(out, place, 0, scale * taken(g, aside, m), policy)
+            else:
+                out[place] = scale * taken(g, aside, m)
             place += pitch
     else:
         for m in range(OWN):
