@@ -133,16 +133,17 @@ def test_simulated_sine_transform(n, cut):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("precision", "width", "inner"), [("double", 4, 4), ("double", 8, 1), ("single", 16, 4), ("single", 8, 3)]
+    ("precision", "width", "columns", "inner"),
+    [("double", 4, 4, 4), ("double", 8, 4, 1), ("single", 16, 8, 4), ("double", 8, 8, 3), ("single", 16, 16, 3)],
 )
-def test_simulated_columns(precision, width, inner):
+def test_simulated_columns(precision, width, columns, inner):
     """Tiles as wide as a block's columns and wider; all rows of a piece in registers, and some in shared memory."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 
-    real, columns, own, nx, ny = check_precision(precision), 8 if precision == "single" else 4, 4, 14, 23
+    real, own, nx, ny = check_precision(precision), 4, 14, 43
     threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
     zeta = np.zeros((-(-nx // width), ny, width), real)
     zeta[:, : ny - 1] = np.random.default_rng(0).standard_normal((zeta.shape[0], ny - 1, width))

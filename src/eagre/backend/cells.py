@@ -151,6 +151,7 @@ load_four: Any = cuda
 store_two: Any = cuda
 store_four: Any = cuda
 
+anew: Any = cuda
 meet: Any = cuda
 settle: Any = cuda
 start_early: Any = cuda

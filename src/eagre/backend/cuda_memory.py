@@ -213,6 +213,18 @@ def _instruction(text: str) -> Any:
     return emit
 
 
+@intrinsic
+def anew(context: Any, k: Any) -> Any:
+    """k, a whole number of 64 bits, of which the compiler knows nothing: what follows from it is computed again."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        long = ir.IntType(64)
+        function = ir.InlineAsm(ir.FunctionType(long, [long]), "mov.b64 $0, $1;", "=l,l", side_effect=True)
+        return builder.call(function, [arguments[0]])
+
+    return k(k), generate
+
+
 settle = _instruction("")
 """Nothing: but what lies in memory is loaded anew after it."""
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").

@@ -139,8 +139,13 @@ class Box:
         program = self.device.program(sine_rows_cuda, self.precision, switches)
         return Launch(program, (source, out, self.table), *self.geometry(), early=self.early > 0)
 
-    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
-        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place; `walls` as of `column_table`."""
+    def columns(
+        self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True, out: Any = None
+    ) -> Launch:
+        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place or into `out`.
+
+        `walls` as of `column_table`.
+        """
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
@@ -150,7 +155,7 @@ class Box:
         switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
-        arguments = (flat, flat, self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
+        arguments = (flat, flat if out is None else out.reshape(-1), self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
         shared = shape.shared_bytes(np.dtype(self.real).itemsize)
         return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
 

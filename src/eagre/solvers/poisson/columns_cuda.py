@@ -78,7 +78,7 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     pieces = 32 // COLUMNS
     piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
     total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
-    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
+    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4 if COLUMNS == 8 else leap2
     if piece == pieces - 1:
         shared[np.uint64(warp), column] = total
     before = from_before(total, COLUMNS, upwards)

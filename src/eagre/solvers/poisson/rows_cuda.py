@@ -138,10 +138,10 @@ def transform_rows(shared, table, v, t):
 
 
 @cell
-def write_outputs(out, v, place, step, other, q, mirrored):
+def write_outputs(out, v, place, step, other, skip, q, mirrored):
     """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs.
 
-    other : from one row to the other, 0 if there is one alone.
+    other : from one row to the other, 0 if there is one alone: the first, or, with `skip`, the second.
     q : the first output's wavenumber; only those below ROW have a place.
     """
     inner = 2 * N // R
@@ -149,6 +149,7 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         z = v[R - 1 - s] if mirrored else v[s]
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
+        one = two if skip else one
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
             if TO_TILES and inner * (s + 1) <= KEPT:
                 hinted_store(out, place + other, 0, two, np.uint64(STAY))
@@ -161,16 +162,17 @@ def write_outputs(out, v, place, step, other, q, mirrored):
 
 @cell
 def write_pair(out, v, k, row, rows):
-    """Write what `passes` left in v to `row` of `out` and the next one, as far as it is below `rows`: coalesced."""
+    """Write what `passes` left in v to `row` of `out` and the next one, of them 1 .. rows - 1: coalesced."""
     inner = 2 * N // R
+    skip, row = row == np.uint64(0), max(row, np.uint64(1))
     other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
     other -= first_place(out, row, np.uint64(0), TO_TILES)
-    other = other if row + np.uint64(1) < rows else np.uint64(0)
+    other = other if row + np.uint64(1) < rows and not skip else np.uint64(0)
     step = step_along(out, inner, TO_TILES)
-    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
+    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, skip, k, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         q = np.uint64(inner) - k
-        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
+        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, skip, q, True)
 
 
 @cell
