@@ -133,17 +133,17 @@ def test_simulated_sine_transform(n, cut):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("precision", "width", "columns", "inner"),
-    [("double", 4, 4, 4), ("double", 8, 4, 1), ("single", 16, 8, 4), ("double", 8, 8, 3), ("single", 16, 16, 3)],
+    ("precision", "width", "beside", "inner"),
+    [("double", 4, 1, 4), ("double", 8, 2, 1), ("single", 16, 2, 4), ("single", 8, 4, 3)],
 )
-def test_simulated_columns(precision, width, columns, inner):
-    """Tiles as wide as a block's columns and wider; all rows of a piece in registers, and some in shared memory."""
+def test_simulated_columns(precision, width, beside, inner):
+    """Tiles as wide as a block's columns and wider; pieces side by side; rows of a piece in shared memory."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 
-    real, own, nx, ny = check_precision(precision), 4, 14, 43
+    real, columns, own, nx, ny = check_precision(precision), 8 if precision == "single" else 4, 4, 14, 43
     threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
     zeta = np.zeros((-(-nx // width), ny, width), real)
     zeta[:, : ny - 1] = np.random.default_rng(0).standard_normal((zeta.shape[0], ny - 1, width))
@@ -154,12 +154,19 @@ def test_simulated_columns(precision, width, columns, inner):
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
     device = SimulatedDevice()
     switches = {"OWN": own, "INNER": inner, "THREADS": threads, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
+    switches["BESIDE"] = beside
     shared = (own - inner) * threads * np.dtype(real).itemsize
     program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
-    flat = zeta.reshape(-1)
-    device.run([Launch(program, (flat, flat, table, np.int32(ny + 1)), (-(-nx // columns),), (threads,), shared)])
-    found = np.moveaxis(zeta, 1, 2).reshape(-1, ny)[1:nx, : ny - 1]
+    height = -(-ny // (own * beside)) * own * beside
+    piece, m = np.divmod(np.arange(height), own)
+    place = (piece // beside * own + m) * beside + piece % beside  # of every row
+    stored = np.zeros((zeta.shape[0], height, width), real)
+    stored[:, place[:ny]] = zeta
+    flat = stored.reshape(-1)
+    arguments = (flat, flat, table, np.int32(ny + 1), np.int32(height))
+    device.run([Launch(program, arguments, (-(-nx // columns),), (threads,), shared)])
+    found = np.moveaxis(stored[:, place], 1, 2).reshape(-1, height)[1:nx, : ny - 1]
     assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
 
@@ -181,7 +188,7 @@ def kernel_ptx(kind, precision):
         signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
         entry, switches = solve_columns_cuda, {"OWN": 16, "INNER": 16, "COLUMNS": 8, "AHEAD": 132}
-        signature = (real[::1], real[::1], field, types.int32)
+        signature = (real[::1], real[::1], field, types.int32, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)
 

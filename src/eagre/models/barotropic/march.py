@@ -63,16 +63,17 @@ class March:
         self._spectrum, self._waves = inversion.work(0, None), inversion.second()
         self._columns = box.columns(self._spectrum, screening, out=self._waves)
         self._back = box.rows(self._waves, psi)
+        self._marches = {(at, stored): self._march(at, stored) for at in (0, 1) for stored in (False, True)}
 
     def step(self, at: int) -> Launches:
         """A step from buffers `at`."""
-        return [self._march(at, True), self._columns, self._back]
+        return [self._marches[at, True], self._columns, self._back]
 
     def steps(self, count: int) -> Launches:
         """`count` steps from buffers 0: psi is stored after the last alone."""
         made: Launches = []
         for n in range(count):
-            made += [self._march(n % 2, n == 0), self._columns]
+            made += [self._marches[n % 2, n == 0], self._columns]
         return [*made, self._back]
 
     def _march(self, at: int, stored: bool) -> Launch:

@@ -13,12 +13,12 @@ from eagre.backend.cells import anew, ask_for, ask_for_piece, cell, cplx, cuda, 
 from eagre.backend.warp import anywhere
 from eagre.models.barotropic.vectors_cuda import (
     HISTORY,
-    VECTOR,
     SPAN,
+    VECTOR,
     computed,
+    load_beside,
     load_columns,
     load_history,
-    load_neighbours,
     load_wind,
     share_neighbours,
     store_columns,
@@ -64,7 +64,6 @@ def columns_of(t, asked):
 @cell
 def copy_pair(shared, psi, t, row, ny):
     """Stored rows `row` and the next into shared memory."""
-    pitch = np.uint64(psi.shape[1])
     for turn in range((ROW - 1) // THREADS + 1):
         j = t + np.uint64(turn * THREADS)
         if j > np.uint64(0) and j < np.uint64(ROW):
@@ -125,7 +124,7 @@ def keep_pair(shared, t, there, second):
 def save_edges(shared, t, second):
     """Keep psi of the four rows beside each warp, which its neighbours are going to overwrite."""
     for turn in range(ROW // (VECTOR * THREADS) + 1):
-        m, outer, opens, closes = columns_of(t, np.uint64(VECTOR) * (t + np.uint64(turn * THREADS)))
+        _m, outer, opens, closes = columns_of(t, np.uint64(VECTOR) * (t + np.uint64(turn * THREADS)))
         if opens or closes:
             place, z = edge_place(t, turn, closes), get(shared, slot(outer))
             shared[place] = shared[np.uint64(RING) + outer]
@@ -176,7 +175,7 @@ def march_columns(zeta, new, older, oldest, curl, w, c, shared, table, t, turn, 
     m, outer, opens, closes = columns_of(t, asked)
     # Every load stands before the first store, past which the compiler would not move it.
     for row in range(4):
-        load_neighbours(zeta, (min(max(low + np.uint64(row), one), ny + one) - one) * pitch, m, outer, z, row)
+        load_beside(zeta, (min(max(low + np.uint64(row), one), ny + one) - one) * pitch, m, outer, z, row)
     first = low * pitch + m
     second = first + pitch
     load_history(older, oldest, first, before, 0)

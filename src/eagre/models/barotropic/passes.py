@@ -28,10 +28,10 @@ class Passes:
         self._inversion = inversion
         grid = self.setup.grid
         self.fused = isinstance(inversion, CudaBox) and not self.setup.compensated
+        self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
         self.march = None
         if self.fused and marched(self.setup, inversion.box):
             self.march = March(inversion, self._march_arguments, state.psi[0][0], self.setup.screening)
-        self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
 
     def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
         device = self.state.device

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, cplx, cuda, entry, real, word
-from eagre.backend.warp import anywhere
 from eagre.models.barotropic.vectors_cuda import (
     SPAN,
     VECTOR,
@@ -18,7 +17,6 @@ from eagre.models.barotropic.vectors_cuda import (
     load_history,
     load_neighbours,
     load_wind,
-    share_neighbours,
     store_columns,
     store_history,
 )
@@ -35,49 +33,38 @@ from eagre.solvers.poisson.sine_cuda import THREADS, R
 
 
 @cell
-def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, asked, ny):
-    """New vorticity of rows low + 1, low + 2 and columns asked .. asked + VECTOR - 1, also into shared memory.
-
-    Every thread of a warp takes part, for its neighbours; those beyond the last columns repeat them and store nothing.
-    """
+def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
+    """New vorticity of rows low + 1, low + 2 and columns m .. m + VECTOR - 1, also into shared memory."""
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
     before = cuda.local.array((4, VECTOR), real)
     forcing = cuda.local.array((2, VECTOR), real)
     found = cuda.local.array((4, VECTOR), real)
     pitch, width = np.uint64(zeta.shape[1]), np.uint64(ROW + 1)
-    lane = np.uint64(cuda.threadIdx.x % 32)
-    opens, closes = lane == np.uint64(0), lane == np.uint64(31) or cuda.threadIdx.x == THREADS - 1
-    end = np.uint64(ROW // VECTOR * VECTOR)
-    m, base = min(asked, end), min(asked - np.uint64(VECTOR) * lane, end)
+    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
     east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
-    outer = m + east if closes else base - min(base, np.uint64(1))
     # Every load stands before the first store, past which the compiler would not move it.
     for row in range(4):
-        start = min(low + np.uint64(row), ny) * pitch
-        load_neighbours(psi, start, m, outer, p, row)
-        load_neighbours(zeta, start, m, outer, z, row)
+        start = min(low + np.uint64(row), ny) * pitch + m
+        load_neighbours(psi, start, west, east, p, row)
+        load_neighbours(zeta, start, west, east, z, row)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
     load_history(older, oldest, first, before, 0)
     load_history(older, oldest, second, before, 1)
     load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
     load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
-    for row in range(4):
-        share_neighbours(p, row, opens, closes)
-        share_neighbours(z, row, opens, closes)
     computed(p, z, 0, before, forcing, w, c, m, width, found)
     computed(p, z, 1, before, forcing, w, c, m, width, found)
-    if asked <= end:
-        store_columns(new, first, found, 0)
-        store_history(older, oldest, first, found, 1)
-        if low + np.uint64(2) < ny:
-            store_columns(new, second, found, 2)
-            store_history(older, oldest, second, found, 3)
-        for n in range(VECTOR):
-            j = m + np.uint64(n)
-            if j > np.uint64(0) and j < np.uint64(ROW):
-                put_row(shared, table, j, complex(found[0, n], found[2, n]))
+    store_columns(new, first, found, 0)
+    store_history(older, oldest, first, found, 1)
+    if low + np.uint64(2) < ny:
+        store_columns(new, second, found, 2)
+        store_history(older, oldest, second, found, 3)
+    for n in range(VECTOR):
+        j = m + np.uint64(n)
+        if j > np.uint64(0) and j < np.uint64(ROW):
+            put_row(shared, table, j, complex(found[0, n], found[2, n]))
 
 
 @cell
@@ -86,7 +73,7 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for turn in range(ROW // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
-        if anywhere(m <= np.uint64(ROW)):
+        if m <= np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)
     cuda.syncthreads()

@@ -35,7 +35,15 @@ def store_columns(field, place, values, row):
 
 
 @cell
-def load_neighbours(field, start, m, outer, into, row):
+def load_neighbours(field, start, west, east, into, row):
+    """Columns m - 1 .. m + VECTOR; `start` is the place of column m of the row."""
+    into[row, 0] = flat_load(field, start - west, 0)
+    load_columns(field, start, into, row, 1)
+    into[row, SPAN - 1] = flat_load(field, start + east, 0)
+
+
+@cell
+def load_beside(field, start, m, outer, into, row):
     """Columns m .. m + VECTOR - 1 of the row that begins at `start`, and column `outer` (see `share_neighbours`)."""
     load_columns(field, start + m, into, row, 1)
     into[row, 0] = flat_load(field, start + outer, 0)

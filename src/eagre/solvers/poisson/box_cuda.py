@@ -17,6 +17,8 @@ EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slow
 SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
 WIDE = 1024  # intervals of a row from which tiles of the spectrum are two sectors wide
 ASKING = 2049  # intervals along y from which blocks of columns ask for what later ones read
+BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
+BESIDE = 2  # pieces of columns whose rows lie side by side in tiles of two sectors: whole lines for a warp
 VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
 PART = 16384  # registers of a quarter of a multiprocessor (compute capability 9.0), dealt out warp by warp
 
@@ -108,6 +110,7 @@ class Box:
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
         self.plan, self.width = plan, tile_width(plan, precision)
+        self.beside = BESIDE if self.width > SECTOR[precision] else 1
         self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -118,7 +121,8 @@ class Box:
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
-        return self.device.zeros((-(-self.nx // self.width), self.ny, self.width), self.real)
+        group = self.shape.own * self.beside if self.beside > 1 else 1
+        return self.device.zeros((-(-self.nx // self.width), -(-self.ny // group) * group, self.width), self.real)
 
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
@@ -130,6 +134,7 @@ class Box:
         threads = block_threads(self.plan, self.precision, update)
         vector = VECTOR[self.precision]
         width = {"WIDTH": self.width, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
+        width |= {"PIECE": self.shape.own, "BESIDE": self.beside, "BANKS": BANKS[self.precision]}
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
         return {**self.plan.switches(), **width, **limits}
 
@@ -150,12 +155,13 @@ class Box:
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
-        switches |= {"WIDTH": self.width, "REGISTERS": shape.registers}
+        switches |= {"WIDTH": self.width, "BESIDE": self.beside, "REGISTERS": shape.registers}
         at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors
         switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
-        arguments = (flat, flat if out is None else out.reshape(-1), self.device.array(table.astype(self.real)), np.int32(self.ny + 1))
+        into, table = flat if out is None else out.reshape(-1), self.device.array(table.astype(self.real))
+        arguments = (flat, into, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
         shared = shape.shared_bytes(np.dtype(self.real).itemsize)
         return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
 

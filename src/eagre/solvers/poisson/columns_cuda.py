@@ -34,6 +34,7 @@ from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEA
 OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
+BESIDE = switch("BESIDE", 1)  # as of `rows_cuda`: pieces whose rows lie side by side
 AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
 KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
@@ -208,26 +209,27 @@ def solve_piece(g, aside, shared, constant, first, count, ny):
 
 
 @cell
-def tile_place(block, rows):
-    """Place of the first row of a block's wavenumbers in the spectrum."""
+def piece_place(block, piece, height):
+    """Place of the first row of a piece of a block's wavenumbers in the spectrum."""
     tile, side = block // np.uint64(WIDTH // COLUMNS), block % np.uint64(WIDTH // COLUMNS)
-    return tile * np.uint64(rows - 1) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
+    row = piece // np.uint64(BESIDE) * np.uint64(OWN * BESIDE) + piece % np.uint64(BESIDE)
+    return (tile * np.uint64(height) + row) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
 
 
 @cell
-def ask_for_columns(source, rows):
+def ask_for_columns(source, height):
     """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
     later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
     if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
-        piece = np.uint64(rows - 1) * np.uint64(COLUMNS)
+        piece = np.uint64(height) * np.uint64(COLUMNS)
         ask_for_piece(source, later * piece, piece)
 
 
 @entry
-def solve_columns_cuda(source, out, table, rows):
-    """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.read`); interior rows 1 .. rows - 2.
+def solve_columns_cuda(source, out, table, rows, height):
+    """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_place`); interior rows 1 .. rows - 2.
 
-    table : (7, nx). Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
+    table : (7, nx); height : rows of a tile. Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
     aside = cuda.shared.array(0, word)
@@ -239,8 +241,8 @@ def solve_columns_cuda(source, out, table, rows):
     k = k if inside else np.uint64(0)
     first = 1 + cuda.threadIdx.x // COLUMNS * OWN
     count = np.int32(rows - 1 - first)
-    pitch = np.uint64(WIDTH)
-    place = tile_place(np.uint64(cuda.blockIdx.x), rows) + np.uint64(first - 1) * pitch + column
+    pitch = np.uint64(WIDTH * BESIDE)
+    place = piece_place(np.uint64(cuda.blockIdx.x), t // np.uint64(COLUMNS), height) + column
     constant = constants(table, k)
     if EARLY == 1:
         start_early()
@@ -250,7 +252,7 @@ def solve_columns_cuda(source, out, table, rows):
     if INNER < OWN:
         settle()
     if AHEAD > 0:
-        ask_for_columns(source, rows)
+        ask_for_columns(source, height)
     solve_piece(g, aside, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         start_early()

@@ -33,6 +33,8 @@ from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, 
 ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
+PIECE = switch("PIECE", 1)  # rows of a thread of `columns_cuda`
+BESIDE = switch("BESIDE", 1)  # of its pieces that lie side by side, row by row
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
 KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
@@ -58,12 +60,22 @@ def finish():
 
 
 @cell
+def row_of_tile(row):
+    """Where a row lies in its tile: in order but that rows PIECE apart lie side by side, BESIDE of them."""
+    r = row - np.uint64(1)
+    if BESIDE == 1:
+        return r
+    piece, m = r // np.uint64(PIECE), r % np.uint64(PIECE)
+    return (piece // np.uint64(BESIDE) * np.uint64(PIECE) + m) * np.uint64(BESIDE) + piece % np.uint64(BESIDE)
+
+
+@cell
 def first_place(array, row, j, tiles):
-    """Place of value j of a row; a spectrum lies in tiles [k // WIDTH, row - 1, k % WIDTH], each in one piece."""
+    """Place of value j of a row; a spectrum lies in tiles [k // WIDTH, row_of_tile, k % WIDTH], each in one piece."""
     pitch = np.uint64(array.shape[array.ndim - 1])
     if tiles:
         tile = j // np.uint64(WIDTH) * np.uint64(array.shape[1])
-        return (tile + row - np.uint64(1)) * pitch + j % np.uint64(WIDTH)
+        return (tile + row_of_tile(row)) * pitch + j % np.uint64(WIDTH)
     return row * pitch + j
 
 
@@ -209,13 +221,13 @@ def read_pair(shared, source, table, t, row, rows):
 def sine_rows_cuda(source, out, table):
     """Sine transforms along the interior rows 1 .. ny - 1 of `source`: S_q = sum_j x_j sin(pi j q / ROW).
 
-    source, out : (ny + 1, ROW + 1), or a spectrum in tiles, (ROW / WIDTH, ny, WIDTH); a block takes two rows.
+    source, out : (ny + 1, ROW + 1), or one a spectrum in tiles, (ROW / WIDTH, ny or more, WIDTH); two rows a block.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
     begin()
-    rows = np.uint64(source.shape[1] if FROM_TILES else source.shape[0] - 1)
+    rows = np.uint64((out if FROM_TILES else source).shape[0] - 1)
     row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
     read_pair(shared, source, table, t, row, rows)
     active = transform_rows(shared, table, v, t)

@@ -21,6 +21,7 @@ SECOND = switch("SECOND", transform1)
 THIRD = switch("THIRD", transform1)
 LAST = switch("LAST", transform8)
 PAD = switch("PAD", 1)  # complex numbers between outputs of the first pass
+BANKS = switch("BANKS", 16)  # complex numbers that the banks of shared memory give at once
 THREADS = switch("THREADS", 32)
 LARGEST = switch("LARGEST", 16)  # the largest small transform
 VALUES = switch("VALUES", 16)  # complex numbers of a thread
@@ -105,6 +106,12 @@ def first_pass(shared, table, t):
 
 
 @cell
+def second_place(r, c, rest):
+    """Place of the `rest` inputs of transform c of the third pass; threads that write and that read meet all banks."""
+    return r * np.uint64(F1 * F2 * (rest + 1)) + c * np.uint64(rest) + c // np.uint64(max(BANKS // rest, 1))
+
+
+@cell
 def second_pass(shared, table, t):
     """Transforms of length F2 within each of the F1 outputs of the first pass."""
     v = cuda.local.array(VALUES, cplx)
@@ -131,11 +138,11 @@ def second_pass(shared, table, t):
                 w[a] = v[turn * F2 + a]
             SECOND(w)
             if rest > 1:
-                place = r * np.uint64(F1 * F2 * (rest + 1)) + c1 * np.uint64(rest + 1) + b
+                place = second_place(r, c1, rest) + b
                 put(shared, place, w[0])
                 for c in range(1, F2):
                     factor = rotation(table, b + np.uint64(2 * N // R + c * rest))
-                    put(shared, place + np.uint64(F1 * c * (rest + 1)), w[c] * factor)
+                    put(shared, place + np.uint64(F1 * c * rest + F1 * c // max(BANKS // rest, 1)), w[c] * factor)
             else:
                 place = r * np.uint64(F1 * F2 + F1) + c1
                 for c in range(F2):
@@ -153,7 +160,7 @@ def third_pass(shared, t):
         item = t + np.uint64(turn * THREADS)
         if (turn + 1) * THREADS <= items or item < np.uint64(items):
             r = item // np.uint64(F1 * F2)
-            place = r * np.uint64(F1 * F2 * (F3 + 1)) + item % np.uint64(F1 * F2) * np.uint64(F3 + 1)
+            place = second_place(r, item % np.uint64(F1 * F2), F3)
             for a in range(F3):
                 v[turn * F3 + a] = get(shared, place + np.uint64(a))
     cuda.syncthreads()
