@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cplx, cuda, entry, real, word
+from eagre.backend.cells import ask_for_piece, cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.vectors_cuda import (
+    HISTORY,
     SPAN,
     VECTOR,
     computed,
@@ -30,6 +31,8 @@ from eagre.solvers.poisson.rows_cuda import (
     write_pair,
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, R
+
+SOON = switch("SOON", 0)  # rows are asked for when a block begins: 1 after the kernel before has ended, 2 some before
 
 
 @cell
@@ -79,6 +82,23 @@ def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, 
     cuda.syncthreads()
 
 
+@cell
+def ask_for_rows(field, first, count):
+    """Bring rows of a field to the cache, all at once."""
+    pitch = np.uint64(field.shape[1])
+    ask_for_piece(field, first * pitch, min(count, np.uint64(field.shape[0]) - first) * pitch)
+
+
+@cell
+def ask_for_old_rows(zeta, older, oldest, low):
+    """What no kernel since the last update has written."""
+    if cuda.threadIdx.x == 0:
+        ask_for_rows(zeta, low, np.uint64(4))
+        ask_for_rows(older, low + np.uint64(1), np.uint64(2))
+        if HISTORY == 2:
+            ask_for_rows(oldest, low + np.uint64(1), np.uint64(2))
+
+
 @entry
 def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
     """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
@@ -89,9 +109,15 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
-    begin()
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    if SOON == 2:
+        ask_for_old_rows(zeta, older, oldest, low)
+    begin()
+    if SOON == 1:
+        ask_for_old_rows(zeta, older, oldest, low)
+    if SOON > 0 and cuda.threadIdx.x == 0:
+        ask_for_rows(psi, low, np.uint64(4))
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()

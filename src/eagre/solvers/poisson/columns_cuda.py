@@ -219,7 +219,7 @@ def piece_place(block, piece, height):
 @cell
 def ask_for_columns(source, height):
     """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
-    later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
+    later = np.uint64(cuda.blockIdx.x) + np.uint64(max(AHEAD, 0))
     if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
         piece = np.uint64(height) * np.uint64(COLUMNS)
         ask_for_piece(source, later * piece, piece)
@@ -248,6 +248,8 @@ def solve_columns_cuda(source, out, table, rows, height):
         start_early()
     if EARLY > 0:
         wait_for_previous()
+    if AHEAD < 0:
+        ask_for_columns(source, height)
     read_piece(source, g, aside, place, pitch, count)
     if INNER < OWN:
         settle()
