@@ -59,7 +59,7 @@ class Band(State):
         grid, inversion = self.setup.grid, self._inversion
         problem = (index, heights, grid.nx - 1, grid.dx, grid.dy, self._screening(layer))
         if isinstance(inversion, CudaBox):
-            return CudaSeams(self.device, self.precision, *problem, width=inversion.work(0, None).shape[-1])
+            return CudaSeams(self.device, self.precision, *problem, tiles=inversion.box.tiles)
         return CpuSeams(self.device, self.precision, *problem)
 
     def _work(self, then: int) -> list[Any]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real, switch, wait_for_previous
+from eagre.solvers.poisson.rows_cuda import row_of_tile
 
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
@@ -17,8 +18,8 @@ THREADS = 256  # of a block
 def ends_taken(one, k, spectrum, ends, last):
     """The first row of a band's spectrum and row `last`, wavenumber k, into ends[0], ends[1]; `one` is 0."""
     tile, lane = k // WIDTH, k % WIDTH
-    ends[0, k] = spectrum[tile, 0, lane]
-    ends[1, k] = spectrum[tile, last, lane]
+    ends[0, k] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
+    ends[1, k] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
 
 
 @cell
@@ -34,7 +35,7 @@ def summed(ends, couplings, side, k):
 def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
     """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is felt.
 
-    spectrum : (tiles, rows + 1, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
+    spectrum : (tiles, rows + 1 or more, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
     decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the THREADS / WIDTH rows of a block.
     """
     tile, lane = np.uint64(pieces[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
@@ -46,7 +47,7 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
     if t < rows:
         change = summed(ends, couplings, 0, k) * math.exp(-(rate * real(t + 1)))
         change += summed(ends, couplings, 1, k) * math.exp(-(rate * real(rows - t)))
-        spectrum[tile, np.uint64(t), lane] += change
+        spectrum[tile, row_of_tile(np.uint64(t + 1)), lane] += change
 
 
 def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float) -> np.ndarray:

@@ -124,6 +124,11 @@ class Box:
         group = self.shape.own * self.beside if self.beside > 1 else 1
         return self.device.zeros((-(-self.nx // self.width), -(-self.ny // group) * group, self.width), self.real)
 
+    @property
+    def tiles(self) -> dict[str, int]:
+        """Switches that say how a spectrum lies in memory (`rows_cuda.first_place`)."""
+        return {"WIDTH": self.width, "PIECE": self.shape.own, "BESIDE": self.beside}
+
     def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first)."""
         threads = block_threads(self.plan, self.precision, update)
@@ -133,9 +138,9 @@ class Box:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         threads = block_threads(self.plan, self.precision, update)
         vector = VECTOR[self.precision]
-        width = {"WIDTH": self.width, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
-        width |= {"PIECE": self.shape.own, "BESIDE": self.beside, "BANKS": BANKS[self.precision]}
+        width = {**self.tiles, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
+        width["BANKS"] = BANKS[self.precision]
         return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
@@ -155,7 +160,7 @@ class Box:
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
-        switches |= {"WIDTH": self.width, "BESIDE": self.beside, "REGISTERS": shape.registers}
+        switches |= {**self.tiles, "REGISTERS": shape.registers}
         at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors
         switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
         program = self.device.program(solve_columns_cuda, self.precision, switches)

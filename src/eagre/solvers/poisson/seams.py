@@ -66,10 +66,10 @@ class CpuSeams:
 
 
 class CudaSeams(CpuSeams):
-    """Of a band on a GPU; `width` : wavenumbers of a tile of the spectrum, set before anything else."""
+    """Of a band on a GPU; `tiles` : as of `Box`, set before anything else."""
 
-    def __init__(self, *arguments: Any, width: int) -> None:
-        self.width = width
+    def __init__(self, *arguments: Any, tiles: dict[str, int]) -> None:
+        self.tiles, self.width = tiles, tiles["WIDTH"]
         super().__init__(*arguments)
 
     def _bind(self, ends: int, couplings: np.ndarray, table: np.ndarray) -> None:
@@ -84,12 +84,12 @@ class CudaSeams(CpuSeams):
         self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))
 
     def leave(self, work: Any) -> Launches:
-        program = self.device.loop(ends_taken, self.precision, {"WIDTH": self.width})
+        program = self.device.loop(ends_taken, self.precision, self.tiles)
         arguments = (work, self.ends[self.own], np.int32(self.rows - 1))
         return [self.device.over(program, (1, self.ends.shape[1]), arguments)]
 
     def join(self, work: Any) -> Launches:
         early = int(self.device.starts_early)
-        program = self.device.program(join_bands_cuda, self.precision, {"WIDTH": self.width, "EARLY": early})
+        program = self.device.program(join_bands_cuda, self.precision, {**self.tiles, "EARLY": early})
         arguments = (work, self.ends, *self._tables, np.int32(self.rows))
         return [Launch(program, arguments, (self._blocks,), (THREADS,), early=early > 0)]
