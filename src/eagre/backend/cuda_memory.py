@@ -71,39 +71,39 @@ soon_load = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
+LAST = 0x14F0000000000000  # "evict last": the policy of PTX ISA's createpolicy.fractional.L2::evict_last, all of it
+
+
 @intrinsic
-def hinted_load(context: Any, array: Any, k: Any, offset: Any, policy: Any) -> Any:
-    """As `flat_load`, with a policy of the second-level cache (PTX ISA, "createpolicy")."""
+def staying_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """As `flat_load`; what is loaded leaves the second-level cache after everything else."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _place(context_, builder, signature, arguments)
-        kind, bits = context_.get_value_type(signature.args[0].dtype), signature.args[0].dtype.bitwidth
-        letter, long = "f" if bits == 32 else "d", ir.IntType(64)
+        pointer, bits = _place(context_, builder, signature, arguments), signature.args[0].dtype.bitwidth
+        kind, long = context_.get_value_type(signature.args[0].dtype), ir.IntType(64)
         text = f"ld.global.L2::cache_hint.f{bits} $0, [$1], $2;"
         form = ir.FunctionType(kind, [pointer.type, long])
-        function = ir.InlineAsm(form, text, f"={letter},l,l", side_effect=True)
-        return builder.call(function, [pointer, context_.cast(builder, arguments[3], signature.args[3], types.int64)])
+        function = ir.InlineAsm(form, text, f"={'f' if bits == 32 else 'd'},l,l", side_effect=True)
+        return builder.call(function, [pointer, ir.Constant(long, LAST)])
 
-    return array.dtype(array, k, offset, policy), generate
+    return array.dtype(array, k, offset), generate
 
 
 @intrinsic
-def hinted_store(context: Any, array: Any, k: Any, offset: Any, value: Any, policy: Any) -> Any:
-    """As `flat_store`, with a policy of the second-level cache."""
+def staying_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
+    """As `flat_store`; what is stored leaves the second-level cache after everything else."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        dtype = signature.args[0].dtype
-        pointer = _place(context_, builder, signature, arguments)
-        kind, letter, long = context_.get_value_type(dtype), "f" if dtype.bitwidth == 32 else "d", ir.IntType(64)
+        pointer, dtype = _place(context_, builder, signature, arguments), signature.args[0].dtype
+        kind, long, letter = context_.get_value_type(dtype), ir.IntType(64), "f" if dtype.bitwidth == 32 else "d"
         text = f"st.global.L2::cache_hint.f{dtype.bitwidth} [$0], $1, $2;"
         form = ir.FunctionType(ir.VoidType(), [pointer.type, kind, long])
         function = ir.InlineAsm(form, text, f"l,{letter},l,~{{memory}}", side_effect=True)
         value_ = context_.cast(builder, arguments[3], signature.args[3], dtype)
-        policy_ = context_.cast(builder, arguments[4], signature.args[4], types.int64)
-        builder.call(function, [pointer, value_, policy_])
+        builder.call(function, [pointer, value_, ir.Constant(long, LAST)])
         return context_.get_dummy_value()
 
-    return types.void(array, k, offset, value, policy), generate
+    return types.void(array, k, offset, value), generate
 
 
 @intrinsic
@@ -211,18 +211,6 @@ def _instruction(text: str) -> Any:
         return types.void(), generate
 
     return emit
-
-
-@intrinsic
-def anew(context: Any, k: Any) -> Any:
-    """k, a whole number of 64 bits, of which the compiler knows nothing: what follows from it is computed again."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        long = ir.IntType(64)
-        function = ir.InlineAsm(ir.FunctionType(long, [long]), "mov.b64 $0, $1;", "=l,l", side_effect=True)
-        return builder.call(function, [arguments[0]])
-
-    return k(k), generate
 
 
 settle = _instruction("")

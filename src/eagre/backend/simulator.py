@@ -30,22 +30,8 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     array[_place(array, k, offset)] = value
 
 
-fresh_load = soon_load = flat_load
-
-
-def hinted_load(array: Any, k: int, offset: int, policy: int) -> Any:
-    """As `flat_load`."""
-    return flat_load(array, k, offset)
-
-
-def hinted_store(array: Any, k: int, offset: int, value: Any, policy: int) -> None:
-    """As `flat_store`."""
-    flat_store(array, k, offset, value)
-
-
-def anew(k: int) -> int:
-    """k."""
-    return k
+fresh_load = soon_load = staying_load = flat_load
+staying_store = flat_store
 
 
 def ask_for(array: Any, k: int, offset: int) -> None:

@@ -57,8 +57,7 @@ def _down(x, distance):
 @from_lane_above.variant("simulator")
 def _simulated_down(x, distance):
     lane = thread() % 32
-    there = lane + distance < 32 and thread() + distance < cuda.blockDim.x * cuda.blockDim.y
-    return exchanged(x, lane + distance if there else lane)
+    return exchanged(x, lane + distance if lane + distance < 32 else lane)
 
 
 @cell

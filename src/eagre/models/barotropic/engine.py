@@ -42,13 +42,9 @@ class Stepping:
     at: Any
     set_weights: Callable[[], None]
 
-    def prepare(self, even: list[Any], odd: list[Any], several: Callable[[int], list[Any]] | None = None) -> None:
-        """Take up the launches of a step from buffers 0 and of one from buffers 1.
-
-        several : the launches of an even number of steps from buffers 0, where they are not pairs of these.
-        """
+    def prepare(self, even: list[Any], odd: list[Any]) -> None:
+        """Take up the launches of a step from buffers 0 and of one from buffers 1."""
         self._rounds: dict[int, Callable[[], None]] = {}
-        self._several = several
         self._alternate = [even, odd]
 
     def advance(self, count: int) -> None:
@@ -67,8 +63,7 @@ class Stepping:
             size = next(size for size in GRAPH_STEPS if size <= count) if self.device.graphs else 2
             if size not in self._rounds:
                 pair = [*self._alternate[0], *self._alternate[1]]
-                launches, times = (self._several(size), 1) if self._several else (pair, size // 2)
-                self._rounds[size] = self.device.repeated(launches, times)
+                self._rounds[size] = self.device.repeated(pair, size // 2)
             self._rounds[size]()
             return size
         self.device.run(self._alternate[self.at])
@@ -85,8 +80,7 @@ class Engine(Stepping, State):
         super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed)
         self._passes = Passes(self, inversion)
         self.set_weights()
-        march = self._passes.march
-        self.prepare(self._passes.step(0), self._passes.step(1), march.steps if march else None)
+        self.prepare(self._passes.step(0), self._passes.step(1))
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""

@@ -97,10 +97,6 @@ class CudaBox(Inversion):
     def backward(self, layer: int, field: Any) -> Launches:
         return [self.box.rows(self._spectra[layer], field)]
 
-    def second(self) -> Any:
-        """A second spectrum, for one layer whose steps are marched (`march`)."""
-        return self.box.spectrum()
-
 
 class General(Inversion):
     """Any basin: a `PoissonSolver` on the unknown points."""

@@ -10,7 +10,6 @@ from eagre.backend.device import Launch
 from eagre.models.barotropic import kernels, passes_cpu, passes_cuda, rims
 from eagre.models.barotropic.drift import drifted
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General, Launches
-from eagre.models.barotropic.march import March, marched
 from eagre.models.barotropic.state import State
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
@@ -29,9 +28,6 @@ class Passes:
         grid = self.setup.grid
         self.fused = isinstance(inversion, CudaBox) and not self.setup.compensated
         self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
-        self.march = None
-        if self.fused and marched(self.setup, inversion.box):
-            self.march = March(inversion, self._march_arguments, state.psi[0][0], self.setup.screening)
 
     def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
         device = self.state.device
@@ -40,8 +36,6 @@ class Passes:
 
     def step(self, at: int) -> Launches:
         """Launches of a step from buffers `at` to the others."""
-        if self.march is not None:
-            return self.march.step(at)
         setup, then = self.setup, 1 - at
         made = self.update(at)
         made += self._implicit(at) if setup.implicit else []
@@ -110,9 +104,9 @@ class Passes:
         made += self.rims(state.lap, state.lap, plain=True)
         return [*made, lap(kernels.subtract_laplacian, state.lap, state.total[layer], b)]
 
-    def _arguments(self, layer: int, at: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Older tendencies, forcing, weights and coefficients of an update of one layer, and its switches."""
-        setup, state = self.setup, self.state
+    def _update(self, layer: int, at: int) -> Launches:
+        """Tendency and Adams-Bashforth of one layer."""
+        setup, state, then = self.setup, self.state, 1 - at
         c = self._coefficients(0.0 if setup.implicit else setup.viscosity)
         if setup.layers is not None and layer == 0:
             c = c._replace(friction=state.real(0.0))
@@ -121,18 +115,9 @@ class Passes:
             "WIND": 2 if setup.gathers else state.wind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
         }
-        curl = state.total[layer] if setup.gathers else state.curl
-        return (*state.ages(state.history[layer], at), curl, state.weights, c), switches
-
-    def _march_arguments(self, at: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rest, switches = self._arguments(0, at)
-        return (self.state.q[0][at], self.state.q[0][1 - at], *rest), switches
-
-    def _update(self, layer: int, at: int) -> Launches:
-        """Tendency and Adams-Bashforth of one layer."""
-        setup, state, then = self.setup, self.state, 1 - at
-        rest, switches = self._arguments(layer, at)
         psi, q, new = state.psi[layer][at], state.q[layer][at], state.q[layer][then]
+        curl = state.total[layer] if setup.gathers else state.curl
+        rest = (*state.ages(state.history[layer], at), curl, state.weights, c)
         boxed = isinstance(self._inversion, CudaBox)
         target = new if boxed else state.psi[layer][then]
         if setup.compensated:

@@ -11,7 +11,6 @@ import numpy as np
 
 from eagre.backend.cells import ask_for_piece, cell, cplx, cuda, entry, real, switch, word
 from eagre.models.barotropic.vectors_cuda import (
-    HISTORY,
     SPAN,
     VECTOR,
     computed,
@@ -32,7 +31,7 @@ from eagre.solvers.poisson.rows_cuda import (
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, R
 
-SOON = switch("SOON", 0)  # rows are asked for when a block begins: 1 after the kernel before has ended, 2 some before
+SOON = switch("SOON", 0)
 
 
 @cell
@@ -71,32 +70,31 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 
 
 @cell
+def ask_for_next(psi, zeta, older, low, ny, t, start):
+    """Bring what the next turn reads to the cache."""
+    if t < np.uint64(10):
+        pitch = np.uint64(zeta.shape[1])
+        count = min(np.uint64(VECTOR * THREADS), pitch - start)
+        if t < np.uint64(4):
+            ask_for_piece(zeta, min(low + t, ny) * pitch + start, count)
+        elif t < np.uint64(8):
+            ask_for_piece(psi, min(low + t - np.uint64(4), ny) * pitch + start, count)
+        else:
+            ask_for_piece(older, min(low + t - np.uint64(7), ny) * pitch + start, count)
+
+
+@cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for turn in range(ROW // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
+        if SOON > 0 and ROW >= VECTOR * THREADS * (turn + 1):
+            ask_for_next(psi, zeta, older, low, ny, t, np.uint64(VECTOR * THREADS * (turn + 1)))
         if m <= np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)
     cuda.syncthreads()
-
-
-@cell
-def ask_for_rows(field, first, count):
-    """Bring rows of a field to the cache, all at once."""
-    pitch = np.uint64(field.shape[1])
-    ask_for_piece(field, first * pitch, min(count, np.uint64(field.shape[0]) - first) * pitch)
-
-
-@cell
-def ask_for_old_rows(zeta, older, oldest, low):
-    """What no kernel since the last update has written."""
-    if cuda.threadIdx.x == 0:
-        ask_for_rows(zeta, low, np.uint64(4))
-        ask_for_rows(older, low + np.uint64(1), np.uint64(2))
-        if HISTORY == 2:
-            ask_for_rows(oldest, low + np.uint64(1), np.uint64(2))
 
 
 @entry
@@ -109,17 +107,11 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
     t = np.uint64(cuda.threadIdx.x)
+    begin()
     ny = np.uint64(zeta.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
-    if SOON == 2:
-        ask_for_old_rows(zeta, older, oldest, low)
-    begin()
-    if SOON == 1:
-        ask_for_old_rows(zeta, older, oldest, low)
-    if SOON > 0 and cuda.threadIdx.x == 0:
-        ask_for_rows(psi, low, np.uint64(4))
     update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pair(spectrum, v, t, low + np.uint64(1), ny)
+        write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)

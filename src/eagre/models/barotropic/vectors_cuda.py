@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, flat_load, load_four, load_two, real, store_four, store_two, switch
-from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.models.barotropic.kernels import tendency
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
@@ -40,22 +39,6 @@ def load_neighbours(field, start, west, east, into, row):
     into[row, 0] = flat_load(field, start - west, 0)
     load_columns(field, start, into, row, 1)
     into[row, SPAN - 1] = flat_load(field, start + east, 0)
-
-
-@cell
-def load_beside(field, start, m, outer, into, row):
-    """Columns m .. m + VECTOR - 1 of the row that begins at `start`, and column `outer` (see `share_neighbours`)."""
-    load_columns(field, start + m, into, row, 1)
-    into[row, 0] = flat_load(field, start + outer, 0)
-
-
-@cell
-def share_neighbours(into, row, opens, closes):
-    """Columns m - 1 and m + VECTOR from the lanes beside this one; a lane that `opens` or `closes` has loaded one."""
-    outer = into[row, 0]
-    west, east = from_lane_below(into[row, VECTOR], 1), from_lane_above(into[row, 1], 1)
-    into[row, 0] = outer if opens else west
-    into[row, SPAN - 1] = outer if closes else east
 
 
 @cell

@@ -16,7 +16,7 @@ from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
 SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
 WIDE = 1024  # intervals of a row from which tiles of the spectrum are two sectors wide
-ASKING = 2049  # intervals along y from which blocks of columns ask for what later ones read
+STAYING = (0, 20e6)  # bytes of a spectrum that is to stay in the second-level cache
 BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
 BESIDE = 2  # pieces of columns whose rows lie side by side in tiles of two sectors: whole lines for a warp
 VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
@@ -31,7 +31,7 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     registers four, at 96 five, which is two blocks of nine warps in place of one.
     """
     if plan.n > 2048:
-        wanted = {"single": 72, "double": 96}[precision]
+        wanted = 96 if precision == "double" else 56 if plan.n >= 4096 else 72
     elif precision == "single":
         wanted = 96 if plan.n < 2048 else 80
     else:
@@ -74,13 +74,13 @@ def tile_width(plan: SinePlan, precision: str) -> int:
 def column_shape(ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
     columns = SECTOR[precision]
-    steps = ((256, 8, 64), (640, 16, 64), (1300, 32, 128), (4096, 64, 128))
+    steps = ((256, 8, 8, 64), (640, 16, 16, 64), (1300, 32, 32, 128), (2048, 64, 64, 128), (4096, 64, 32, 64))
     if precision == "double":
-        steps = ((640, 8, 64), (1300, 16, 96), (4096, 32, 128))
-    for highest, own, limit in steps:
+        steps = ((640, 8, 8, 64), (1300, 16, 16, 96), (4096, 32, 32, 128))
+    for highest, own, inner, limit in steps:
         if ny <= highest:
             threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-            return ColumnShape(own, columns, threads, limit, own)
+            return ColumnShape(own, columns, threads, limit, inner)
     return None
 
 
@@ -111,6 +111,7 @@ class Box:
             raise ValueError(f"no transform for {nx} intervals")
         self.plan, self.width = plan, tile_width(plan, precision)
         self.beside = BESIDE if self.width > SECTOR[precision] else 1
+        self.stays = STAYING[0] <= nx * ny * np.dtype(self.real).itemsize <= STAYING[1] and self.device.starts_early
         self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -129,10 +130,13 @@ class Box:
         """Switches that say how a spectrum lies in memory (`rows_cuda.first_place`)."""
         return {"WIDTH": self.width, "PIECE": self.shape.own, "BESIDE": self.beside}
 
-    def geometry(self, update: bool = False) -> tuple[tuple[int], tuple[int], int]:
-        """Grid, block and shared memory of kernels that transform rows (and update them first)."""
-        threads = block_threads(self.plan, self.precision, update)
-        return (self.ny // 2,), (threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
+    def geometry(self, update: bool = False, back: bool = False) -> tuple[tuple[int], tuple[int], int]:
+        """Grid, block and shared memory of kernels that transform rows (and update them first), `back`: to a field."""
+        threads, blocks = block_threads(self.plan, self.precision, update), self.ny // 2
+        if back and self.beside > 1:  # `rows_cuda.rows_of_block`
+            groups, rest = divmod(self.ny - 1, 2 * self.shape.own)
+            blocks = groups * self.shape.own + min(rest, self.shape.own)
+        return (blocks,), (threads,), self.plan.shared_bytes(np.dtype(self.real).itemsize)
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
@@ -140,33 +144,29 @@ class Box:
         vector = VECTOR[self.precision]
         width = {**self.tiles, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
-        width["BANKS"] = BANKS[self.precision]
+        limits |= {"BANKS": BANKS[self.precision], "STAYS": self.stays}
         return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
         """Sine transforms along the rows of a field into a spectrum, or of a spectrum into a field."""
         switches = {**self.switches(), "FROM_TILES": source.ndim == 3, "TO_TILES": out.ndim == 3}
         program = self.device.program(sine_rows_cuda, self.precision, switches)
-        return Launch(program, (source, out, self.table), *self.geometry(), early=self.early > 0)
+        return Launch(program, (source, out, self.table), *self.geometry(back=source.ndim == 3), early=self.early > 0)
 
-    def columns(
-        self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True, out: Any = None
-    ) -> Launch:
-        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place or into `out`.
-
-        `walls` as of `column_table`.
-        """
+    def columns(self, spectrum: Any, screening: float = 0.0, factor: float = 1.0, walls: bool = True) -> Launch:
+        """Solve (Lap - screening) psi = factor zeta on transformed rows, in place; `walls` as of `column_table`."""
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
         switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
         switches |= {**self.tiles, "REGISTERS": shape.registers}
-        at_once = max(1, 4 * PART // (shape.registers * shape.threads)) * self.device.multiprocessors
-        switches |= {"EARLY": self.early, "AHEAD": at_once if self.early and self.ny >= ASKING else 0}
+        alone = 2 * shape.registers * shape.threads > 4 * PART  # a multiprocessor holds no second block
+        ahead = self.device.multiprocessors if alone and self.early else 0
+        switches |= {"EARLY": self.early, "AHEAD": ahead, "STAYS": self.stays}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
-        into, table = flat if out is None else out.reshape(-1), self.device.array(table.astype(self.real))
-        arguments = (flat, into, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
+        table = self.device.array(table.astype(self.real))
+        arguments = (flat, flat, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
         shared = shape.shared_bytes(np.dtype(self.real).itemsize)
         return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
 

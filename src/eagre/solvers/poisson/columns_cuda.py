@@ -19,11 +19,11 @@ from eagre.backend.cells import (
     entry,
     flat_load,
     flat_store,
-    hinted_load,
-    hinted_store,
     real,
     settle,
     start_early,
+    staying_load,
+    staying_store,
     switch,
     wait_for_previous,
     word,
@@ -37,9 +37,7 @@ WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple 
 BESIDE = switch("BESIDE", 1)  # as of `rows_cuda`: pieces whose rows lie side by side
 AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
-KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
-STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
-PASS = 0x1000000000000000
+STAYS = switch("STAYS", False)  # as of `rows_cuda`
 INNER = switch("INNER", 4)  # of the OWN rows of a thread the first INNER lie in registers, the rest in shared memory
 THREADS = switch("THREADS", 32)
 MOST_WARPS = 32
@@ -79,7 +77,7 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
     pieces = 32 // COLUMNS
     piece = pieces - 1 - lane // COLUMNS if upwards else lane // COLUMNS
     total = summed_in_warp(end, piece, leap1, leap2, leap4, upwards)
-    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4 if COLUMNS == 8 else leap2
+    whole = leap4 + leap4 - leap4 * leap4 if COLUMNS == 4 else leap4
     if piece == pieces - 1:
         shared[np.uint64(warp), column] = total
     before = from_before(total, COLUMNS, upwards)
@@ -163,13 +161,9 @@ def both_recurrences(g, aside, shared, constant, count):
 @cell
 def read_piece(source, g, aside, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
-    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            if KEPT > 0:
-                left(g, aside, m, hinted_load(source, place, 0, policy))
-            else:
-                left(g, aside, m, source[place])
+            left(g, aside, m, staying_load(source, place, 0) if STAYS else source[place])
             place += pitch
     else:
         for m in range(OWN):
@@ -180,11 +174,10 @@ def read_piece(source, g, aside, place, pitch, count):
 @cell
 def write_piece(out, g, aside, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
-    policy = np.uint64(STAY if cuda.blockIdx.x * COLUMNS < KEPT else PASS)
     if count >= OWN:
         for m in range(OWN):
-            if KEPT > 0:
-                hinted_store(out, place, 0, scale * taken(g, aside, m), policy)
+            if STAYS:
+                staying_store(out, place, 0, scale * taken(g, aside, m))
             else:
                 out[place] = scale * taken(g, aside, m)
             place += pitch
@@ -219,7 +212,7 @@ def piece_place(block, piece, height):
 @cell
 def ask_for_columns(source, height):
     """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
-    later = np.uint64(cuda.blockIdx.x) + np.uint64(max(AHEAD, 0))
+    later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
     if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
         piece = np.uint64(height) * np.uint64(COLUMNS)
         ask_for_piece(source, later * piece, piece)
@@ -248,8 +241,6 @@ def solve_columns_cuda(source, out, table, rows, height):
         start_early()
     if EARLY > 0:
         wait_for_previous()
-    if AHEAD < 0:
-        ask_for_columns(source, height)
     read_piece(source, g, aside, place, pitch, count)
     if INNER < OWN:
         settle()

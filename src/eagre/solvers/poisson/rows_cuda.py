@@ -20,10 +20,10 @@ from eagre.backend.cells import (
     entry,
     flat_load,
     flat_store,
-    hinted_load,
-    hinted_store,
     real,
     start_early,
+    staying_load,
+    staying_store,
     switch,
     wait_for_previous,
     word,
@@ -34,12 +34,10 @@ ROW = switch("ROW", 16)  # intervals of a row
 CHIRP = switch("CHIRP", 0)  # where w_0, N filters and i / 2 w_0 begin in the table
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 PIECE = switch("PIECE", 1)  # rows of a thread of `columns_cuda`
-BESIDE = switch("BESIDE", 1)  # of its pieces that lie side by side, row by row
+BESIDE = switch("BESIDE", 1)  # of its pieces 1 or 2 lie side by side, row by row
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
-KEPT = switch("KEPT", 0)  # wavenumbers of a spectrum that stay in the cache
-STAY = 0x14F0000000000000  # policies of the second-level cache: evicted last, as usual
-PASS = 0x1000000000000000
+STAYS = switch("STAYS", False)  # whether the spectrum is to stay in the second-level cache
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
 
 
@@ -85,6 +83,23 @@ def step_along(array, count, tiles):
     if tiles:
         return np.uint64(array.shape[1]) * np.uint64(count)
     return np.uint64(count)
+
+
+@cell
+def load_value(source, place):
+    """A value of a row."""
+    if FROM_TILES and STAYS:
+        return staying_load(source, place, 0)
+    return flat_load(source, place, 0)
+
+
+@cell
+def store_value(out, place, x):
+    """Set a value of a row."""
+    if TO_TILES and STAYS:
+        staying_store(out, place, 0, x)
+    else:
+        flat_store(out, place, 0, x)
 
 
 @cell
@@ -150,10 +165,10 @@ def transform_rows(shared, table, v, t):
 
 
 @cell
-def write_outputs(out, v, place, step, other, skip, q, mirrored):
+def write_outputs(out, v, place, step, other, q, mirrored):
     """S = i Z / 2 of both rows at `place`, `place` + step ...: half the outputs.
 
-    other : from one row to the other, 0 if there is one alone: the first, or, with `skip`, the second.
+    other : from one row to the other, 0 if there is one alone.
     q : the first output's wavenumber; only those below ROW have a place.
     """
     inner = 2 * N // R
@@ -161,35 +176,28 @@ def write_outputs(out, v, place, step, other, skip, q, mirrored):
         z = v[R - 1 - s] if mirrored else v[s]
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
-        one = two if skip else one
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            if TO_TILES and inner * (s + 1) <= KEPT:
-                hinted_store(out, place + other, 0, two, np.uint64(STAY))
-                hinted_store(out, place, 0, one, np.uint64(STAY))
-            else:
-                flat_store(out, place + other, 0, two)
-                flat_store(out, place, 0, one)  # last: without a second row both have one place
+            store_value(out, place + other, two)
+            store_value(out, place, one)  # last: without a second row both have one place
         place += step
 
 
 @cell
-def write_pair(out, v, k, row, rows):
-    """Write what `passes` left in v to `row` of `out` and the next one, of them 1 .. rows - 1: coalesced."""
+def write_pair(out, v, k, row, second, rows):
+    """Write what `passes` left in v to rows `row` and `second` of `out`, as far as it is below `rows`: coalesced."""
     inner = 2 * N // R
-    skip, row = row == np.uint64(0), max(row, np.uint64(1))
-    other = first_place(out, row + np.uint64(1), np.uint64(0), TO_TILES)
-    other -= first_place(out, row, np.uint64(0), TO_TILES)
-    other = other if row + np.uint64(1) < rows and not skip else np.uint64(0)
+    second = second if second < rows else row
+    other = first_place(out, second, np.uint64(0), TO_TILES) - first_place(out, row, np.uint64(0), TO_TILES)
     step = step_along(out, inner, TO_TILES)
-    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, skip, k, False)
+    write_outputs(out, v, first_place(out, row, k, TO_TILES), step, other, k, False)
     if k > np.uint64(0) and k < np.uint64(inner // 2):
         q = np.uint64(inner) - k
-        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, skip, q, True)
+        write_outputs(out, v, first_place(out, row, q, TO_TILES), step, other, q, True)
 
 
 @cell
-def read_pair(shared, source, table, t, row, rows):
-    """Put `row` and the next one into shared memory; rows from `rows` on repeat that row.
+def read_pair(shared, source, table, t, row, second, rows):
+    """Put rows `row` and `second` into shared memory; rows from `rows` on repeat that row.
 
     Many loads are under way before the first is stored: one wait for memory, not one a turn. They begin at column 0,
     which is a wall, where lines of memory begin.
@@ -198,15 +206,11 @@ def read_pair(shared, source, table, t, row, rows):
     turns = (ROW - 1) // THREADS + 1
     step = step_along(source, THREADS, FROM_TILES)
     place = first_place(source, row, t, FROM_TILES)
-    other = first_place(source, min(row + np.uint64(1), rows), t, FROM_TILES)
+    other = first_place(source, min(second, rows), t, FROM_TILES)
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
             if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
-                if FROM_TILES and (start + turn) * THREADS < KEPT:
-                    one = hinted_load(source, place, 0, np.uint64(STAY))
-                    v[turn] = complex(one, hinted_load(source, other, 0, np.uint64(STAY)))
-                else:
-                    v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
+                v[turn] = complex(load_value(source, place), load_value(source, other))
             place += step
             other += step
         for turn in range(min(VALUES, turns - start)):
@@ -215,6 +219,16 @@ def read_pair(shared, source, table, t, row, rows):
                 put_row(shared, table, j, v[turn])
     clear_ends(shared, t)
     cuda.syncthreads()
+
+
+@cell
+def rows_of_block(block):
+    """The two rows of a block: neighbours, or from a spectrum those that lie side by side in it."""
+    if not FROM_TILES or BESIDE == 1:
+        row = block + block + np.uint64(1)
+        return row, row + np.uint64(1)
+    row = block // np.uint64(PIECE) * np.uint64(PIECE + PIECE) + block % np.uint64(PIECE) + np.uint64(1)
+    return row, row + np.uint64(PIECE)
 
 
 @entry
@@ -228,9 +242,9 @@ def sine_rows_cuda(source, out, table):
     t = np.uint64(cuda.threadIdx.x)
     begin()
     rows = np.uint64((out if FROM_TILES else source).shape[0] - 1)
-    row = np.uint64(1) + np.uint64(2) * np.uint64(cuda.blockIdx.x)
-    read_pair(shared, source, table, t, row, rows)
+    row, second = rows_of_block(np.uint64(cuda.blockIdx.x))
+    read_pair(shared, source, table, t, row, second, rows)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:
-        write_pair(out, v, t, row, rows)
+        write_pair(out, v, t, row, second, rows)
