@@ -71,41 +71,6 @@ soon_load = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
-LAST = 0x14F0000000000000  # "evict last": the policy of PTX ISA's createpolicy.fractional.L2::evict_last, all of it
-
-
-@intrinsic
-def staying_load(context: Any, array: Any, k: Any, offset: Any) -> Any:
-    """As `flat_load`; what is loaded leaves the second-level cache after everything else."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, bits = _place(context_, builder, signature, arguments), signature.args[0].dtype.bitwidth
-        kind, long = context_.get_value_type(signature.args[0].dtype), ir.IntType(64)
-        text = f"ld.global.L2::cache_hint.f{bits} $0, [$1], $2;"
-        form = ir.FunctionType(kind, [pointer.type, long])
-        function = ir.InlineAsm(form, text, f"={'f' if bits == 32 else 'd'},l,l", side_effect=True)
-        return builder.call(function, [pointer, ir.Constant(long, LAST)])
-
-    return array.dtype(array, k, offset), generate
-
-
-@intrinsic
-def staying_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
-    """As `flat_store`; what is stored leaves the second-level cache after everything else."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, dtype = _place(context_, builder, signature, arguments), signature.args[0].dtype
-        kind, long, letter = context_.get_value_type(dtype), ir.IntType(64), "f" if dtype.bitwidth == 32 else "d"
-        text = f"st.global.L2::cache_hint.f{dtype.bitwidth} [$0], $1, $2;"
-        form = ir.FunctionType(ir.VoidType(), [pointer.type, kind, long])
-        function = ir.InlineAsm(form, text, f"l,{letter},l,~{{memory}}", side_effect=True)
-        value_ = context_.cast(builder, arguments[3], signature.args[3], dtype)
-        builder.call(function, [pointer, value_, ir.Constant(long, LAST)])
-        return context_.get_dummy_value()
-
-    return types.void(array, k, offset, value), generate
-
-
 @intrinsic
 def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
@@ -214,7 +179,8 @@ def _instruction(text: str) -> Any:
 
 
 settle = _instruction("")
-"""Nothing: but what lies in memory is loaded anew after it."""
+"""Nothing, but values that lie in memory are loaded again after it: the compiler keeps no copies in registers."""
+
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 start_early = _instruction("griddepcontrol.launch_dependents;")
 wait_for_previous = _instruction("griddepcontrol.wait;")

@@ -34,7 +34,6 @@ _HEADERS = {
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
         "from eagre.backend.cuda_memory import ask_for, ask_for_piece, flat_load, flat_store, fresh_load, soon_load\n"
-        "from eagre.backend.cuda_memory import staying_load, staying_store\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
         "from eagre.backend.cuda_memory import meet, settle, start_early, wait_for_previous\n"
         "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
@@ -44,7 +43,6 @@ _HEADERS = {
         "from eagre.backend.cuda import {precision}_driver as driver\n"
         "from eagre.backend.simulator import ask_for, ask_for_piece, early_load\n"
         "from eagre.backend.simulator import flat_load, flat_store, fresh_load, soon_load\n"
-        "from eagre.backend.simulator import staying_load, staying_store\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
         "from eagre.backend.simulator import meet, settle, start_early, wait_for_previous\n"
     ),

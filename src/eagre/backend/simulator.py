@@ -30,8 +30,7 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     array[_place(array, k, offset)] = value
 
 
-fresh_load = soon_load = staying_load = flat_load
-staying_store = flat_store
+fresh_load = soon_load = flat_load
 
 
 def ask_for(array: Any, k: int, offset: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import ask_for_piece, cell, cplx, cuda, entry, real, switch, word
+from eagre.backend.cells import cell, cplx, cuda, entry, real, word
 from eagre.models.barotropic.vectors_cuda import (
     SPAN,
     VECTOR,
@@ -30,8 +30,6 @@ from eagre.solvers.poisson.rows_cuda import (
     write_pair,
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, R
-
-SOON = switch("SOON", 0)
 
 
 @cell
@@ -70,27 +68,11 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 
 
 @cell
-def ask_for_next(psi, zeta, older, low, ny, t, start):
-    """Bring what the next turn reads to the cache."""
-    if t < np.uint64(10):
-        pitch = np.uint64(zeta.shape[1])
-        count = min(np.uint64(VECTOR * THREADS), pitch - start)
-        if t < np.uint64(4):
-            ask_for_piece(zeta, min(low + t, ny) * pitch + start, count)
-        elif t < np.uint64(8):
-            ask_for_piece(psi, min(low + t - np.uint64(4), ny) * pitch + start, count)
-        else:
-            ask_for_piece(older, min(low + t - np.uint64(7), ny) * pitch + start, count)
-
-
-@cell
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for turn in range(ROW // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
-        if SOON > 0 and ROW >= VECTOR * THREADS * (turn + 1):
-            ask_for_next(psi, zeta, older, low, ny, t, np.uint64(VECTOR * THREADS * (turn + 1)))
         if m <= np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)

@@ -16,7 +16,6 @@ from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
 SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
 WIDE = 1024  # intervals of a row from which tiles of the spectrum are two sectors wide
-STAYING = (0, 20e6)  # bytes of a spectrum that is to stay in the second-level cache
 BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
 BESIDE = 2  # pieces of columns whose rows lie side by side in tiles of two sectors: whole lines for a warp
 VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
@@ -31,7 +30,7 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
     registers four, at 96 five, which is two blocks of nine warps in place of one.
     """
     if plan.n > 2048:
-        wanted = 96 if precision == "double" else 56 if plan.n >= 4096 else 72
+        wanted = {"single": 72, "double": 96}[precision]
     elif precision == "single":
         wanted = 96 if plan.n < 2048 else 80
     else:
@@ -111,7 +110,6 @@ class Box:
             raise ValueError(f"no transform for {nx} intervals")
         self.plan, self.width = plan, tile_width(plan, precision)
         self.beside = BESIDE if self.width > SECTOR[precision] else 1
-        self.stays = STAYING[0] <= nx * ny * np.dtype(self.real).itemsize <= STAYING[1] and self.device.starts_early
         self.early = EARLY_END if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
@@ -121,7 +119,7 @@ class Box:
         return sine_plan(nx) is not None and column_shape(ny, precision) is not None
 
     def spectrum(self) -> Any:
-        """An array for the transform of the rows: tiles of as many wavenumbers as a block of columns holds."""
+        """An array for the transform of the rows, in tiles (`rows_cuda.first_place`)."""
         group = self.shape.own * self.beside if self.beside > 1 else 1
         return self.device.zeros((-(-self.nx // self.width), -(-self.ny // group) * group, self.width), self.real)
 
@@ -143,8 +141,8 @@ class Box:
         threads = block_threads(self.plan, self.precision, update)
         vector = VECTOR[self.precision]
         width = {**self.tiles, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
-        limits = {"REGISTERS": registers(self.plan, self.precision, update), "EARLY": self.early}
-        limits |= {"BANKS": BANKS[self.precision], "STAYS": self.stays}
+        limits = {"REGISTERS": registers(self.plan, self.precision, update), "BANKS": BANKS[self.precision]}
+        limits["EARLY"] = self.early
         return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
@@ -162,7 +160,7 @@ class Box:
         switches |= {**self.tiles, "REGISTERS": shape.registers}
         alone = 2 * shape.registers * shape.threads > 4 * PART  # a multiprocessor holds no second block
         ahead = self.device.multiprocessors if alone and self.early else 0
-        switches |= {"EARLY": self.early, "AHEAD": ahead, "STAYS": self.stays}
+        switches |= {"EARLY": self.early, "AHEAD": ahead}
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))

@@ -22,8 +22,6 @@ from eagre.backend.cells import (
     real,
     settle,
     start_early,
-    staying_load,
-    staying_store,
     switch,
     wait_for_previous,
     word,
@@ -37,7 +35,6 @@ WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple 
 BESIDE = switch("BESIDE", 1)  # as of `rows_cuda`: pieces whose rows lie side by side
 AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
-STAYS = switch("STAYS", False)  # as of `rows_cuda`
 INNER = switch("INNER", 4)  # of the OWN rows of a thread the first INNER lie in registers, the rest in shared memory
 THREADS = switch("THREADS", 32)
 MOST_WARPS = 32
@@ -163,7 +160,7 @@ def read_piece(source, g, aside, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
     if count >= OWN:
         for m in range(OWN):
-            left(g, aside, m, staying_load(source, place, 0) if STAYS else source[place])
+            left(g, aside, m, source[place])
             place += pitch
     else:
         for m in range(OWN):
@@ -176,10 +173,7 @@ def write_piece(out, g, aside, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
     if count >= OWN:
         for m in range(OWN):
-            if STAYS:
-                staying_store(out, place, 0, scale * taken(g, aside, m))
-            else:
-                out[place] = scale * taken(g, aside, m)
+            out[place] = scale * taken(g, aside, m)
             place += pitch
     else:
         for m in range(OWN):

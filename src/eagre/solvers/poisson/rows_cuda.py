@@ -22,8 +22,6 @@ from eagre.backend.cells import (
     flat_store,
     real,
     start_early,
-    staying_load,
-    staying_store,
     switch,
     wait_for_previous,
     word,
@@ -37,7 +35,6 @@ PIECE = switch("PIECE", 1)  # rows of a thread of `columns_cuda`
 BESIDE = switch("BESIDE", 1)  # of its pieces 1 or 2 lie side by side, row by row
 FROM_TILES = switch("FROM_TILES", False)  # whether `source` and `out` of a transform are spectra in tiles
 TO_TILES = switch("TO_TILES", False)
-STAYS = switch("STAYS", False)  # whether the spectrum is to stay in the second-level cache
 EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before has ended (see `begin`)
 
 
@@ -83,23 +80,6 @@ def step_along(array, count, tiles):
     if tiles:
         return np.uint64(array.shape[1]) * np.uint64(count)
     return np.uint64(count)
-
-
-@cell
-def load_value(source, place):
-    """A value of a row."""
-    if FROM_TILES and STAYS:
-        return staying_load(source, place, 0)
-    return flat_load(source, place, 0)
-
-
-@cell
-def store_value(out, place, x):
-    """Set a value of a row."""
-    if TO_TILES and STAYS:
-        staying_store(out, place, 0, x)
-    else:
-        flat_store(out, place, 0, x)
 
 
 @cell
@@ -177,8 +157,8 @@ def write_outputs(out, v, place, step, other, q, mirrored):
         one = real(0.5) * z.imag if mirrored else real(-0.5) * z.imag
         two = real(-0.5) * z.real if mirrored else real(0.5) * z.real
         if (s > 0 or mirrored or q > np.uint64(0)) and (ROW == N or q + np.uint64(inner * s) < np.uint64(ROW)):
-            store_value(out, place + other, two)
-            store_value(out, place, one)  # last: without a second row both have one place
+            flat_store(out, place + other, 0, two)
+            flat_store(out, place, 0, one)  # last: without a second row both have one place
         place += step
 
 
@@ -210,7 +190,7 @@ def read_pair(shared, source, table, t, row, second, rows):
     for start in range(0, turns, VALUES):
         for turn in range(min(VALUES, turns - start)):
             if (start + turn + 1) * THREADS <= ROW or t + np.uint64((start + turn) * THREADS) < np.uint64(ROW):
-                v[turn] = complex(load_value(source, place), load_value(source, other))
+                v[turn] = complex(flat_load(source, place, 0), flat_load(source, other, 0))
             place += step
             other += step
         for turn in range(min(VALUES, turns - start)):
