@@ -26,6 +26,8 @@ GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
 LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
 COLUMNS = 16
+# Columns of a table of faces: the cell on the high side of a face, 1 across x and 2 across y, the sign of inflow.
+FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
 TAIL = switch("TAIL", start_leg)
 SERIES = switch("SERIES", True)  # whether any series changes with time
@@ -175,6 +177,16 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
     if len(kinds) > 6:
         raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
+
+
+def faces_of(row: np.ndarray) -> np.ndarray:
+    """Table of the faces on the boundary of a segment, (LENGTH, 4); row : that of the segment in `segment_table`."""
+    m = np.arange(row[LENGTH])
+    j, i = (FIRST_J, FIRST_I) if row[SIGN] > 0 else (GHOST_J, GHOST_I)
+    faces = np.empty((m.size, 4), np.int64)
+    faces[:, FACE_J], faces[:, FACE_I] = row[j] + m * row[ALONG_J], row[i] + m * row[ALONG_I]
+    faces[:, ACROSS], faces[:, INWARD] = row[NORMAL], row[SIGN]
+    return faces
 
 
 def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()) -> np.ndarray:

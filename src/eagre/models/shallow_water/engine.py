@@ -301,7 +301,7 @@ class Engine:
 
     def _small_state(self) -> dict[str, np.ndarray]:
         clock = self.read_clock()
-        return {"clock": clock, "edges": self._edges(clock[ck.T]), "book": self.device.host(self.balance.book)}
+        return {"clock": clock, "edges": self._edges(clock[ck.T]), **self.balance.state()}
 
     def _edges(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
@@ -329,7 +329,7 @@ class Engine:
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(clock[ck.T]) for series in self.setup.series]))
         self.device.fill(self._rates, np.zeros(self._rates.shape))
-        self.balance.resume(state["book"], clock[ck.T])
+        self.balance.resume(state, clock[ck.T])
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""

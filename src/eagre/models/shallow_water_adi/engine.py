@@ -20,6 +20,7 @@ from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.sources import SourceMaps
@@ -363,13 +364,14 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
         p, q_before, q_after = self.fluxes()
-        book = self.device.host(self.balance.book)
-        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, "book": book}
+        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, **self.balance.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
-        self.set_state(state["z"], state["p"], state["q_before"], state["q_after"])
-        self.balance.resume(state["book"])
+        p = stopped_at_walls(state["p"], self.sides, "x")
+        q_before, q_after = (stopped_at_walls(state[name], self.sides, "y") for name in ("q_before", "q_after"))
+        self.set_state(state["z"], p, q_before, q_after)
+        self.balance.resume(state)
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""

@@ -283,7 +283,7 @@ class ShallowWaterADI(Fields):
         if dt != self._engine.dt:
             self._engine.set_time_step(dt)
         self._engine.restore(state)
-        if state["book"].shape != self._engine.balance.book.shape:  # other sides are open: a new balance
+        if not self._engine.balance.goes_on(state):
             self._first_volume = self._engine.sums()["volume"]
         self._kept = None
         self._forget()
