@@ -332,7 +332,9 @@ class Engine:
         self.balance.resume(state, clock[ck.T])
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs."""
+        """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
+        if self._tiled:
+            self.device.run([self._fill[self.current]])
         return {"q": self.device.host(self.q[self.current]), **self._small_state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
