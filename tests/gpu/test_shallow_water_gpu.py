@@ -151,7 +151,8 @@ def test_restarted_run_equals_the_unbroken_one(make, middle, precision):
 def test_a_run_goes_on_on_another_device(before, after, precision):
     """A state from tiles, which have no ghosts of their own, and one for them."""
     first, second, whole = basin(before, precision), basin(after, precision), basin("cpu", precision)
-    first.advance(3.0)
+    for model in (first, whole):
+        model.advance(3.0)
     second.restore(first.state())
     for model in (second, whole):
         model.advance(6.0)
