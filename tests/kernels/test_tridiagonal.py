@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_banded
 
+from eagre.backend.device import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda, solve
 from eagre.solvers.tridiagonal.choice import best_method
@@ -66,6 +67,14 @@ def test_long_systems_without_margin():
     left[:, 1:] += a[:, 1:] * x[:, :-1]
     left[:, :-1] += c[:, :-1] * x[:, 1:]
     assert abs(left - d).max() < 1e-13 * abs(x).max()
+
+
+@pytest.mark.parametrize(("refinements", "limits"), [(0, (1e-8, 1e-5)), (1, (1e-15, 1e-11)), (2, (0.0, 2e-15))])
+def test_mixed_precision_regains_what_single_precision_lost(refinements, limits, script):
+    """Each refinement gains the digits of a solve in single precision, up to those of double."""
+    systems = script("benchmarks/mixed_precision.py").Systems(select("cpu"), 65, 37)
+    assert systems.error(systems.in_double()) < 2e-15
+    assert limits[0] < systems.error(systems.in_mixed(refinements)) < limits[1]
 
 
 def test_any_axis_and_single_precision():
