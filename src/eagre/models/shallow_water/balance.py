@@ -99,9 +99,9 @@ def book_face(q, middle, bed, faces, book, p, clock, k):
 
 
 @serial_entry
-def book_cpu(q, middle, bed, faces, factors, book, p, clock):
+def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
     """Book all faces of open segments, and the rain in the last row."""
-    if open_gate(clock):
+    if open_gate(clock, turn):
         for k in range(faces.shape[0]):
             book_face(q, middle, bed, faces, book, p, clock, k)
         if SOURCES:
@@ -109,10 +109,10 @@ def book_cpu(q, middle, bed, faces, factors, book, p, clock):
 
 
 @entry
-def book_cuda(q, middle, bed, faces, factors, book, p, clock):
+def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
     """As `book_cpu`, a thread a face and one for the rain."""
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if open_gate(clock):
+    if open_gate(clock, turn):
         if k < faces.shape[0]:
             book_face(q, middle, bed, faces, book, p, clock, k)
         elif k == faces.shape[0] and SOURCES:
@@ -151,7 +151,7 @@ class Balance:
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 
-        common : bed, factors of the sources, parameters, clock.
+        common : bed, factors of the sources, parameters, clock, turn.
         """
         if not self._open.segments and self._rain.is_constant:
             return []

@@ -37,18 +37,18 @@ def put_back(q, out, bed, ends, p, clock, k):
 
 
 @serial_entry
-def put_back_cpu(q, out, bed, ends, p, clock):
+def put_back_cpu(q, out, bed, ends, p, clock, turn):
     """All ends of walls."""
-    if open_gate(clock):
+    if open_gate(clock, turn):
         for k in range(ends.shape[0]):
             put_back(q, out, bed, ends, p, clock, k)
 
 
 @entry
-def put_back_cuda(q, out, bed, ends, p, clock):
+def put_back_cuda(q, out, bed, ends, p, clock, turn):
     """All ends of walls, a thread each."""
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if k < ends.shape[0] and open_gate(clock):
+    if k < ends.shape[0] and open_gate(clock, turn):
         put_back(q, out, bed, ends, p, clock, k)
 
 
@@ -76,7 +76,7 @@ class Junctions:
         self._ends = device.array(np.array(ends, np.int64).reshape(-1, 4))
 
     def launches(self, precision: str, q: Any, out: Any, *numbers: Any, **switches: Any) -> list[Launch]:
-        """What follows a stage from q into `out`; numbers : bed, parameters, clock."""
+        """What follows a stage from q into `out`; numbers : bed, parameters, clock, turn."""
         if not self.count:
             return []
         bed, *rest = numbers
