@@ -75,3 +75,17 @@ def largest_difference(ours, theirs):
     apart = [np.abs(first[k].astype(float) - second[k]).max() / np.abs(second[k]).max() for k in FIELDS]
     scale = np.abs(second["book"]).max() or 1.0
     return float(np.max([*apart, np.abs(first["book"] - second["book"]).max() / scale]))
+
+
+def assert_repeats_and_restarts(make, steps, end):
+    """A run, the same again, and one that is cut after `steps` and goes on in another model end with the same bits."""
+    whole, again, cut, on = (make() for _ in range(4))
+    for model in (whole, again):
+        model.advance(end)
+    cut.advance(end, max_steps=steps)
+    on.restore(cut.state())
+    assert on.time == cut.time > 0.0
+    on.advance(end)
+    for other in (again, on):
+        for name, value in whole.state().items():
+            assert np.array_equal(value, other.state()[name]), name
