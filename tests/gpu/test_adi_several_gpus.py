@@ -19,7 +19,7 @@ RUNS = {
     "bay, single": (bay, {"ny": 261, "precision": "single"}, 215.0),
     "wide bay": (bay, {"nx": 601, "ny": 703}, 105.0),
     "pool": (pool, {"nx": 513, "ny": 901, "time_step": 15.0}, 400.0),
-    "pool, single": (pool, {"nx": 513, "ny": 901, "time_step": 30.0, "precision": "single"}, 800.0),
+    "pool, single": (pool, {"nx": 513, "ny": 901, "time_step": 30.0, "precision": "single"}, 400.0),
     "pool, always wet": (pool, {"drying": "off", "dissipation": "none", "ny": 301, "precision": "single"}, 200.0),
 }
 

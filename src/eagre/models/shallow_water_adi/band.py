@@ -29,7 +29,7 @@ def reach(setup: Setup, precision: str, deepest: float) -> int:
 
     With m = g h dt^2 / (4 dy^2) + E dt / dy^2 and a velocity of a cell a step, the most that is stable, all taken
     upstream, a row is (m + 1) P_below - (2 m + 2) P + m P_above = 0: its solutions fade by s / (s + 1) a row,
-    s = sqrt(1 + m), downstream, and no other velocity or sign fades more slowly.
+    s = sqrt(1 + m), downstream, and those of slower or central flow fade faster.
     """
     dt, dy = setup.time_step, setup.grid.dy
     m = setup.gravity * deepest * (dt / (2.0 * dy)) ** 2 + setup.viscosity * dt / dy**2
