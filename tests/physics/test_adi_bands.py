@@ -90,6 +90,17 @@ def test_too_few_rows_show(monkeypatch):
     assert 1e-12 < largest_difference(ours, theirs) < 1e-3
 
 
+def test_rows_may_come_from_bands_beyond_the_neighbour(monkeypatch):
+    """As where the water has risen so far that a neighbour has too few."""
+    monkeypatch.setattr(bands, "rows_beside", lambda *_, **__: 77)
+    monkeypatch.setattr(bands, "check_bands", lambda *_: None)
+    ours, theirs = pool(["cpu"] * 5, "single"), pool("cpu", "single")
+    for model in (ours, theirs):
+        model.advance(30.0)
+    assert alien_rows(ours) == []
+    assert largest_difference(ours, theirs) <= TOLERANCE["single"]
+
+
 @pytest.mark.parametrize("courant", [0.3, 4.0, 25.0])
 def test_reach_holds_for_any_rows(courant):
     """What a change at a line's end does behind the reach, for all velocities, depths and drags that are allowed."""
