@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
@@ -18,7 +19,7 @@ HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, ini
 
 
 def check_memory(
-    grid: Grid, device: Device, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
+    grid: Grid, device: Device | Group, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
 ) -> None:
     """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host.
 

@@ -248,3 +248,14 @@ def test_plans_cover_the_lines():
             assert covered >= n + 1
             (_, segments), _ = plan.shape_y(grid)
             assert segments * plan.rows * plan.threads >= n + 1
+
+
+def test_rows_of_a_block_fill_the_waves():
+    """As timed on an H200: more or fewer rows only where the last wave would be nearly empty (benchmarks/NOTES.md)."""
+
+    def run(ny, nx, precision):
+        return plan_of(eagre.Grid(nx, ny, 1.0, 1.0), precision, 4.473, False, False).run
+
+    assert [run(n, n, "double") for n in (256, 1024, 2048, 4096, 8192)] == [1, 2, 21, 16, 16]
+    assert [run(n, n, "single") for n in (256, 1024, 2048, 4096, 8192)] == [1, 2, 12, 16, 16]
+    assert [run(2168, 4096, "double"), run(2168, 4096, "single")] == [17, 26]

@@ -9,20 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.group import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance
-from eagre.models.shallow_water_adi.engine import Engine, Setup
+from eagre.models.shallow_water_adi.bands import engine_for
+from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, SOURCE_WORDS
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.sources import Source, source_maps
 
-DEVICE_WORDS, SOURCE_WORDS = 8, 8  # arrays on the device: two of z, p and q, bed, friction; four maps a sweep
 PADDING = (131, 96)  # rows and columns by which they exceed the grid
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
@@ -66,8 +68,8 @@ class ShallowWaterADI(Fields):
         How q begins half a step before and after the start: pushed by the surface's slope (second
         order), or both as given (the first programs' way, first order).
     gravity : float, m s-2
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+    device : str, or a sequence of them
+        "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
     start_time : float, s
 
@@ -115,13 +117,13 @@ class ShallowWaterADI(Fields):
         dry_depth: float | None = None,
         start: str = "half-step",
         gravity: float = GRAVITY,
-        device: str | Device = "auto",
+        device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
     ) -> None:
         self.grid = grid
         self.precision = precision
-        self.device = select(device)
+        self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
         words = DEVICE_WORDS + (SOURCE_WORDS if sources else 0)
         check_memory(grid, self.device, precision, words, PADDING)
@@ -161,7 +163,7 @@ class ShallowWaterADI(Fields):
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray]) -> None:
         """Build the engine and set its first state."""
-        self._engine = Engine(self.setup, self.device, self.precision)
+        self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", self._time)
         q = face_flux(self.setup, sides, surface, discharge[1], "y", self._time)
