@@ -201,6 +201,23 @@ def test_refusals():
         make(grid, 1.0, 1.0, surface_elevation=0.0, drying="off", device="cpu")
     with pytest.raises(eagre.InputError, match="land of shape"):
         make(grid, -1.0, 1.0, land=np.zeros((3, 3), bool), device="cpu")
+    with pytest.raises(eagre.InputError, match=r"manning with 80 bad values(.|\n)*<= 2"):  # MIKE's number is 1/n
+        make(grid, -1.0, 1.0, manning=32.0, device="cpu")
+    for step in (0.0, -1.0, None, float("nan")):
+        with pytest.raises(eagre.InputError, match="time_step"):
+            make(grid, -1.0, step, device="cpu")
+
+
+def test_other_cells_states_and_times_are_refused():
+    """A smaller state would fit into the padded arrays."""
+    model = pool()
+    for cell in ((40, 0), (0, 60), (-1, 0)):
+        with pytest.raises(eagre.InputError, match="j from 0 to 39"):
+            model.sample(["depth"], [cell])
+    with pytest.raises(eagre.InputError, match=r"z of shape \(30, 60\)"):
+        model.restore(pool(ny=30).state())
+    with pytest.raises(eagre.InputError, match="until = nan"):
+        model.advance(float("nan"))
 
 
 def test_memory_is_checked_first():

@@ -66,11 +66,25 @@ def test_channel_with_everything():
         ("basin.nx = 17\nnumerics.time_step = 1.0\nnondimensional = {}\nphysics = {}\n", "nondimensional"),
         ('basin = {nx = 17, length_x = 1.0, walls = "slip"}\nnumerics.time_step = 1.0\n', "free-slip"),
         ("basin = {nx = 17, length_x = 1.0}\nnumerics = {}\n", "time_step"),
+        (
+            "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\n"
+            "particles = {positions = [], file = 'a.nc', interval = 1}\n",
+            "one or more",
+        ),
     ],
 )
 def test_what_is_refused(text, words):
     with pytest.raises(ConfigError, match=words):
         BarotropicCase.loads(HEAD + text)
+
+
+@pytest.mark.parametrize("wind", ["nondimensional = {}", "wind = {stress = 0.05, depth = 300}", ""])
+def test_a_basin_that_does_not_fit_is_told_before_its_fields_are_made(wind):
+    from eagre import MemoryNeededError
+
+    text = "basin = {nx = 3000001, length_x = 3e9}\nnumerics.time_step = 1e-9\n"
+    with pytest.raises(MemoryNeededError, match=r"needs \d+.\d+ GiB and .* has \d+.\d+ GiB free"):
+        built(text + wind)
 
 
 def test_records_of_the_benchmark():

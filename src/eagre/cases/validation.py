@@ -103,7 +103,8 @@ def validate(
     for name in chosen:
         if name not in known:
             first = next(iter(known))
-            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=f"names = [{first!r}]")
+            fix = f"eagre validate {kind} --case {first}"
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix)
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)
