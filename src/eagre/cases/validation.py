@@ -52,8 +52,9 @@ def validations(kind: str) -> dict[str, Validation]:
     if kind == "shallow-water-adi":
         from eagre.cases.validation_adi import IMPLICIT
         from eagre.cases.validation_adi_beside import BESIDE
+        from eagre.cases.validation_adi_rotation import ROTATION
 
-        return {**IMPLICIT, **BESIDE}
+        return {**IMPLICIT, **ROTATION, **BESIDE}
     if kind == "barotropic":
         from eagre.cases.validation_barotropic import BAROTROPIC
 
