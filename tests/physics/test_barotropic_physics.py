@@ -215,6 +215,10 @@ def test_diagnostics_and_spectrum():
     assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
     assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
+    assert found["transport_per_depth"] == pytest.approx(2.0, rel=5e-3)  # from the low at -1 to the high at 1
+    told = dict(model.facts)
+    assert told["energy"] == f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"
+    assert told["budget"].startswith("wind ") and "viscosity -" in told["budget"] and "friction" not in told["budget"]
     wavenumber, energy = model.energy_spectrum()
     assert energy.sum() * math.pi**2 == pytest.approx(found["energy"], rel=1e-10)
     assert wavenumber[energy.argmax()] == pytest.approx(2.0)

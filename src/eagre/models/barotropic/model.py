@@ -27,7 +27,7 @@ from eagre.models.barotropic.inputs import (
     screening_of,
 )
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.outputs import field_of, fields_of, places_at_points, remarks_of, settings_of
+from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, places_at_points, remarks_of, settings_of
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step, flow_limit, wave_limit
 
@@ -374,6 +374,11 @@ class BarotropicVorticity:
     def remarks(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
         return remarks_of(self.setup)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What the summary of a run tells of its end: energy, enstrophy, budget, streamfunction, velocities."""
+        return facts_of(self.diagnostics(), self.energy_budget())
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
