@@ -1,4 +1,4 @@
-"""A GPU that runs nothing and remembers what it was asked to run: every program of a model, with the types it gets."""
+"""What compilers make of programs: of all that a model asks a GPU to run (which runs nothing), and of one on a CPU."""
 
 from __future__ import annotations
 
@@ -50,3 +50,16 @@ def doubles_of(program, signature):
 
     text = ptx(program, signature)
     return len(ARITHMETIC.findall(text)), ".local" in text
+
+
+def ir_of(launch):
+    """Optimised LLVM IR of a CPU program for the arguments of a launch; compiled anew, which runs it once."""
+    program = launch.program
+    fresh = type(program)(program.py_func, targetoptions=dict(program.targetoptions))
+    fresh(*launch.arguments)
+    return "\n".join(fresh.inspect_llvm().values())
+
+
+def vectors_of(text, operation):
+    """How many operations, fmul or fadd, are on four or more numbers of single precision at once."""
+    return len(re.findall(rf"= {operation} (?:\w+ )*<(?:4|8|16) x float>", text))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import eagre
 from barotropic_runs import CASES, model_on
 from eagre.solvers.tridiagonal.launches import launches
-from kernels.recording import RecordingDevice, doubles_of, name_of
+from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, vectors_of
 from physics.test_adi_against_oracle import everything
 
 DOUBLE_ON_PURPOSE = {
@@ -100,3 +102,18 @@ def test_a_double_is_noticed(monkeypatch):
     monkeypatch.setitem(DOUBLE_ON_PURPOSE, "tile_stage_cuda", 0)
     with pytest.raises(AssertionError, match="tile_stage_cuda"):
         test_shallow_water("tiles")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["shallow-water-adi", "barotropic"])
+def test_loops_on_the_cpu_are_vectorised(model):
+    """Sweeps of the implicit model and the update of the vorticity (the explicit stage: `test_programs`)."""
+    if model == "barotropic":
+        launches = model_on("cpu", 65, 49, precision="single")._engine._alternate[0][:1]
+    else:
+        launches = [one for one in everything("single")._engine.launches(0, 0) if len(one.arguments) > 10]
+    assert len(launches) == (1 if model == "barotropic" else 2)
+    for launch in launches:
+        text = ir_of(launch)
+        assert min(vectors_of(text, "fmul"), vectors_of(text, "fadd")) > 20
+        assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)
