@@ -72,10 +72,10 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
 
 @pytest.mark.simulator
 def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
-    """Steps far too long for pieces of six cells: the guard sees it, and the next step is the CPU's."""
+    """Steps far too long for three pieces of six cells: the guard sees it, and the next step is the CPU's."""
     from eagre.backend.simulated import SimulatedDevice
 
-    grid, noise = Grid(3, 8, 100.0, 100.0), np.random.default_rng(1).standard_normal((8, 3))
+    grid, noise = Grid(3, 14, 100.0, 100.0), np.random.default_rng(1).standard_normal((14, 3))
     ours, theirs = (
         ShallowWaterADI(grid, -10.0, 40.0, surface_elevation=0.2 * noise, device=device, precision="double")
         for device in (SimulatedDevice(), "cpu")
