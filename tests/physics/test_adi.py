@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.backend.device import select
 from eagre.cases import dam_breaks
+from eagre.cases.machine import threads_limited
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from physics.test_adi_against_oracle import everything
@@ -126,6 +128,19 @@ def test_restart_is_bit_for_bit(stop):
     second.advance(100.0)
     for name, values in whole.state().items():
         np.testing.assert_array_equal(values, second.state()[name], err_msg=name)
+
+
+def test_runs_repeat_on_any_number_of_threads():
+    found = []
+    for threads in (1, 2, 2):
+        with threads_limited(select("cpu"), threads):
+            model = everything()
+            model.advance(100.0)
+            found.append((model.state(), model.diagnostics()))
+    for state, sums in found[1:]:
+        assert sums == found[0][1]
+        for name, values in found[0][0].items():
+            np.testing.assert_array_equal(values, state[name], err_msg=name)
 
 
 def test_island_turns_the_flow_aside():
