@@ -216,6 +216,8 @@ def test_diagnostics_and_spectrum():
     assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
     assert found["transport_per_depth"] == pytest.approx(2.0, rel=5e-3)  # from the low at -1 to the high at 1
+    gyre = BarotropicVorticity(grid, time_step=1e-3, vorticity=2.0 * wave(grid), device="cpu", precision="double")
+    assert gyre.diagnostics()["transport_per_depth"] == pytest.approx(1.0, rel=5e-3)  # from the wall to the low
     told = dict(model.facts)
     assert told["energy"] == f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"
     assert told["budget"].startswith("wind ") and "viscosity -" in told["budget"] and "friction" not in told["budget"]

@@ -346,10 +346,15 @@ class BarotropicVorticity:
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper."""
+        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper.
+
+        The transport is that between the highest and the lowest psi, walls (psi = 0) included.
+        """
         found = self._engine.integrals()
         u, v = self._engine.speeds()
-        transport = found["max_streamfunction"] - found["min_streamfunction"]
+        wall = math.nan if self.setup.basin == "periodic" else 0.0  # fmax and fmin pass over it
+        highest, lowest = np.fmax(found["max_streamfunction"], wall), np.fmin(found["min_streamfunction"], wall)
+        transport = float(highest - lowest)
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
