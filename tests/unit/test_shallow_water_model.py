@@ -184,6 +184,7 @@ def test_blow_up_names_time_and_cell_and_leaves_the_last_good_state():
         with pytest.raises(BlowUpError) as error:
             model.advance(10.0)
     assert error.value.time < 1.0 and len(error.value.cell) == 2
+    assert "try:     a shorter fixed_time_step" in str(error.value)
     assert model.time == error.value.time
 
 

@@ -33,6 +33,7 @@ from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
+FIXED_ADVICE = "a shorter fixed_time_step, or none"
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
@@ -260,7 +261,8 @@ class ShallowWater:
                 stride = 1
                 continue
             what = "the time step collapsed" if failed == 2 else "values that are not finite"
-            raise BlowUpError(time, bad or engine.fastest_cell(), what)
+            cell = bad or engine.fastest_cell()
+            raise BlowUpError(time, cell, what, **({"advice": FIXED_ADVICE} if self.setup.fixed else {}))
         raise BlowUpError(until, engine.fastest_cell(), "values that are not finite; a repeat of the steps had none")
 
     # -- fields -------------------------------------------------------------------------------------

@@ -272,7 +272,8 @@ class ShallowWaterADI(Fields):
             bad = self._engine.bad_cell()
             if bad:
                 self.restore(good)
-                raise BlowUpError(time, bad, "values that are not finite: try a shorter time_step, |u| dt / dx < 1")
+                advice = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
+                raise BlowUpError(time, bad, "values that are not finite", advice=advice)
         raise BlowUpError(until, (0, 0), "values that are not finite; a repeat of the steps had none")
 
     # -- restart ------------------------------------------------------------------------------------
