@@ -107,6 +107,21 @@ def test_singular_systems_are_refused():
         solve(a, b, c, d)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("diagonal", [0.0, 1.0], ids=["zero pivot", "singular"])
+def test_what_needs_pivots_is_refused_by_every_method(method, diagonal):
+    """x and y exchanged, which has an answer; and twice the same equation, with and without one."""
+    one = np.ones((1, 2))
+    for d in (one, np.array([[1.0, 2.0]])):
+        with pytest.raises(InputError, match="not finite"):
+            solve(one, diagonal * one, one, d, method=method)
+
+
+def test_lists_are_no_arrays():
+    with pytest.raises(InputError, match="NumPy or CuPy arrays"):
+        solve([[0.0, 1.0]], [[2.0, 2.0]], [[1.0, 0.0]], [[1.0, 1.0]])
+
+
 @pytest.fixture
 def simulated(monkeypatch):
     from eagre.backend.simulated import SimulatedDevice

@@ -96,9 +96,13 @@ class Balance:
         """Whether the book of a state is one of the same open sides."""
         return self._open.are_those_of(state)
 
-    def resume(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on with the book of a state; with a new one where other sides are open."""
-        self.device.fill(self.book, state["book"] if self.goes_on(state) else np.zeros(self.book.shape))
+    def book_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The book of a state; a new one where other sides were open."""
+        return state["book"] if self.goes_on(state) else np.zeros(self.book.shape)
+
+    def resume(self, book: np.ndarray) -> None:
+        """Go on with a book."""
+        self.device.fill(self.book, book)
 
     def amounts(self) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side, by its name, and as rain, m3."""

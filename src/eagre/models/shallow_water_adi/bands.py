@@ -22,6 +22,7 @@ from eagre.models.shallow_water_adi.engine import Engine, Setup
 from eagre.models.shallow_water_adi.layout import device_bytes
 from eagre.models.shallow_water_adi.plan import EPSILON
 from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import Stepping
 
 
@@ -183,9 +184,8 @@ class Bands(Stepping):
     def state(self) -> dict[str, np.ndarray]:
         """As of one device, which may go on with it; and how many rows of their neighbours bands hold."""
         p, q_before, q_after = self.fluxes()
-        book = self.device.members[0].host(self.balance.book)
-        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, "book": book}
-        return {**fields, "rows_beside": np.array(self.beside)}
+        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+        return {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of any number of devices."""
@@ -196,11 +196,10 @@ class Bands(Stepping):
         self._take_up(state)
 
     def _take_up(self, state: dict[str, np.ndarray]) -> None:
-        self.set_state(state["z"], state["p"], state["q_before"], state["q_after"])
-        book, fits = state["book"], state["book"].shape == self._book.book.shape
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides))
+        book = self._book.book_of(state)
         for band in self.bands:
-            own = np.append(book[band.places], book[-1]) if fits else np.zeros(band.balance.book.shape)
-            band.balance.resume(own)
+            band.balance.resume(np.append(book[band.places], book[-1]))
         self.device.synchronize()
 
 

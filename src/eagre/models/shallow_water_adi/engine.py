@@ -353,10 +353,8 @@ class Engine(Stepping):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
-        p = stopped_at_walls(state["p"], self.sides, "x")
-        q_before, q_after = (stopped_at_walls(state[name], self.sides, "y") for name in ("q_before", "q_after"))
-        self.set_state(state["z"], p, q_before, q_after)
-        self.balance.resume(state)
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides))
+        self.balance.resume(self.balance.book_of(state))
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""

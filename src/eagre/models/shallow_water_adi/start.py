@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,14 @@ def faces_on(segment: Segment) -> tuple[Any, Any]:
     return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[segment.side]
 
 
-def stopped_at_walls(flux: np.ndarray, sides: Sequence[Side], along: str) -> np.ndarray:
-    """A flux at faces, with 0 through walls: a restart may have one where there was none."""
-    flux = flux.copy()
+def stopped_at_walls(state: Mapping[str, np.ndarray], sides: Sequence[Side]) -> list[np.ndarray]:
+    """p, q before and q after of a state, 0 through walls: a restart may have one where there was none."""
+    fluxes = [state[name].copy() for name in ("p", "q_before", "q_after")]
     for side in sides:
-        if side.kind == WALL and side.segment.side in SIDES_ACROSS[along]:
-            flux[faces_on(side.segment)] = 0.0
-    return flux
+        if side.kind == WALL:
+            for flux in fluxes[:1] if side.segment.side in SIDES_ACROSS["x"] else fluxes[1:]:
+                flux[faces_on(side.segment)] = 0.0
+    return fluxes
 
 
 def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, along: str, time: float) -> np.ndarray:
