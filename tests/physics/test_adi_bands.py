@@ -10,7 +10,7 @@ from scipy.linalg import solve_banded
 
 from adi_runs import FIELDS, assert_repeats_and_restarts, bay, largest_difference, pool
 from barotropic_runs import run_out_of_step
-from eagre import BlowUpError, InputError, MemoryNeededError
+from eagre import BlowUpError, Boundaries, Discharge, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
@@ -148,6 +148,19 @@ def test_a_run_goes_on_with_another_number_of_devices(tmp_path):
             np.testing.assert_array_equal(other.state()[name], two.state()[name], err_msg=name)
         other.advance(150.0)
         assert largest_difference(other, one) <= TOLERANCE["double"]
+
+
+def test_a_restart_with_other_sides_as_one_device():
+    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step of 3 s."""
+    first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)))
+    first.advance(30.0)
+    ours, theirs = (pool(device, boundaries=Boundaries(south=Discharge(2.0))) for device in (TWO, "cpu"))
+    for model in (ours, theirs):
+        model.restore(first.state())
+        model.advance(60.0)
+        assert abs(model.diagnostics()["volume_error"]) < 1e-13
+    assert largest_difference(ours, theirs) <= TOLERANCE["double"]
+    assert ours.inflow == {"south": pytest.approx(2.0 * (30.0 - 3.0), rel=1e-12)}
 
 
 def test_everything_a_model_gives():
