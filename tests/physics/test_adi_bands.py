@@ -151,7 +151,7 @@ def test_a_run_goes_on_with_another_number_of_devices(tmp_path):
 
 
 def test_a_restart_with_other_sides_as_one_device():
-    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step of 3 s."""
+    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step, 3 s."""
     first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)))
     first.advance(30.0)
     ours, theirs = (pool(device, boundaries=Boundaries(south=Discharge(2.0))) for device in (TWO, "cpu"))
