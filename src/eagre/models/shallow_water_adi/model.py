@@ -371,9 +371,8 @@ def _land(land: Any, grid: Grid) -> np.ndarray:
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
     if chezy is None:
-        return gravity * checked_field(
-            "manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING
-        ) ** 2, "manning"
+        n = checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING)
+        return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
         raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
     return gravity / checked_field("chezy", chezy, grid, "centre", low=1e-3) ** 2, "chezy"
