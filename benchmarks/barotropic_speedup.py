@@ -11,20 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-DOCUMENT = {
-    33: (0.3235, 0.2056),
-    65: (0.3338, 0.7342),
-    129: (0.3883, 3.147),
-    257: (0.7845, 12.81),
-    259: (1.648, 22.85),
-    513: (1.963, 53.94),
-    515: (15.70, 112.2),
-    769: (5.436, 140.8),
-    1025: (6.646, 260.5),
-    2049: (26.33, 1266.0),
-    4097: (111.8, 5337.0),
-}
-"""Table B.1: points a side, ms a step of the Tesla M1060 (single precision) and of one core (double)."""
+from eagre.cases.bench_barotropic import DOCUMENT_MS
+
 HEADS = (
     "points",
     "document: GPU ms",
@@ -58,7 +46,7 @@ def rows(records: Sequence[dict[str, Any]]) -> list[list[str]]:
         return "-" if above is None or below is None else f"{above / below:.3g}"
 
     found = []
-    for points, (gpu, cpu) in DOCUMENT.items():
+    for points, (gpu, cpu) in DOCUMENT_MS.items():
         single, double = (milliseconds(records, points, precision, 0) for precision in ("single", "double"))
         core = milliseconds(records, points, "double", 1)
         ours = [text(single), text(double), text(core), ratio(core, single), ratio(core, double), ratio(gpu, single)]

@@ -1,9 +1,10 @@
-"""One barotropic run on 1, 2, 4 ... GPUs: the scaling table, strong and weak, each answer verified before it is timed.
+"""One run on 1, 2, 4 ... GPUs: the scaling table, strong and weak, each answer verified before it is timed.
 
-From the root of the repository: ``python benchmarks/several_gpus.py [--devices cuda:0,cuda:1] [--strong 2049 4097]
-[--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records go into the file).
-Strong: points a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
-exchanges and meetings: what the devices do by themselves.
+From the root of the repository: ``python benchmarks/several_gpus.py [--model barotropic] [--devices cuda:0,cuda:1]
+[--strong 2049 4097] [--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records
+go into the file). Models: barotropic (the double gyre), shallow-water-adi (the pool of `eagre bench`). Strong: points
+or cells a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
+exchanges and meetings: what the devices do by themselves. Each answer stands beside that of one GPU.
 """
 
 from __future__ import annotations
@@ -17,72 +18,145 @@ from typing import Any
 import numpy as np
 import records
 
-from eagre import BarotropicVorticity, Grid
+from eagre import BarotropicVorticity, Boundaries, Grid
 from eagre.backend.device import Device, select
-from eagre.backend.group import MEET, Group
+from eagre.backend.group import MEET, Group, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.cases import machine
+from eagre.cases import bench_adi, machine
+from eagre.constants import GRAVITY
+from eagre.models.barotropic.bands import Bands
+from eagre.models.shallow_water_adi.bands import engine_for
+from eagre.models.shallow_water_adi.engine import Setup
+from eagre.models.shallow_water_adi.layout import padded
 
-PAIRS = 50  # of steps in what is timed at once
+ROUND = 1.6e9  # points times steps that are timed at once, about
 HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times one", "a GPU", "alone us", "difference")
 
 
-def gyre(nx: int, ny: int, precision: str, device: Any) -> BarotropicVorticity:
+class Gyre:
     """The document's double gyre in a box whose points are as far apart as those of nx a side."""
-    h = np.pi / (nx - 1)
-    grid = Grid.of_points(nx, ny, np.pi, h * (ny - 1))
-    curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
-    return BarotropicVorticity(
-        grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_curl=curl, device=device,
-        precision=precision,
-    )  # fmt: skip
+
+    name, case, field, steps = "barotropic", "double-gyre", "psi", 43
+
+    def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
+        h = np.pi / (nx - 1)
+        grid = Grid.of_points(nx, ny, np.pi, h * (ny - 1))
+        curl = np.repeat(-1.36e5 * np.sin(2.0 * np.pi * grid.y / grid.y[-1])[:, None], nx, axis=1)
+        self.model = BarotropicVorticity(
+            grid, time_step=1e-7, beta=1.36e5, viscosity=1.0 / 20.83, wind_curl=curl, device=device,
+            precision=precision,
+        )  # fmt: skip
+        self.device, self.bytes = self.model.device, self.model.bytes_per_step
+
+    @staticmethod
+    def height(points: int, count: int) -> int:
+        """Points along y, walls included, where each of `count` GPUs has as many as one has of `points`."""
+        return (points - 2) * count + 2
+
+    def answer(self) -> np.ndarray:
+        """The streamfunction after some steps."""
+        self.model.advance(self.steps * self.model.time_step)
+        return self.model.field("streamfunction")
+
+    def pair(self) -> list[Any]:
+        """The launches, or the stages, of two steps."""
+        engine = self.model._engine
+        if isinstance(engine, Bands):
+            return [*engine._step(0), *engine._step(1)]
+        return [*engine._alternate[0], *engine._alternate[1]]
 
 
-def step_times(device: Any, pair: list[Any]) -> list[float]:
+class Pool:
+    """The pool of `eagre bench` with the model's defaults.
+
+    Only the engine is made: what the model makes of its input on the host takes longer than all that is timed.
+    """
+
+    name, case, field, steps = "shallow-water-adi", "pool", "z", 64
+
+    def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
+        grid = Grid(nx, ny, bench_adi.DX, bench_adi.DX)
+        setup = Setup(
+            grid=grid, bed=np.broadcast_to(-bench_adi.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
+            friction=np.broadcast_to(GRAVITY / bench_adi.STRICKLER**2, grid.shape), law="manning", sources=None,
+            gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True, dry_depth=1e-3,
+            time_step=bench_adi.DT, deepest=bench_adi.STILL_DEPTH + 1.0,
+        )  # fmt: skip
+        self.device = select_devices(device)
+        self.engine = engine_for(setup, self.device, precision)
+        self.bytes = 14 * np.dtype(self.engine.real).itemsize
+        for band in getattr(self.engine, "bands", [self.engine]):
+            low, rows = getattr(band, "low", 0), band.setup.grid.ny
+            hump = bench_adi.hump(ny)[low : low + rows, None].astype(band.real) * bench_adi.hump(nx).astype(band.real)
+            band.device.fill(band.z[0], padded(hump, band.setup.grid, band.real, 0.0))
+
+    @staticmethod
+    def height(points: int, count: int) -> int:
+        """Cells along y, as many a GPU."""
+        return points * count
+
+    def answer(self) -> np.ndarray:
+        """The surface after some steps."""
+        for _ in range(self.steps // 2):
+            self.device.run(self.pair())
+        assert self.engine.bad_cell() is None
+        return self.engine.surface()
+
+    def pair(self) -> list[Any]:
+        """The launches, or the stages, of two steps."""
+        step = self.engine._step if isinstance(self.device, Group) else self.engine.launches
+        return [*step(0, 0), *step(1, 2)]
+
+
+SUBJECTS = {subject.name: subject for subject in (Gyre, Pool)}
+
+
+def pairs_of(points: int) -> int:
+    """Pairs of steps that are timed at once."""
+    return int(np.clip(ROUND / (2 * points), 4, 50))
+
+
+def step_times(device: Any, pair: list[Any], points: int) -> list[float]:
     """Microseconds of a step, of several rounds, from the launches of two."""
-    rounds = device.repeated(pair, PAIRS)
-    return [1e6 * seconds / (2 * PAIRS) for seconds in times_of(device, rounds, repeats=9)]
+    pairs = pairs_of(points)
+    rounds = device.repeated(pair, pairs)
+    return [1e6 * seconds / (2 * pairs) for seconds in times_of(device, rounds, repeats=9)]
 
 
-def times(model: BarotropicVorticity) -> list[float]:
-    """Microseconds of a step."""
-    even, odd = model._engine._alternate
-    return step_times(model.device, [*even, *odd])
-
-
-def times_alone(model: BarotropicVorticity) -> list[float]:
-    """The same without exchanges and meetings; the model is of no more use."""
-    group, engine = model.device, model._engine
-    if not isinstance(group, Group):
-        return times(model)
-    group.exchange = lambda member, pairs: []  # type: ignore[method-assign]
-    pair = [stage for at in (0, 1) for stage in engine._step(at) if stage is not MEET]
+def times_alone(subject: Any, points: int) -> list[float]:
+    """Microseconds of a step without exchanges and meetings; the answer is of no more use."""
+    group = subject.device
+    group.exchange = lambda member, pairs: []
+    pair = [stage for stage in subject.pair() if stage is not MEET]
     del group.exchange
-    return step_times(group, pair)
+    return step_times(group, pair, points)
 
 
-def measured(nx: int, ny: int, precision: str, device: Any, expected: np.ndarray | None) -> dict[str, Any]:
-    """Times of a step, and the streamfunction after 43 steps beside `expected`."""
-    model = gyre(nx, ny, precision, device)
-    model.advance(43 * model.time_step)
-    psi = model.field("streamfunction")
-    assert np.isfinite(psi).all()
-    error = "-" if expected is None else f"{float(np.abs(psi - expected).max() / np.abs(expected).max()):.1e}"
-    found = {"times": times(model), "psi": psi, "error": error, "bytes": model.bytes_per_step}
-    return found | {"alone": times_alone(model)}
+def measured(kind: Any, nx: int, ny: int, precision: str, device: Any, expected: np.ndarray | None) -> dict[str, Any]:
+    """Times of a step, and the answer beside `expected`."""
+    subject = kind(nx, ny, precision, device)
+    answer = subject.answer()
+    assert np.isfinite(answer).all()
+    error = "-" if expected is None else f"{float(np.abs(answer - expected).max() / np.abs(expected).max()):.1e}"
+    found = {"times": step_times(subject.device, subject.pair(), nx * ny), "answer": answer, "error": error}
+    several = isinstance(subject.device, Group)
+    found |= {"bytes": subject.bytes, "alone": times_alone(subject, nx * ny) if several else found["times"]}
+    return found
 
 
-def record_of(cells: Sequence[str], found: dict[str, Any], device: Device, copy: float, commit: str) -> dict[str, Any]:
+def record_of(
+    kind: Any, cells: Sequence[str], found: dict[str, Any], device: Device, copy: float, commit: str
+) -> dict[str, Any]:
     """A line of the table as a record of `benchmarks/results`."""
     name, precision, count, points = cells[:4]
     nx, ny = map(int, points.split(" x "))
     ms, chip = 1e-3 * statistics.median(found["times"]), machine.device_name(device)
-    beside = "" if cells[9] == "-" else f"psi {cells[9]} from one GPU; "
+    beside = "" if cells[9] == "-" else f"{kind.field} {cells[9]} from one GPU; "
     told = f"{beside}a GPU {cells[7]} of one alone; {cells[8]} us without exchanges"
     return {
-        "model": "barotropic", "case": "double-gyre", "variant": name, "precision": precision,
+        "model": kind.name, "case": kind.case, "variant": name, "precision": precision,
         "device": chip if count == "1" else f"{count} x {chip}", "threads": 0, "shape": [ny, nx],
-        "steps": 2 * PAIRS * len(found["times"]), "ms_per_step": ms, "ms_best": 1e-3 * min(found["times"]),
+        "steps": 2 * pairs_of(nx * ny) * len(found["times"]), "ms_per_step": ms, "ms_best": 1e-3 * min(found["times"]),
         "cell_steps_per_s": 1e3 * nx * ny / ms, "bytes_per_cell": found["bytes"],
         "fraction_of_copy": 1e3 * nx * ny * found["bytes"] / ms / (copy * int(count)), "copy_gb_per_s": 1e-9 * copy,
         "error": told, **machine.provenance(device, commit),
@@ -100,7 +174,7 @@ def row(name: str, precision: str, count: int, shape: tuple[int, int], found: di
 
 
 def rows(
-    devices: list[str], strong: list[int], weak: list[int], precisions: list[str]
+    kind: Any, devices: list[str], strong: list[int], weak: list[int], precisions: list[str]
 ) -> Iterator[tuple[list[str], dict[str, Any]]]:
     """The table, line by line, and what was found."""
     counts, alone = [count for count in (1, 2, 4, 8) if count <= len(devices)], {}
@@ -108,20 +182,21 @@ def rows(
         for precision in precisions:
             one, expected = 0.0, None
             for count in counts:
-                height = points if name == "strong" else (points - 2) * count + 2
+                height = points if name == "strong" else kind.height(points, count)
                 if count == 1:
                     if (points, precision) not in alone:
-                        alone[points, precision] = measured(points, height, precision, devices[0], None)
+                        alone[points, precision] = measured(kind, points, height, precision, devices[0], None)
                     found = alone[points, precision]
-                    one, expected = statistics.median(found["times"]), found["psi"] if name == "strong" else None
+                    one, expected = statistics.median(found["times"]), found["answer"] if name == "strong" else None
                 else:
-                    found = measured(points, height, precision, devices[:count], expected)
+                    found = measured(kind, points, height, precision, devices[:count], expected)
                 yield row(name, precision, count, (points, height), found, one), found
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--model", choices=SUBJECTS, default=Gyre.name)
     parser.add_argument("--devices", default="cuda:0,cuda:1")
     parser.add_argument("--strong", type=int, nargs="*", default=[2049, 4097])
     parser.add_argument("--weak", type=int, nargs="*", default=[4097])
@@ -129,15 +204,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--commit")
     given = parser.parse_args()
-    devices = given.devices.split(",")
+    kind, devices = SUBJECTS[given.model], given.devices.split(",")
     first = select(devices[0])
     copy = copy_bandwidth(first)
     print(f"{', '.join(str(select(name)) for name in devices)}; copy {copy / 1e9:.0f} GB/s\n")
     print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
-    for cells, found in rows(devices, given.strong, given.weak, given.precisions):
+    for cells, found in rows(kind, devices, given.strong, given.weak, given.precisions):
         print(f"| {' | '.join(cells)} |", flush=True)
         if given.out is not None:
-            records.keep(given.out, record_of(cells, found, first, copy, given.commit))
+            records.keep(given.out, record_of(kind, cells, found, first, copy, given.commit))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eagre.cases.monai import BED_FILE, GAUGE_FILE, WAVE_FILE
+from physics.test_monai import needs_monai_data
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 BENCHMARKS = EXAMPLES.parent / "benchmarks"
 
@@ -45,14 +48,23 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    known = ["dam_break", "demo", "double_gyre", "ensemble", "rain_on_catchment", "thacker_bowl", "tide"]
-    assert every_example() == known
+    known = ["dam_break", "demo", "double_gyre", "ensemble", "monai_valley", "rain_on_catchment", "thacker_bowl"]
+    assert every_example() == [*known, "tide"]
+
+
+def measured(folder: Path) -> Path:
+    """Put the measured data of Monai Valley into a folder; skips the test where there are none."""
+    for name in (BED_FILE, WAVE_FILE, GAUGE_FILE):
+        shutil.copy(needs_monai_data() / name, folder)
+    return folder
 
 
 @pytest.mark.parametrize("case", sorted(EXAMPLES.glob("*/case.toml")), ids=lambda path: path.parent.name)
-def test_case_file_is_valid_as_it_stands(case):
+def test_case_file_is_valid_as_it_stands(case, tmp_path):
     from eagre.models.registry import load_case
 
+    if case.parent.name == "monai_valley":
+        case = Path(shutil.copy(case, measured(tmp_path)))
     assert load_case(case).build(device="cpu").grid.cells > 0
 
 
@@ -101,6 +113,28 @@ def test_dam_break_stays_round_and_keeps_its_water(tmp_path, cell_size, precisio
     np.testing.assert_allclose(depth[-1], depth[-1].T, atol=1e-5)
     np.testing.assert_allclose(depth[-1], depth[-1][::-1], atol=1e-5)
     assert depth[-1].max() < 1.2 and depth[-1].min() > 0.0
+
+
+def test_monai_valley_beside_its_measurement(tmp_path):
+    """Measured bed, incident wave and gauges from their files, on cells three times as large."""
+    from typer.testing import CliRunner
+
+    from eagre.cli.main import app
+
+    folder = measured(tmp_path)
+    shutil.copy(EXAMPLES / "monai_valley" / "case.toml", folder)
+    text = (folder / "case.toml").read_text().replace("5.488", "5.46").replace("dx = 0.014", "dx = 0.042")
+    (folder / "case.toml").write_text(text)
+    run = CliRunner().invoke(app, ["run", str(folder / "case.toml"), "--device", "cpu"])
+    assert run.exit_code == 0, run.output
+    gauges = read_gauges(folder / "output" / "gauges.csv")
+    told = np.loadtxt(folder / "output_ch5-7-9.txt", skiprows=1)
+    for k, name in enumerate(("ch5", "ch7", "ch9"), 1):
+        apart = gauges[f"{name} surface_elevation"] - 0.01 * np.interp(gauges["time"], told[:, 0], told[:, k])
+        assert np.sqrt((apart**2).mean()) < 0.006, name
+    plot = ["plot", str(folder / "output" / "gauges.csv"), "--observed", str(folder / "output_ch5-7-9.txt")]
+    assert CliRunner().invoke(app, plot).exit_code == 0
+    assert (folder / "output" / "gauges.png").stat().st_size > 10_000
 
 
 def test_double_gyre_is_symmetric_with_its_currents_in_the_west(tmp_path):

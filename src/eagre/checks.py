@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
+LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
 HOST_WORDS = 6  # a cell, in double precision, while the model is made: bed, initial water, their checks
 
 
 def check_memory(
-    grid: Grid, device: Device, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
+    grid: Grid, device: Device | Group, precision: str, words: int = DEVICE_WORDS, padding: tuple[int, int] = (5, 5)
 ) -> None:
     """Raise `MemoryNeededError` unless a model on `grid` fits the device and its input the host.
 
@@ -82,6 +85,43 @@ def checked_field(
             fix=f"{name} = np.nan_to_num({name}, nan=...)" if not np.isfinite(array[j, i]) else "",
         )
     return np.ascontiguousarray(array)
+
+
+def check_until(until: float, now: float) -> None:
+    """Refuse to run to a time that is no number, or before the model's present `now`, s."""
+    if not now <= until < math.inf:
+        raise InputError(f"until = {until:g} s", allowed=f"a time from {now:g} s on (the model's present)")
+
+
+def check_state(state: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> None:
+    """Refuse a state whose field `name` is not there or has another shape: it is of another kind or grid."""
+    found = state[name].shape if name in state else None
+    if found != tuple(shape):
+        raise InputError(
+            f"a state with {name} of shape {found}" if found else f"a state without {name}",
+            allowed=f"the state of a model of the same kind and grid, {name} of shape {tuple(shape)}",
+            fix="model.restore(read_restart(path, model))",
+        )
+
+
+def check_sample(
+    names: Iterable[str], points: Sequence[tuple[int, int]], variables: Iterable[str], grid: Grid
+) -> tuple[np.ndarray, np.ndarray]:
+    """j and i of the cells to sample, (n,) each; refuses fields that are not there and cells outside the grid."""
+    known = list(variables)
+    for name in names:
+        if name not in known:
+            raise InputError(f"the field {name!r}", allowed=", ".join(known))
+    cells = np.array(points, np.int64).reshape(-1, 2)
+    outside = ((cells < 0) | (cells >= grid.shape)).any(axis=1)
+    if outside.any():
+        j, i = (int(k) for k in cells[outside][0])
+        raise InputError(
+            f"the cell (j, i) = ({j}, {i})",
+            allowed=f"j from 0 to {grid.ny - 1}, i from 0 to {grid.nx - 1}",
+            fix="model.sample(names, [grid.cell_of(x, y)])",
+        )
+    return cells[:, 0], cells[:, 1]
 
 
 def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tuple[np.ndarray, np.ndarray]:

@@ -59,8 +59,17 @@ class Series:
 
     @classmethod
     def of(cls, value: float | Series, name: str = "constant") -> Series:
-        """`value` itself if it is a series, else a constant one."""
-        return value if isinstance(value, Series) else cls.constant(value, name)
+        """`value` itself if it is a series, else a constant one; refuses what is no number."""
+        if isinstance(value, Series):
+            return value
+        try:
+            return cls.constant(value, name)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{value!r}", allowed="a number in SI units, or a Series", fix="Series(times, values)"
+            ) from None
 
     @property
     def is_constant(self) -> bool:

@@ -58,6 +58,8 @@ class Coriolis:
                 allowed="exactly one of latitude (degrees) and f (s-1)",
                 fix="Coriolis(latitude=35.0)",
             )
+        if self.latitude is not None and not -90.0 <= self.latitude <= 90.0:
+            raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
 
     @property
     def parameter(self) -> float:
@@ -114,8 +116,11 @@ def source_maps(sources: Sequence[Source], grid: Grid) -> SourceMaps:
     Raises
     ------
     InputError
-        For two sources of one kind, a pattern of the wrong shape, or rain that is negative or cannot be.
+        For one source without a list, two of one kind, a pattern of the wrong shape, or rain that is negative or
+        cannot be.
     """
+    if isinstance(sources, Source):
+        raise InputError(f"sources = {type(sources).__name__}(...)", allowed="a list", fix="sources=[...]")
     kinds = [type(source) for source in sources]
     for kind in kinds:
         if kinds.count(kind) > 1:

@@ -70,6 +70,16 @@ output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lowe
     done = eagre("run", tmp_path / "case.toml")
     assert done.code == 0, done.err
     assert "points a Munk width" in done.out and "time step: 3600; limits:" in done.out
+    for words in (
+        "energy ",
+        "enstrophy ",
+        "wind +",
+        "viscosity -",
+        "friction -",
+        "of the largest",
+        "transport per depth",
+    ):
+        assert words in done.out
     out = opened(tmp_path / "out.nc")
     assert out["tracer"].shape == (3, 11, 15) and np.abs(out["streamfunction_lower"][-1]).max() > 0.0
     for name in ("streamfunction_lower", "tracer", "wind_curl"):

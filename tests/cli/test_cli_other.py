@@ -206,14 +206,15 @@ def test_bench(eagre, monkeypatch, tmp_path):
 
     def measurements(kind, device, precision, sizes):
         asked.update(kind=kind, device=device, precision=precision, sizes=sizes)
-        return iter([RECORD, RECORD | {"fraction_of_copy": None, "precision": "double"}])
+        gpu = {"fraction_of_copy": None, "precision": "double", "threads": 0, "ms_best": 11.75}
+        return iter([RECORD, RECORD | gpu])
 
     monkeypatch.setattr("eagre.cases.benchmark.measurements", measurements)
     target = tmp_path / "cpu.json"
     done = eagre("bench", "shallow-water", "--device", "cpu", "--size", 512, "--size", 64, "-o", target)
     assert done.code == 0, done.err
     assert asked == {"kind": "shallow-water", "device": "cpu", "precision": None, "sizes": [512, 64]}
-    for words in ("256 x 512", "10.5 M", "42%", "12.5"):
+    for words in ("256 x 512", "10.5 M", "42%", "12.5", "11.75", "threads", "GPU"):
         assert words in done.out
     assert len(json.loads(target.read_text())) == 2
 

@@ -230,7 +230,10 @@ def test_gif(eagre, fields, tmp_path):
     assert len(set(frames)) == 3
     done = eagre("animate", fields, "--dpi", 40, "--every", 2, "-o", tmp_path / "two.gif")
     with Image.open(tmp_path / "two.gif") as image:
-        assert image.n_frames == 2
+        assert image.n_frames == 2 and image.info["duration"] == 100  # ms
+    assert eagre("animate", fields, "--dpi", 40, "--every", 2, "--fps", 4, "-o", tmp_path / "slow.gif").code == 0
+    with Image.open(tmp_path / "slow.gif") as image:
+        assert image.info["duration"] == 250
 
 
 @pytest.mark.skipif(_ffmpeg() is None, reason="needs ffmpeg; pip install 'eagre[video]'")

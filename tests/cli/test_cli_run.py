@@ -126,6 +126,9 @@ def test_existing_files_are_kept_unless_told_otherwise(eagre, fake_case, tmp_pat
     assert (tmp_path / "out.nc").read_text() == "precious"
     assert eagre("run", fake_case(), "--overwrite").code == 0
     assert (tmp_path / "out.nc").stat().st_size > 1000
+    path = fake_case()
+    path.write_text(path.read_text().replace("[output]", "[output]\noverwrite = true"))
+    assert eagre("run", path).code == 0  # gauges and restart of the run before as well
 
 
 @pytest.mark.parametrize(

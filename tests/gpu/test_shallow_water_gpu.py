@@ -146,6 +146,20 @@ def test_restarted_run_equals_the_unbroken_one(make, middle, precision):
     assert_same_bits(unbroken, restarted)
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("before", "after"), [("cuda", "cpu"), ("cpu", "cuda")])
+def test_a_run_goes_on_on_another_device(before, after, precision):
+    """A state from tiles, which have no ghosts of their own, and one for them."""
+    first, second, whole = basin(before, precision), basin(after, precision), basin("cpu", precision)
+    for model in (first, whole):
+        model.advance(3.0)
+    second.restore(first.state())
+    for model in (second, whole):
+        model.advance(6.0)
+    assert_agree(second, whole)
+    assert abs(second.diagnostics()["volume_error"]) < {"single": 1e-5, "double": 1e-13}[precision]
+
+
 def largest_flow_of_a_lake(precision, bed):
     """Largest discharge, m2 s-1, of still water on a partly dry bed after 300 steps."""
     model = basin("cuda", precision, bed_elevation=bed, surface_elevation=0.125)

@@ -70,6 +70,42 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
     assert largest_difference(simulated, states("cpu", **options)) < (1e-7 if layout == "exchange" else 1e-12)
 
 
+@pytest.mark.simulator
+def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
+    """A step far too long for three pieces of six cells: the guard sees it, and what follows is exact."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    grid, noise = Grid(3, 14, 100.0, 100.0), np.random.default_rng(1).standard_normal((14, 3))
+    ours, theirs = (
+        ShallowWaterADI(grid, -10.0, 40.0, surface_elevation=0.2 * noise, device=device, precision="double")
+        for device in (SimulatedDevice(), "cpu")
+    )
+    ours._engine.replan(overlap=64, warps=1, run=2, rows=3, threads=2, width=8, mode_y=1, ask=False)
+    assert "blocks joined by neighbours" in ours.settings()["lines"]
+    ours._engine.run(1, 0.0, 0)
+    ours._engine.watch()  # as after every look at the state
+    assert ours._engine.plan.mode_y != 1 and "blocks joined by neighbours" not in ours.settings()["lines"]
+    theirs.advance(40.0)
+    assert largest_difference(ours.state(), theirs.state()) > 1e-6
+
+
+@pytest.mark.simulator
+def test_steps_stay_on_the_device(monkeypatch):
+    """Nothing is copied to or from the device between steps."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    device = SimulatedDevice()
+    model = ShallowWaterADI(Grid(3, 2, 100.0, 100.0), -10.0, 3.0, surface_elevation=0.1, device=device)
+    model._engine.run(2, 0.0, 0)  # both orders of the buffers are bound
+
+    def refuse(*arguments):
+        raise AssertionError("a copy")
+
+    for verb in ("array", "host", "fill", "zeros", "copy"):
+        monkeypatch.setattr(device, verb, refuse)
+    model._engine.run(2, 6.0, 0)
+
+
 @pytest.mark.parametrize(("strips", "segments", "group"), [(5, 3, 2), (7, 4, 8), (1, 1, 1), (16, 6, 8)])
 def test_blocks_side_by_side_cover_all_strips_and_segments(strips, segments, group):
     """Every block once, and the blocks below and above one of a strip start at most `group` blocks before or after."""

@@ -32,7 +32,7 @@ def doubles(**ghosts):
     f4, f8, i8 = types.float32, types.float64, types.int64
     numbers = types.NamedTuple([f4] * len(Parameters._fields), Parameters)
     series = types.NamedTuple([f8[::1], f8[::1], i8[::1], i8[::1], f8[::1], i8[::1]], SeriesTable)
-    arrays = (f4[:, :, ::1], f4[:, ::1], i8[:, ::1], f8[::1], f4[::1], numbers, f8[::1], types.int32[::1], series)
+    arrays = (f4[:, :, ::1], f4[:, ::1], i8[:, ::1], f8[::1], f4[::1], numbers, f8[::1], types.int32[::1], series, i8)
     module = load(source_of(boundary_pass_cuda, "cuda", "single", ghosts), "boundary_pass_cuda")
     text = ptx(module.boundary_pass_cuda, (*arrays, types.uint32[::1]))
     return len(re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text))

@@ -95,7 +95,9 @@ def stage_ptx(precision, **switches):
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     maps = types.NamedTuple([real[:, ::1]] * 4 + [real[::1], types.float64[::1]], Sources)
-    signature = (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (maps, bits[::1], numbers, types.float64[::1])
+    signature = (
+        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (maps, bits[::1], numbers, types.float64[::1], types.int64)
+    )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature)
 

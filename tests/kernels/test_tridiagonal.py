@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_banded
 
+from eagre.backend.device import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda, solve
 from eagre.solvers.tridiagonal.choice import best_method
@@ -68,6 +69,14 @@ def test_long_systems_without_margin():
     assert abs(left - d).max() < 1e-13 * abs(x).max()
 
 
+@pytest.mark.parametrize(("refinements", "limits"), [(0, (1e-8, 1e-5)), (1, (1e-15, 1e-11)), (2, (0.0, 2e-15))])
+def test_mixed_precision_regains_what_single_precision_lost(refinements, limits, script):
+    """Each refinement gains the digits of a solve in single precision, up to those of double."""
+    systems = script("benchmarks/mixed_precision.py").Systems(select("cpu"), 65, 37)
+    assert systems.error(systems.in_double()) < 2e-15
+    assert limits[0] < systems.error(systems.in_mixed(refinements)) < limits[1]
+
+
 def test_any_axis_and_single_precision():
     a, b, c, d = (x.reshape(4, 5, 30).astype(np.float32) for x in systems(20, 30))
     wanted = banded(*(x.transpose(0, 2, 1).reshape(-1, 5).astype(float) for x in (a, b, c, d)))
@@ -96,6 +105,21 @@ def test_singular_systems_are_refused():
     b[1], a[1], c[1] = 0.0, 0.0, 0.0
     with pytest.raises(InputError, match="not finite"):
         solve(a, b, c, d)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("diagonal", [0.0, 1.0], ids=["zero pivot", "singular"])
+def test_what_needs_pivots_is_refused_by_every_method(method, diagonal):
+    """x and y exchanged, which has an answer; and twice the same equation, with and without one."""
+    one = np.ones((1, 2))
+    for d in (one, np.array([[1.0, 2.0]])):
+        with pytest.raises(InputError, match="not finite"):
+            solve(one, diagonal * one, one, d, method=method)
+
+
+def test_lists_are_no_arrays():
+    with pytest.raises(InputError, match="NumPy or CuPy arrays"):
+        solve([[0.0, 1.0]], [[2.0, 2.0]], [[1.0, 0.0]], [[1.0, 1.0]])
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.backend.device import select
 from eagre.cases import dam_breaks
+from eagre.cases.machine import threads_limited
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from physics.test_adi_against_oracle import everything
@@ -128,6 +130,19 @@ def test_restart_is_bit_for_bit(stop):
         np.testing.assert_array_equal(values, second.state()[name], err_msg=name)
 
 
+def test_runs_repeat_on_any_number_of_threads():
+    found = []
+    for threads in (1, 2, 2):
+        with threads_limited(select("cpu"), threads):
+            model = everything()
+            model.advance(100.0)
+            found.append((model.state(), model.diagnostics()))
+    for state, sums in found[1:]:
+        assert sums == found[0][1]
+        for name, values in found[0][0].items():
+            np.testing.assert_array_equal(values, state[name], err_msg=name)
+
+
 def test_island_turns_the_flow_aside():
     grid = eagre.Grid(40, 21, 100.0, 100.0)
     x, y = grid.mesh()
@@ -181,8 +196,9 @@ def test_blow_up_is_named_and_the_last_good_state_kept():
     state = model.state()
     state["z"][20, 30] = np.nan
     model.restore(state)
-    with pytest.raises(eagre.BlowUpError, match="time_step"):
+    with pytest.raises(eagre.BlowUpError, match="try:     a shorter time_step") as error:
         model.advance(200.0)
+    assert "cfl" not in str(error.value)
     assert model.time == 20.0
 
 
@@ -201,6 +217,23 @@ def test_refusals():
         make(grid, 1.0, 1.0, surface_elevation=0.0, drying="off", device="cpu")
     with pytest.raises(eagre.InputError, match="land of shape"):
         make(grid, -1.0, 1.0, land=np.zeros((3, 3), bool), device="cpu")
+    with pytest.raises(eagre.InputError, match=r"manning with 80 bad values(.|\n)*<= 2"):  # MIKE's number is 1/n
+        make(grid, -1.0, 1.0, manning=32.0, device="cpu")
+    for step in (0.0, -1.0, None, float("nan")):
+        with pytest.raises(eagre.InputError, match="time_step"):
+            make(grid, -1.0, step, device="cpu")
+
+
+def test_other_cells_states_and_times_are_refused():
+    """A smaller state would fit into the padded arrays."""
+    model = pool()
+    for cell in ((40, 0), (0, 60), (-1, 0)):
+        with pytest.raises(eagre.InputError, match="j from 0 to 39"):
+            model.sample(["depth"], [cell])
+    with pytest.raises(eagre.InputError, match=r"z of shape \(30, 60\)"):
+        model.restore(pool(ny=30).state())
+    with pytest.raises(eagre.InputError, match="until = nan"):
+        model.advance(float("nan"))
 
 
 def test_memory_is_checked_first():
@@ -248,3 +281,14 @@ def test_plans_cover_the_lines():
             assert covered >= n + 1
             (_, segments), _ = plan.shape_y(grid)
             assert segments * plan.rows * plan.threads >= n + 1
+
+
+def test_rows_of_a_block_fill_the_waves():
+    """As timed on an H200: more or fewer rows only where the last wave would be nearly empty (benchmarks/NOTES.md)."""
+
+    def run(ny, nx, precision):
+        return plan_of(eagre.Grid(nx, ny, 1.0, 1.0), precision, 4.473, False, False).run
+
+    assert [run(n, n, "double") for n in (256, 1024, 2048, 4096, 8192)] == [1, 2, 21, 16, 16]
+    assert [run(n, n, "single") for n in (256, 1024, 2048, 4096, 8192)] == [1, 2, 12, 16, 16]
+    assert [run(2168, 4096, "double"), run(2168, 4096, "single")] == [17, 26]

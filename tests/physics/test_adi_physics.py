@@ -9,9 +9,11 @@ import eagre
 from eagre.cases.validation import Setting
 from eagre.cases.validation_adi import IMPLICIT
 from eagre.cases.validation_adi_beside import BESIDE
+from eagre.cases.validation_adi_rotation import ROTATION
 from physics.test_monai import needs_monai_data
 
-NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "geostrophic-vortex", "wind-set-up", "bowl"]
+CASES = {**IMPLICIT, **ROTATION}
+NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "wind-set-up", "bowl", *ROTATION]
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def setting(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_validation(name, setting):
-    for result in IMPLICIT[name](setting):
+    for result in CASES[name](setting):
         if result.limit is not None:
             assert result.value >= result.limit if result.at_least else result.value <= result.limit, result
 

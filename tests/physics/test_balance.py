@@ -122,6 +122,30 @@ def test_a_restart_with_another_rain_or_other_sides(rate, light_device):
     assert third.inflow == {"west": pytest.approx(1.5)}
 
 
+@pytest.mark.parametrize(
+    ("model", "step", "came"), [(eagre.ShallowWater, (), 1.5), (eagre.ShallowWaterADI, (0.1,), 1.45)]
+)
+def test_a_restart_with_as_many_faces_on_another_side(model, step, came, light_device):
+    """The book of one side is not that of another: it begins anew, and the water is what it is then.
+
+    A flux of the implicit model grows from 0 over its first step of 0.1 s.
+    """
+
+    def square(**sides):
+        return model(
+            eagre.Grid(5, 5, 2.0, 3.0), -1.0, *step, surface_elevation=0.0, boundaries=eagre.Boundaries(**sides),
+            device=light_device, precision="double",
+        )  # fmt: skip
+
+    first, second, third = (square(**{side: eagre.Discharge(0.5)}) for side in ("west", "south", "west"))
+    first.advance(2.0)
+    for other in (second, third):
+        other.restore(first.state())
+        other.advance(5.0)
+        assert abs(other.diagnostics()["volume_error"]) < 1e-14
+    assert second.inflow == {"south": pytest.approx(came)} and third.inflow == {"west": pytest.approx(2.5)}
+
+
 def test_single_precision_shows_the_rain_that_it_loses(light_device):
     """A step's rain is less than half a unit in the last place of a surface at 500 m."""
     model = eagre.ShallowWater(

@@ -118,3 +118,36 @@ def test_blow_up_names_the_time_and_goes_back():
     with pytest.raises(BlowUpError, match=r"not finite.*\n.*time_step below 0\.\d+ "):
         model.advance(400.0)
     assert math.isfinite(model.diagnostics()["energy"])
+
+
+def test_blow_up_names_the_first_bad_step_and_its_place():
+    """Steps one by one find the same, though a look comes after every hundred only."""
+    from eagre import BlowUpError
+
+    grid, _, _ = random_setup()
+    x, y = grid.mesh()
+    vortex = 50.0 * np.exp(-((x - 1.8) ** 2 + (y - 0.7) ** 2) / 0.02)
+    quick, slow = (
+        BarotropicVorticity(grid, time_step=0.2, viscosity=1e-4, vorticity=vortex, device="cpu") for _ in range(2)
+    )
+    with pytest.raises(BlowUpError) as caught:
+        quick.advance(400.0)
+    assert quick.time == 0.0  # the last look was the start
+    with np.errstate(all="ignore"):
+        while math.isfinite(slow.diagnostics()["energy"]):
+            q = np.abs(slow.field("vorticity"))
+            slow._engine.advance(1)
+    assert caught.value.time == pytest.approx(slow.time) and 3 < slow.steps < 90
+    assert caught.value.cell == np.unravel_index(q.argmax(), q.shape) != (1, 1)
+
+
+def test_other_states_points_and_times_are_refused():
+    from eagre import InputError
+
+    model, other = (BarotropicVorticity.double_gyre(points, device="cpu") for points in (17, 33))
+    with pytest.raises(InputError, match=r"q0 of shape \(33, 33\)"):
+        model.restore(other.state())
+    with pytest.raises(InputError, match="j from 0 to 16"):
+        model.sample(["vorticity"], [(17, 0)])
+    with pytest.raises(InputError, match="until = nan"):
+        model.advance(float("nan"))

@@ -9,7 +9,7 @@ import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
 from eagre.cases import validate
-from eagre.models.barotropic.scales import numbers_remark
+from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
 QUICK = (
@@ -44,6 +44,29 @@ def test_numbers_of_the_document():
     told = numbers_remark(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
     mu = 1e-9 * gyre.time_scale
     assert told == [f"nondimensional: alpha = 1.359e+05, beta = 1.359e+05, mu = {mu:.4g}, Re = 20.83"]
+
+
+def test_points_a_munk_width():
+    """The specification's table: 27.1 km, 2.30 points at 1025 of the dimensional basin, 4.61 at 2049; 0.58 at 257."""
+    gyre = DoubleGyre()
+    assert munk_width(gyre.viscosity, gyre.beta) == pytest.approx(27.1e3, rel=2e-3)
+    for points, told in ((257, "0.58"), (1025, "2.30"), (2049, "4.61")):
+        remark = layer_remark(gyre.viscosity, gyre.beta, math.pi * gyre.length / (points - 1))
+        assert remark.startswith(f"western boundary layer: {told} points a Munk width")
+        assert ("under 2" in remark) == (points == 257)
+    assert "no Munk layer" in layer_remark(0.0, gyre.beta, 1.0)
+
+
+def test_velocities_of_a_streamfunction():
+    """u = -psi_y, v = psi_x, at the walls too, and their modulus; psi = sin x sin 2y."""
+    grid = Grid.of_points(129, 97, math.pi, math.pi)
+    x, y = grid.mesh()
+    model = BarotropicVorticity(
+        grid, time_step=1e-3, vorticity=-5.0 * wave(grid, 1, 2), device="cpu", precision="double"
+    )
+    u, v = -2.0 * np.sin(x) * np.cos(2.0 * y), np.cos(x) * np.sin(2.0 * y)
+    for name, exact in (("velocity_x", u), ("velocity_y", v), ("speed", np.hypot(u, v))):
+        assert np.abs(model.field(name) - exact).max() < 5e-3, name
 
 
 def wave(grid, k=1, m=1):
@@ -215,6 +238,12 @@ def test_diagnostics_and_spectrum():
     assert found["energy"] == pytest.approx(5.0 * math.pi**2 / 8, rel=5e-3)
     assert found["enstrophy"] == pytest.approx(25.0 * math.pi**2 / 8, rel=5e-3)
     assert found["max_velocity_y"] == pytest.approx(2.0, rel=5e-3)
+    assert found["transport_per_depth"] == pytest.approx(2.0, rel=5e-3)  # from the low at -1 to the high at 1
+    gyre = BarotropicVorticity(grid, time_step=1e-3, vorticity=2.0 * wave(grid), device="cpu", precision="double")
+    assert gyre.diagnostics()["transport_per_depth"] == pytest.approx(1.0, rel=5e-3)  # from the wall to the low
+    told = dict(model.facts)
+    assert told["energy"] == f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"
+    assert told["budget"].startswith("wind ") and "viscosity -" in told["budget"] and "friction" not in told["budget"]
     wavenumber, energy = model.energy_spectrum()
     assert energy.sum() * math.pi**2 == pytest.approx(found["energy"], rel=1e-10)
     assert wavenumber[energy.argmax()] == pytest.approx(2.0)

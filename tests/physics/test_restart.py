@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.backend.device import select
+from eagre.cases.machine import threads_limited
 from eagre.stepping.clock import STEPS_LEFT
 
 
@@ -55,6 +57,23 @@ def test_stops_change_no_bit_of_the_state_when_they_land_between_steps(light_dev
     while portions.time < 5.0:
         portions.advance(5.0, max_steps=3)
     assert_same_bits(portions, whole)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_runs_repeat_on_any_number_of_threads(precision):
+    """As the documents promise: the same bits, sums included, on rows enough for every thread."""
+    found = []
+    for threads in (1, 2, 2):
+        with threads_limited(select("cpu"), threads):
+            grid = eagre.Grid(37, 150, 2.0, 3.0)
+            bed = np.random.default_rng(7).uniform(-2.0, 0.5, grid.shape_of("corner"))
+            model = eagre.ShallowWater(grid, bed, surface_elevation=0.0, velocity_x=1.0, manning=0.03,
+                                       sources=[eagre.Rain(1e-5)], device="cpu", precision=precision)  # fmt: skip
+            model.advance(5.0)
+            found.append(model)
+    for other in found[1:]:
+        assert_same_bits(found[0], other)
+        assert other.diagnostics() == found[0].diagnostics()
 
 
 def test_every_leg_lands_exactly(light_device):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from eagre.cases import bench
+from eagre.cases.bench_adi import Pool, pool
 from eagre.cases.bench_shallow_water import WetBasin, basin, initial, resident_words
-from eagre.cases.benchmark import KEYS, merged
+from eagre.cases.benchmark import KEYS, merged, told_ms
 from eagre.errors import EagreError, InputError
 
 
@@ -33,6 +35,39 @@ def test_numbers_of_a_record_agree(records):
         assert record["fraction_of_copy"] is None  # it fits in the cache
         assert record["steps"] >= 2 and record["copy_gb_per_s"] > 0
         assert record["error"].startswith("volume ")
+
+
+def test_records_of_the_implicit_model():
+    """Both schemes; bytes, verification, and the document's own count of bytes: 160 words, and 1000 MiB a "GB"."""
+    for precision, size in (("double", 8), ("single", 4)):
+        options = {"repeats": 1, "seconds": 1e-4, "commit": "abc"}
+        records = bench("shallow-water-adi", "cpu", precision, [16], variants=("seed",), **options)
+        assert [tuple(record) for record in records] == [KEYS] * len(records)
+        for record in records:
+            assert (record["model"], record["case"], record["shape"]) == ("shallow-water-adi", "pool", [16, 16])
+            assert record["bytes_per_cell"] == 14 * size and record["steps"] >= 2
+            assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 16 * 16 * 1e3)
+            counted = 160 * size * record["cell_steps_per_s"] / 1048.576e6
+            assert re.fullmatch(
+                rf"volume [\d.e+-]+; {re.escape(f'{counted:.3g}')} GB/s as the document counts", record["error"]
+            )
+
+
+def test_lost_water_of_the_implicit_model_fails_the_verification():
+    model = pool((12, 10), "cpu", "double", "seed")
+    assert Pool().verified(model, None).startswith("volume ")
+    state = model.state()
+    model.restore(state | {"z": state["z"] + 1e-6})
+    with pytest.raises(EagreError, match="volume changed"):
+        Pool().verified(model, None)
+
+
+@pytest.mark.parametrize(("threads", "told"), [(0, "1.3 ms (GPU), 130.0x"), (1, "55.34 ms (core), 5534.0x")])
+def test_the_documents_time_stands_beside(threads, told):
+    record = {"precision": "double", "shape": [256, 256], "threads": threads, "ms_per_step": 0.01}
+    found = Pool().beside_document(record | {"cell_steps_per_s": 256**2 / 1e-5})
+    assert found == f"; 8e+03 GB/s as the document counts; document {told}"
+    assert told_ms({257: (1.0, 2.0)}, record) == ""
 
 
 def test_another_model_is_refused():

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from eagre import BarotropicVorticity
+from eagre import BarotropicVorticity, Layers
 from eagre.cases.benchmark import KEYS, bench
 from eagre.config.problems import ConfigError
 from eagre.models.barotropic.config import BarotropicCase
@@ -42,6 +42,61 @@ def test_dimensional_case():
     assert "Munk width" in model.remarks[0] and "Re = " in model.remarks[1]
 
 
+@pytest.fixture
+def arguments(monkeypatch, tmp_path):
+    """A function that builds a case and returns the grid and the model's arguments; no model is made."""
+    taken = {}
+    monkeypatch.setattr("eagre.models.barotropic.model.BarotropicVorticity", lambda grid, **options: taken.update(
+        options, grid=grid))  # fmt: skip
+
+    def build(text, **options):
+        taken.clear()
+        BarotropicCase.loads(HEAD + text, tmp_path).build(**options)
+        return dict(taken)
+
+    return build
+
+
+def test_every_key_arrives(arguments):
+    """Nothing of a case file is left behind, or put in another place."""
+    taken = arguments(
+        'basin = {kind = "channel", nx = 8, ny = 6, length_x = 8.0, length_y = 5.0, x0 = 10.0, y0 = 20.0, '
+        'walls = "no-slip-thom"}\n'
+        'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
+        'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
+        'topography = {height = "x", coriolis = 8.0, depth = 4.0}\n'
+        'initial = {vorticity = "y", vorticity_lower = "2 * y"}\ntracer = {initial = "x + y", diffusivity = 9.0}\n'
+        "particles = {positions = [[11.0, 21.0]], file = 'a.nc', interval = 1}\n"
+        'numerics = {time_step = 0.5, jacobian = "advective", scheme = "ab2", compensated = true}\n',
+        device="cuda", precision="single",
+    )  # fmt: skip
+    grid = taken.pop("grid")
+    assert (grid.nx, grid.ny, grid.dx, grid.dy) == (8, 6, 1.0, 1.0)
+    assert (grid.x[0], grid.y[0], grid.y[-1]) == (10.0, 20.0, 25.0)
+    assert taken.pop("layers") == Layers(6.0, 7.0)
+    x, y = grid.mesh()
+    curl = -math.pi * 0.1 / (500.0 * 20.0 * 5.0) * np.sin(2.0 * math.pi * (y - 20.0) / 5.0)
+    fields = {"wind_curl": curl, "topography": 2.0 * x, "vorticity": y, "vorticity_lower": 2.0 * y, "tracer": x + y}
+    for name, expected in (fields | {"particles": [[11.0, 21.0]]}).items():
+        np.testing.assert_allclose(taken.pop(name), expected, rtol=1e-12, atol=1e-18, err_msg=name)
+    assert taken == {
+        **{"basin": "channel", "walls": "no-slip-thom", "device": "cuda", "precision": "single", "beta": 2.0},
+        **{"viscosity": 3.0, "biharmonic_viscosity": 4.0, "bottom_friction": 5.0, "deformation_radius": None},
+        **{"tracer_diffusivity": 9.0, "time_step": 0.5, "jacobian": "advective", "scheme": "ab2"},
+        **{"viscous": "explicit", "compensated": True},
+    }
+
+
+def test_periods_have_as_many_intervals_as_points(arguments):
+    text = 'basin = {kind = "%s", nx = 8, ny = 6, length_x = 8.0, length_y = 6.0}\nnumerics.time_step = 1.0\n'
+    text += 'wind.curl = "x"\n'
+    for kind, dx, dy in (("box", 8 / 7, 6 / 5), ("channel", 1.0, 6 / 5), ("periodic", 1.0, 1.0)):
+        taken = arguments(text % kind)
+        grid = taken["grid"]
+        assert taken["basin"] == kind and (grid.dx, grid.dy) == pytest.approx((dx, dy))
+        np.testing.assert_allclose(taken["wind_curl"], grid.mesh()[0])
+
+
 def test_channel_with_everything():
     model = built(
         'basin = {kind = "channel", nx = 32, ny = 17, length_x = 3.2e6, length_y = 1.6e6}\n'
@@ -66,6 +121,11 @@ def test_channel_with_everything():
         ("basin.nx = 17\nnumerics.time_step = 1.0\nnondimensional = {}\nphysics = {}\n", "nondimensional"),
         ('basin = {nx = 17, length_x = 1.0, walls = "slip"}\nnumerics.time_step = 1.0\n', "free-slip"),
         ("basin = {nx = 17, length_x = 1.0}\nnumerics = {}\n", "time_step"),
+        (
+            "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\n"
+            "particles = {positions = [], file = 'a.nc', interval = 1}\n",
+            "one or more",
+        ),
     ],
 )
 def test_what_is_refused(text, words):
@@ -73,9 +133,18 @@ def test_what_is_refused(text, words):
         BarotropicCase.loads(HEAD + text)
 
 
+@pytest.mark.parametrize("wind", ["nondimensional = {}", "wind = {stress = 0.05, depth = 300}", ""])
+def test_a_basin_that_does_not_fit_is_told_before_its_fields_are_made(wind):
+    from eagre import MemoryNeededError
+
+    text = "basin = {nx = 3000001, length_x = 3e9}\nnumerics.time_step = 1e-9\n"
+    with pytest.raises(MemoryNeededError, match=r"needs \d+.\d+ GiB and .* has \d+.\d+ GiB free"):
+        built(text + wind)
+
+
 def test_records_of_the_benchmark():
     records = bench("barotropic", "cpu", "double", [33], variants=("seed",), repeats=2, seconds=0.002, commit="abc")
     assert [tuple(record) for record in records] == [KEYS] * len(records)
     for record in records:
         assert record["model"] == "barotropic" and record["variant"] == "seed" and record["shape"] == [33, 33]
-        assert "document 0.3235 ms" in record["error"] and record["cell_steps_per_s"] > 0
+        assert "document 0.2056 ms (core)" in record["error"] and record["cell_steps_per_s"] > 0

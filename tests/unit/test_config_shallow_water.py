@@ -154,6 +154,8 @@ pressure = "1013 hPa"
     assert (wind.y, wind.pattern) == (0.0, None)
     np.testing.assert_allclose(pressure.pressure, np.full((3, 4), 101300.0))
     assert pressure.factor == 1.0
+    pressure = built(text + "factor = {times = [0, 10], values = [0, 2]}\n")["sources"][3]
+    assert pressure.factor(5.0) == 1.0 and pressure.factor(10.0) == 2.0
 
 
 def test_bed_from_a_file(built, tmp_path):

@@ -131,6 +131,12 @@ def test_writing_words_the_disk_errors():
     )
 
 
+def test_what_is_no_matter_of_space_gets_another_advice():
+    with pytest.raises(WriteError) as error, writing(Path("out.csv"), fix="free space"):
+        raise PermissionError(errno.EACCES, "Permission denied")
+    assert str(error.value) == "cannot write out.csv: permission denied\nwrite:   a folder that can be written"
+
+
 def test_writing_finds_the_number_in_what_hdf5_says():
     with pytest.raises(WriteError, match="no space left on the disk"), writing(Path("out.nc")):
         raise RuntimeError("file write failed: time = now, errno = 28, error message = 'No space left', buf = 0x1")

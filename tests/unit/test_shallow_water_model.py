@@ -101,6 +101,11 @@ REFUSED = {
     "Strickler for Manning": ({"manning": 30.0}, "(?s)manning with .* numbers >= 0 and <= 2"),
     "mm/h for m/s": ({"sources": [eagre.Rain(20.0)]}, '(?s)7.2e.07 mm/h.*rate = "20 mm/h"'),
     "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rates >= 0"),
+    "a source without a list": ({"sources": eagre.Rain(1e-6)}, r"sources=\[...\]"),
+    "a level in words": (
+        {"boundaries": eagre.Boundaries(west=eagre.Stage("1 m"))},
+        "a number in SI units, or a Series",
+    ),
     "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
     "part outside": (
@@ -139,6 +144,32 @@ def test_going_back_in_time_is_refused(pond):
         pond.advance(0.1)
 
 
+@pytest.mark.parametrize("until", [float("nan"), float("inf")])
+def test_a_time_that_is_no_number_is_refused(pond, until):
+    with pytest.raises(InputError, match=r"until = (nan|inf)"):
+        pond.advance(until, max_steps=1)
+
+
+@pytest.mark.parametrize("cell", [(5, 0), (0, 7), (-1, 0), (0, -1)])
+def test_samples_outside_are_refused(pond, cell):
+    """Not those of ghost cells."""
+    with pytest.raises(InputError, match="j from 0 to 4, i from 0 to 6"):
+        pond.sample(["depth"], [(0, 0), cell])
+
+
+def test_states_of_other_models_are_refused(pond):
+    other = eagre.ShallowWater(GRID, 0.0, depth=1.0, device=PlainDevice(), precision="double")
+    with pytest.raises(InputError, match=r"q of shape \(3, 7, 8\)(.|\n)*\(3, 9, 11\)"):
+        pond.restore(other.state())
+    with pytest.raises(InputError, match="without q"):
+        pond.restore({"z": np.zeros((5, 7))})
+
+
+def test_latitudes_are_between_the_poles():
+    with pytest.raises(InputError, match="-90 to 90"):
+        eagre.Coriolis(latitude=100.0)
+
+
 def test_unknown_fields_are_refused_with_the_known_ones(pond):
     for ask in (lambda: pond.field("height"), lambda: pond.sample(["height"], [(0, 0)])):
         with pytest.raises(InputError, match=r"'height'(.|\n)*surface_elevation, depth"):
@@ -153,6 +184,7 @@ def test_blow_up_names_time_and_cell_and_leaves_the_last_good_state():
         with pytest.raises(BlowUpError) as error:
             model.advance(10.0)
     assert error.value.time < 1.0 and len(error.value.cell) == 2
+    assert "try:     a shorter fixed_time_step" in str(error.value)
     assert model.time == error.value.time
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import cupy
 
-from eagre.backend.cells import cell
+from eagre.backend.cells import cell, switch
 from eagre.backend.cuda_device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.backend.group import MEET, Group, Stage
 
 AT_ONCE = 4  # copies of one kernel
+COPIES = switch("COPIES", AT_ONCE)  # of them those that there are
+LONG, LANES = 32768, 256  # elements from which on a copy is made by whole blocks of so many threads
 ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which devices
 ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
@@ -24,16 +26,19 @@ ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 def taken(one, i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
     """Element i of AT_ONCE copies; `one` is 0. All loads cross the links before the first store."""
     value_0 = source_0[min(i, source_0.shape[0] - 1)]
-    value_1 = source_1[min(i, source_1.shape[0] - 1)]
-    value_2 = source_2[min(i, source_2.shape[0] - 1)]
-    value_3 = source_3[min(i, source_3.shape[0] - 1)]
+    if COPIES > 1:
+        value_1 = source_1[min(i, source_1.shape[0] - 1)]
+    if COPIES > 2:
+        value_2 = source_2[min(i, source_2.shape[0] - 1)]
+    if COPIES > 3:
+        value_3 = source_3[min(i, source_3.shape[0] - 1)]
     if i < target_0.shape[0]:
         target_0[i] = value_0
-    if i < target_1.shape[0]:
+    if COPIES > 1 and i < target_1.shape[0]:
         target_1[i] = value_1
-    if i < target_2.shape[0]:
+    if COPIES > 2 and i < target_2.shape[0]:
         target_2[i] = value_2
-    if i < target_3.shape[0]:
+    if COPIES > 3 and i < target_3.shape[0]:
         target_3[i] = value_3
 
 
@@ -106,11 +111,15 @@ class CudaGroup(Group):
         made: list[Launch | HostCall] = []
         for start in range(0, len(pairs), AT_ONCE):
             some = [*pairs[start : start + AT_ONCE]]
+            copies = {"COPIES": len(some)}
             some += [some[-1]] * (AT_ONCE - len(some))
             arguments = tuple(array.reshape(-1) for pair in some for array in pair)
             precision = "single" if arguments[0].itemsize == 4 else "double"
-            longest = max(array.size for array in arguments)
-            made.append(member.over(member.loop(taken, precision), (1, longest), arguments))
+            program, longest = member.loop(taken, precision, copies), max(array.size for array in arguments)
+            if longest < LONG:
+                made.append(member.over(program, (1, longest), arguments))
+            else:
+                made.append(Launch(program, (1, longest, *arguments), (-(-longest // LANES),), (LANES,)))
         return made
 
     def _bound(self, stage: Stage) -> Stage:

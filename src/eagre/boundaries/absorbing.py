@@ -50,6 +50,9 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 class Absorbing(Condition):
     """Characteristic boundary after Riemann invariants.
 
+    With the velocity u into the domain and c = sqrt(g h), u + 2 c comes from outside: that of a wave of the given
+    height over still water, u = 2 (c - c_0); u - 2 c comes from inside.
+
     Parameters
     ----------
     incoming : float or Series
@@ -60,7 +63,12 @@ class Absorbing(Condition):
     Notes
     -----
     The incoming wave holds at the face, with second order for small waves. Waves leave whole where they meet
-    the side head on, and in part where they meet it at a slant.
+    the side head on, and in part where they meet it at a slant. Good places are deep, even and far from
+    where waves break; the wave must be the one that comes in, not the sum that a gauge shows.
+
+    References
+    ----------
+    J. J. Stoker, Water Waves, Interscience (1957), section 10.2 (the invariants along characteristics).
     """
 
     incoming: float | Series = 0.0

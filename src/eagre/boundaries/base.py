@@ -84,7 +84,14 @@ def _wall() -> Any:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Conditions on the four sides: each one `Condition`, or a sequence of `Part`; the rest is wall."""
+    """Conditions on the four sides; what nothing is said of is wall.
+
+    Parameters
+    ----------
+    west, east, south, north : Condition or sequence of Part
+        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Outflow`, `Absorbing`, or parts of the side with one each.
+        Discharges are positive into the domain on every side.
+    """
 
     west: Condition | Sequence[Part] = field(default_factory=_wall)
     east: Condition | Sequence[Part] = field(default_factory=_wall)

@@ -1,7 +1,8 @@
 """The boundary pass: all ghost cells of a state in one sweep over a table of segments.
 
-After the ghosts, the pass runs a *tail* (`TAIL`, one of the functions of `eagre.stepping.clock`) and
-evaluates the forcing for the end of the coming step, so that a stage needs two launches in all.
+After the ghosts comes a *tail* (`TAIL`, one of the functions of `eagre.stepping.clock`), which also
+evaluates the forcing for the end of the coming step. On a GPU both are one launch, so that a stage needs two
+in all; on a CPU they are two, so that ghosts need not be compiled for every tail.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
 LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
 COLUMNS = 16
+# Columns of a table of faces: the cell on the high side of a face, 1 across x and 2 across y, the sign of inflow.
+FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
 TAIL = switch("TAIL", start_leg)
 SERIES = switch("SERIES", True)  # whether any series changes with time
@@ -89,37 +92,42 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
 
 
 @cell
-def fills(clock):
+def fills(clock, turn):
     """Whether this pass fills ghosts.
 
     Ghosts belong to the time of their state, and the forcing moves on with every tail: a pass after
     a stage that stood still must leave them alone, or they would get the values of the next step.
     """
     if FILL == 2:
-        return open_gate(clock)
+        return open_gate(clock, turn)
     return FILL == 1
 
 
 @cell
-def tail(forcing, clock, rates, series):
+def tail(forcing, clock, rates, series, turn):
     """What comes after a boundary pass."""
-    TAIL(clock, rates)
+    TAIL(clock, rates, turn)
     evaluate_series(forcing, series, clock[T], clock[DT])
 
 
 @serial_entry
-def boundary_pass_cpu(q, bed, table, forcing, levels, p, clock, rates, series):
-    """All ghost cells, then the tail."""
-    segments = table.shape[0] if fills(clock) else 0
+def ghosts_cpu(q, bed, table, forcing, levels, p, clock, turn):
+    """All ghost cells."""
+    segments = table.shape[0] if fills(clock, turn) else 0
     for s in range(segments):
         for k in range(LAYERS):
             for m in range(table[s, LENGTH]):
                 ghost_cell(q, bed, table, forcing, levels, p, s, m, k)
-    tail(forcing, clock, rates, series)
+
+
+@serial_entry
+def tail_cpu(forcing, clock, rates, series, turn):
+    """The tail."""
+    tail(forcing, clock, rates, series, turn)
 
 
 @entry
-def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, arrived):
+def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, turn, arrived):
     """All ghost cells, then the tail; grid (blocks along a side, segments).
 
     Ghosts read the forcing that the tail replaces: with series the last block to finish runs it,
@@ -128,7 +136,7 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     s = cuda.blockIdx.y
     at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     m = at // LAYERS
-    if m < table[s, LENGTH] and fills(clock):
+    if m < table[s, LENGTH] and fills(clock, turn):
         ghost_cell(q, bed, table, forcing, levels, p, s, m, at - m * LAYERS)
     if SERIES:
         cuda.syncthreads()
@@ -137,9 +145,9 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
             cuda.threadfence()
             if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
                 cuda.threadfence()
-                tail(forcing, clock, rates, series)
+                tail(forcing, clock, rates, series, turn)
     elif at == cuda.gridDim.x * cuda.blockDim.x - 1 and s == 0:
-        tail(forcing, clock, rates, series)
+        tail(forcing, clock, rates, series, turn)
 
 
 def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, dict[str, Any]]:
@@ -175,6 +183,16 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
     if len(kinds) > 6:
         raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}
+
+
+def faces_of(row: np.ndarray) -> np.ndarray:
+    """Table of the faces on the boundary of a segment, (LENGTH, 4); row : that of the segment in `segment_table`."""
+    m = np.arange(row[LENGTH])
+    j, i = (FIRST_J, FIRST_I) if row[SIGN] > 0 else (GHOST_J, GHOST_I)
+    faces = np.empty((m.size, 4), np.int64)
+    faces[:, FACE_J], faces[:, FACE_I] = row[j] + m * row[ALONG_J], row[i] + m * row[ALONG_I]
+    faces[:, ACROSS], faces[:, INWARD] = row[NORMAL], row[SIGN]
+    return faces
 
 
 def padded_bed(bed: np.ndarray, periodic_x: bool, periodic_y: bool, segments: Sequence[Segment] = ()) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eagre.boundaries.base import Segment
+from eagre.boundaries.base import SIDES, Segment
 from eagre.grid import Grid
 
 
@@ -28,6 +28,15 @@ class OpenSides:
         counts = [segment.last - segment.first for segment in self.segments]
         self.starts = np.append(0, np.cumsum(counts)).astype(np.int64)
         self.lengths = np.repeat(np.array([self._line(s)[1] for s in self.segments], np.float64), counts)
+
+    def places(self) -> np.ndarray:
+        """Side, first cell and end of each part, (parts, 3): what a state keeps beside its sums over these faces."""
+        rows = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def are_those_of(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Whether the sums of a state go over these faces."""
+        return np.array_equal(state.get("open_sides", np.zeros(0)), self.places())
 
     def by_name(self, amounts: np.ndarray) -> dict[str, float]:
         """Sums over the faces of each part, by its name: the side, and from where to where if it is not all of it."""

@@ -16,6 +16,10 @@ def extrapolate(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @dataclass(frozen=True)
 class Outflow(Condition):
-    """Zero-gradient outflow; good where the flow leaves fast or the level behind does not matter."""
+    """Zero-gradient outflow: depth and velocity go on as they are, and no water comes back in.
+
+    Good where the flow leaves fast (Froude number above 1) or the level behind does not matter. Slow water piles up
+    before it, and waves are reflected in part: a stage or an absorbing side is better there.
+    """
 
     ghost = extrapolate

@@ -15,7 +15,7 @@ def wrap(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @dataclass(frozen=True)
 class Periodic(Condition):
-    """A side joined to its opposite, which must be periodic too."""
+    """A side joined to its opposite, which must be periodic too and have the same bed."""
 
     ghost = wrap
     periodic = True

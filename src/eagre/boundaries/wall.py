@@ -15,7 +15,7 @@ def mirror(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 @dataclass(frozen=True)
 class Wall(Condition):
-    """A frictionless wall."""
+    """A frictionless wall, u . n = 0: the water inside and its bed are mirrored, the velocity along it is free."""
 
     ghost = mirror
     closed = True

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.cases.benchmark import Benchmark
+from eagre.cases.benchmark import Benchmark, told_ms
 from eagre.errors import EagreError
 from eagre.grid import Grid
 
@@ -16,6 +16,9 @@ OPTIONS: dict[str, dict[str, Any]] = {"seed": {"dissipation": "none", "drying": 
 LARGEST_VOLUME_ERROR = {"single": 1e-5, "double": 1e-12}
 COMPARED_SHAPE, COMPARED_TIME = (171, 300), 200.0
 DX, DT, STILL_DEPTH, STRICKLER = 100.0, 20.0, 50.0, 32.0  # m, s, m, m^(1/3) s-1
+DOCUMENT_MS = {256: (1.30, 55.34), 2048: (60.95, 3981.91)}
+"""Cells a side, ms a step of the document's GPU (a GTX 590, its best version) and of one core, in double precision."""
+DOCUMENT_WORDS, DOCUMENT_GB = 160, 1000 * 2**20  # words a cell and step, and bytes of what it calls a GB
 HUMP_CELLS = 32.0  # cells a side over those of the hump's sigma
 
 
@@ -62,6 +65,12 @@ class Pool(Benchmark):
             return f"volume {error:.1e}"
         compared = "" if difference is None else f", against the CPU {difference:.1e}"
         return f"volume {error:.1e}{compared}; coupling left out {model._engine.lost():.1e}"
+
+    def beside_document(self, record: Mapping[str, Any]) -> str:
+        """The bandwidth as the document counts it (160 words a cell and step), and its time for this size."""
+        itemsize = 4 if record["precision"] == "single" else 8
+        rate = DOCUMENT_WORDS * itemsize * record["cell_steps_per_s"] / DOCUMENT_GB
+        return f"; {rate:.3g} GB/s as the document counts{told_ms(DOCUMENT_MS, record)}"
 
     def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
         """Batches of steps, counted here."""

@@ -65,8 +65,8 @@ class Benchmark(ABC):
     def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
         """Something that makes a few steps, and what tells how many steps have been made in all."""
 
-    def beside_document(self, size: int, ms_per_step: float) -> str:
-        """What the document measured, if it did."""
+    def beside_document(self, record: Mapping[str, Any]) -> str:
+        """What the document measured at the record's size, if it did, on a GPU or on one core as the record is."""
         return ""
 
     def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
@@ -154,11 +154,20 @@ def measurements(
                         steps, per_step = _time_steps(subject, model, repeats, seconds)
                     found = _record(subject, kind, model, variant, threads, copy, per_step)
                     told = subject.verified(model, differences[shape])
-                    told += subject.beside_document(size, found["ms_per_step"])
+                    told += subject.beside_document(found)
                     found |= {"steps": steps, "error": told} | origin
                     yield {key: found[key] for key in KEYS}
                 del model
                 gc.collect()
+
+
+def told_ms(document: Mapping[int, tuple[float, float]], record: Mapping[str, Any]) -> str:
+    """The document's ms a step at the record's size, of its GPU or of its core, and how many times faster this is."""
+    size, on_cpu = int(record["shape"][0]), record["threads"] > 0
+    if size not in document:
+        return ""
+    told = document[size][on_cpu]
+    return f"; document {told:g} ms ({'core' if on_cpu else 'GPU'}), {told / record['ms_per_step']:.1f}x"
 
 
 def subject_of(kind: str) -> Benchmark:

@@ -52,8 +52,9 @@ def validations(kind: str) -> dict[str, Validation]:
     if kind == "shallow-water-adi":
         from eagre.cases.validation_adi import IMPLICIT
         from eagre.cases.validation_adi_beside import BESIDE
+        from eagre.cases.validation_adi_rotation import ROTATION
 
-        return {**IMPLICIT, **BESIDE}
+        return {**IMPLICIT, **ROTATION, **BESIDE}
     if kind == "barotropic":
         from eagre.cases.validation_barotropic import BAROTROPIC
 
@@ -103,7 +104,8 @@ def validate(
     for name in chosen:
         if name not in known:
             first = next(iter(known))
-            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=f"names = [{first!r}]")
+            fix = f"eagre validate {kind} --case {first}"
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix)
     if precision is not None and precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
     folder = None if output_dir is None else Path(output_dir)

@@ -1,4 +1,4 @@
-"""Validations of the implicit shallow-water model: orders, rest, tides, wind, rotation, moving shores."""
+"""Validations of the implicit shallow-water model: orders, rest, tides, wind, moving shores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eagre.cases.validation import Setting, Validation
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.series import Series
-from eagre.sources import Coriolis, WindStress
+from eagre.sources import WindStress
 
 REST = {"single": 5e-6, "double": 1e-12}
 MASS = {"single": 2e-6, "double": 1e-13}
@@ -147,25 +147,6 @@ def _tide_solution(
     return rate, amplitude * np.cos(k * (length - x)) / np.cos(k * length)
 
 
-def geostrophic_vortex(setting: Setting) -> list[Result]:
-    """A vortex in geostrophic balance on a flat bottom stays as it is for a day (linear equations)."""
-    grid = Grid(100, 100, 10e3, 10e3)
-    x, y = grid.mesh()
-    f, depth, radius = 1e-4, 100.0, 100e3
-    z = 0.5 * np.exp(-((x - 500e3) ** 2 + (y - 500e3) ** 2) / (2.0 * radius**2))
-    u, v = GRAVITY / f * z * (y - 500e3) / radius**2, -GRAVITY / f * z * (x - 500e3) / radius**2
-    results = []
-    for precision in setting.precisions:
-        model = adi_model(
-            grid, -depth, 600.0, setting, precision, surface_elevation=z, velocity_x=u * depth / (depth + z),
-            velocity_y=v * depth / (depth + z), sources=(Coriolis(f=f),), convection="off",
-        )  # fmt: skip
-        model.advance(86400.0)
-        error = float(np.abs(model.field("surface_elevation") - z).max()) / 0.5
-        results.append(Result("geostrophic-vortex", precision, "change in a day / amplitude", error, 0.02))
-    return results
-
-
 def wind_set_up(setting: Setting) -> list[Result]:
     """Wind over a closed lake tilts its surface: rho g h dz/dx = stress."""
     grid = Grid(80, 5, 250.0, 250.0)
@@ -245,7 +226,6 @@ IMPLICIT: dict[str, Validation] = {
     "lake": lake_at_rest,
     "pool": pool,
     "tide": tide,
-    "geostrophic-vortex": geostrophic_vortex,
     "wind-set-up": wind_set_up,
     "stoker": partial(dam_break, name="stoker", downstream=0.1),
     "ritter": partial(dam_break, name="ritter", downstream=0.0),

@@ -31,7 +31,8 @@ def bench(
                 records.append(record)
                 if output is not None:
                     update(output, [record])
-    columns = ["model", "case", "variant", "precision", "cells", "ms/step", "cell-steps/s", "of copy", "error"]
+    columns = ["model", "variant", "precision", "threads", "cells", "ms/step", "best"]
+    columns += ["cell-steps/s", "of copy", "verified"]
     out.print(grid_table(columns, [_row(record) for record in records]))
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
@@ -74,9 +75,11 @@ def _row(record: Mapping[str, Any]) -> list[str]:
     shape = " x ".join(str(count) for count in reversed(record.get("shape") or ()))
     speed = record.get("cell_steps_per_s")
     return [
-        *(str(record.get(key, "")) for key in ("model", "case", "variant", "precision")),
+        *(str(record.get(key, "")) for key in ("model", "variant", "precision")),
+        str(record.get("threads") or "GPU"),
         shape,
         number("ms_per_step", ".4g"),
+        number("ms_best", ".4g"),
         "-" if speed is None else quantity(speed),
         number("fraction_of_copy", ".0%"),
         number("error", ".2g") if isinstance(record.get("error"), (int, float)) else str(record.get("error") or "-"),

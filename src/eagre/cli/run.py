@@ -123,7 +123,7 @@ def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str,
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
-    rows += _water_rows(found, getattr(model, "inflow", {}))
+    rows += [*_water_rows(found, getattr(model, "inflow", {})), *getattr(model, "facts", [])]
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]

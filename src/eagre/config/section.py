@@ -70,6 +70,8 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
         return [Problem(key, _shown(value), keys)]
     if kind.startswith("int_"):
         return [Problem(key, _shown(value, name), _description(field) or "a whole number", fix)]
+    if kind == "too_short":
+        return [Problem(key, _shown(value, name), f"one or more ({_description(field)})", fix)]
     message = details["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message

@@ -67,7 +67,7 @@ class RunSection(Section):
         description='the model time at which the run ends, such as "2 h"; the run starts at 0', examples=["2 h"]
     )
     device: DeviceName = Field(
-        default="auto", description="auto, cpu, cuda or cuda:<number>; several of one kind for a run of barotropic"
+        default="auto", description="auto, cpu, cuda or cuda:<number>; several share a run where the model can"
     )
     precision: Precision = Field(default="single", description="single or double")
     start_date: Date | None = Field(

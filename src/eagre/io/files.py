@@ -23,6 +23,8 @@ _REASONS = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
+_NO_SPACE = {_REASONS[number] for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+_ELSEWHERE = "a folder that can be written"
 
 
 class WriteError(EagreError, OSError):
@@ -187,13 +189,17 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def writing(path: Path, *, safe: str = "", fix: str = "") -> Iterator[None]:
-    """Turn what the system or HDF5 raises inside the block into a `WriteError` about `path`."""
+    """Turn what the system or HDF5 raises inside the block into a `WriteError` about `path`.
+
+    `fix` is for a disk that is full; where it is not, another folder is the way out.
+    """
     try:
         yield
     except EagreError:
         raise
     except (OSError, RuntimeError) as error:
-        raise WriteError(path, reason(error), safe=safe, fix=fix) from error
+        why = reason(error)
+        raise WriteError(path, why, safe=safe, fix=fix if why in _NO_SPACE or not fix else _ELSEWHERE) from error
 
 
 def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> None:

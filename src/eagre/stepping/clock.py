@@ -47,16 +47,14 @@ INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
 
 
-GATE_PARITY = switch("GATE_PARITY", 2)  # the parity for which a stage and its tail run; 2: either
+EITHER = 2  # `turn` is the parity for which a stage and its tail run, or this: for both
 GATE_ACCEPTED = switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
 
 
 @cell
-def open_gate(clock):
+def open_gate(clock, turn):
     """Whether a stage and its tail have something to do."""
-    gate = clock[RUNNING] > 0.0
-    if GATE_PARITY != 2:
-        gate = gate and clock[PARITY] == GATE_PARITY
+    gate = clock[RUNNING] > 0.0 and (turn == EITHER or clock[PARITY] == turn)
     if GATE_ACCEPTED:
         gate = gate and clock[ACCEPTED] > 0.0
     return gate
@@ -126,11 +124,11 @@ def move(clock, now, dt, until):
 
 
 @cell
-def verdict(clock, rates):
+def verdict(clock, rates, turn):
     """After the first of several stages: accept, or refuse and set the time step that is allowed."""
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, redone, largest = clock[TOLERANCE], clock[REDONE], clock[COURANT]
-    gate = open_gate(clock)
+    gate = open_gate(clock, turn)
     rate = largest_rate(rates)
     if gate:
         if allowed(rate, dt, courant, tolerance):
@@ -143,15 +141,15 @@ def verdict(clock, rates):
 
 
 @cell
-def finish(clock, rates):
+def finish(clock, rates, turn):
     """After the last of several stages: book the step if it was accepted and choose the next."""
     now, dt, until, courant, longest = clock[T], clock[DT], clock[UNTIL], clock[CFL], clock[LIMIT]
     tolerance, parity = clock[TOLERANCE], clock[PARITY]
-    gate = open_gate(clock)
+    gate = open_gate(clock, turn)
     rate = largest_rate(rates)
     if gate:
         clock[ACCEPTED] = 0.0
-        if GATE_PARITY != 2:
+        if turn != EITHER:
             clock[PARITY] = 1.0 - parity
         now = move(clock, now, dt, until)
         choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
@@ -176,9 +174,9 @@ def judge(clock, found, following):
 
 
 @cell
-def verdict_and_finish(clock, rates):
+def verdict_and_finish(clock, rates, turn):
     """After the only stage of a step: accept and book, or refuse."""
-    gate = open_gate(clock)
+    gate = open_gate(clock, turn)
     rate = largest_rate(rates)
     if gate:
         judge(clock, rate, rate)
@@ -202,7 +200,7 @@ def parity_after(clock, found):
 
 
 @cell
-def start_leg(clock, rates):
+def start_leg(clock, rates, turn):
     """Begin a stretch towards a new UNTIL with the time step that was left over."""
     left = clock[UNTIL] - clock[T]
     clock[DT] = left if clock[FREE] >= left else clock[FREE]

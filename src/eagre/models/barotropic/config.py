@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
 from eagre.config.section import Section
@@ -18,6 +19,7 @@ from eagre.config.values import (
     PositiveMetres,
     PositiveSeconds,
     SeriesOutputFile,
+    Viscosity,
     one_of,
     quantity,
 )
@@ -27,7 +29,6 @@ from eagre.grid import Grid
 if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity
 
-Viscosity = Annotated[float, quantity("viscosity"), Field(ge=0)]
 Stress = Annotated[float, quantity("stress")]
 MOST_PARTICLES = 10**7
 
@@ -221,6 +222,7 @@ class BarotropicCase(Case):
         from eagre.models.barotropic.model import BarotropicVorticity
 
         grid = self._grid()
+        check_input_memory(grid)
         options: dict[str, Any] = self._physics(grid)
         if self.layers is not None:
             options["layers"] = Layers(self.layers.upper, self.layers.lower)

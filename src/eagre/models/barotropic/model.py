@@ -11,7 +11,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import select_devices
-from eagre.checks import one_of
+from eagre.checks import check_input_memory, check_sample, check_state, check_until, one_of
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
@@ -27,7 +27,7 @@ from eagre.models.barotropic.inputs import (
     screening_of,
 )
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.outputs import field_of, fields_of, places_at_points, remarks_of, settings_of
+from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, places_at_points, remarks_of, settings_of
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step, flow_limit, wave_limit
 
@@ -199,6 +199,7 @@ class BarotropicVorticity:
         if not reynolds > 0.0:
             raise InputError(f"reynolds = {reynolds!r}", allowed="a number > 0", fix="reynolds = 20.83")
         grid = Grid.of_points(points, points, math.pi, math.pi)
+        check_input_memory(grid)
         curl = np.repeat(-alpha * np.sin(2.0 * grid.y)[:, None], points, axis=1)
         return cls(
             grid,
@@ -237,8 +238,7 @@ class BarotropicVorticity:
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
-        if until < self.time:
-            raise InputError(f"until = {until:g} s", allowed=f"a time from {self.time:g} s on (the model's present)")
+        check_until(until, self.time)
         exact = (until - self._start) / self.time_step
         last = math.ceil(exact - 1e-6)
         left = min(last - self.steps, max_steps if max_steps is not None else 2**53)
@@ -259,15 +259,16 @@ class BarotropicVorticity:
         if self._kept is None or perf_counter() - self._kept_at >= wait:
             self._kept, self._kept_at = self._engine.state(), perf_counter()
 
+    def _is_finite(self) -> bool:
+        with np.errstate(all="ignore"):
+            found = self._engine.integrals()
+        return math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"])
+
     def _look(self) -> None:
         """Go back to the last kept state and raise if the solution is not finite."""
-        found = self._engine.integrals()
-        if math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"]):
+        if self._is_finite():
             return
-        q = self._engine.points(self._engine.q[0][self._engine.at])
-        bad = np.argwhere(~np.isfinite(q))
-        cell = (int(bad[0][0]), int(bad[0][1])) if bad.size else (0, 0)
-        time = self.time
+        time, cell = self._first_bad()
         assert self._kept is not None
         self._engine.restore(self._kept)
         limit = min(self._flow_limit(), wave_limit(self.setup), 0.5 * self.time_step)
@@ -277,6 +278,27 @@ class BarotropicVorticity:
             f"values that are not finite; the last good state is of t = {self.time:.6g}",
             advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity",
         )
+
+    def _first_bad(self) -> tuple[float, tuple[int, int]]:
+        """Time of the first step that is not finite, and the point of the largest vorticity before it.
+
+        The streamfunction spreads what is not finite over the whole basin in a step, so that the place can
+        only be seen before. Found by halving the steps since the last kept state.
+        """
+        engine, state = self._engine, self._kept
+        assert state is not None
+        bad, good = engine.steps, int(state["steps"])
+        while bad - good > 1:
+            engine.restore(state)
+            engine.advance((bad - good) // 2)
+            if self._is_finite():
+                good, state = engine.steps, engine.state()
+            else:
+                bad = engine.steps
+        engine.restore(state)
+        size = np.abs(engine.points(engine.q[0][engine.at]))
+        j, i = np.unravel_index(int(size.argmax()), size.shape)
+        return self._start + bad * self.time_step, (int(j), int(i))
 
     def _flow_limit(self) -> float:
         u, v = self._engine.speeds()
@@ -298,10 +320,7 @@ class BarotropicVorticity:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields at points (j, i)."""
-        unknown = [name for name in names if name not in self.variables]
-        if unknown:
-            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
-        j, i = np.array(points, np.int64).reshape(-1, 2).T
+        j, i = check_sample(names, points, self.variables, self.grid)
         return {name: self.field(name)[j, i] for name in names}
 
     @property
@@ -318,6 +337,7 @@ class BarotropicVorticity:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
+        check_state(state, "q0", self.setup.shape)
         self._engine.restore(state)
         self._start, landed = float(state["start"]), float(state["landed"])
         self._landed = None if math.isnan(landed) else landed
@@ -326,10 +346,15 @@ class BarotropicVorticity:
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper."""
+        """Energy and enstrophy of all layers; extremes, largest velocities and transport per depth of the upper.
+
+        The transport is that between the highest and the lowest psi, walls (psi = 0) included.
+        """
         found = self._engine.integrals()
         u, v = self._engine.speeds()
-        transport = found["max_streamfunction"] - found["min_streamfunction"]
+        wall = math.nan if self.setup.basin == "periodic" else 0.0  # fmax and fmin pass over it
+        highest, lowest = np.fmax(found["max_streamfunction"], wall), np.fmin(found["min_streamfunction"], wall)
+        transport = float(highest - lowest)
         return {**found, "max_velocity_x": u, "max_velocity_y": v, "transport_per_depth": transport}
 
     def energy_budget(self) -> dict[str, float]:
@@ -354,6 +379,11 @@ class BarotropicVorticity:
     def remarks(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
         return remarks_of(self.setup)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What the summary of a run tells of its end: energy, enstrophy, budget, streamfunction, velocities."""
+        return facts_of(self.diagnostics(), self.energy_budget())
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""

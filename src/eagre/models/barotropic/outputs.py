@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -69,6 +70,19 @@ def remarks_of(setup: Setup) -> list[str]:
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
     return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, step_remark(setup)]
+
+
+def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
+    """What the end of a run is told by: from `diagnostics` and `energy_budget`, in the units of the model."""
+    low, high = found["min_streamfunction"], found["max_streamfunction"]
+    terms = ("wind", "viscosity", "biharmonic", "friction")
+    drains = ", ".join(f"{name} {budget[name]:+.4g}" for name in terms if budget[name] != 0.0)
+    return [
+        ("energy", f"{found['energy']:.6g}, enstrophy {found['enstrophy']:.6g}"),
+        ("budget", f"{drains or 'nothing'}; left over by the Jacobian {budget['residual']:.1e} of the largest"),
+        ("psi", f"{low:.5g} to {high:.5g}, transport per depth {found['transport_per_depth']:.5g}"),
+        ("flow", f"|u| up to {found['max_velocity_x']:.4g}, |v| up to {found['max_velocity_y']:.4g}"),
+    ]
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:

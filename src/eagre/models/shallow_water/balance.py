@@ -7,7 +7,7 @@ books it for as long as the clock has moved, which is not at all if it was refus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,7 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
-from eagre.boundaries.ghosts import (
-    ALONG_I,
-    ALONG_J,
-    FIRST_I,
-    FIRST_J,
-    GHOST_I,
-    GHOST_J,
-    LENGTH,
-    NORMAL,
-    SIGN,
-)
+from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, faces_of
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.kernels.central_upwind import central_upwind
@@ -99,37 +89,34 @@ def booked(book, k, rate, now):
 
 
 @cell
-def book_face(q, middle, bed, table, starts, book, p, clock, s, m):
-    """Book face m of open segment s; its rate is the inflow, m2 s-1."""
-    across, sign = table[s, NORMAL], table[s, SIGN]
-    j = (table[s, FIRST_J] if sign > 0 else table[s, GHOST_J]) + m * table[s, ALONG_J]
-    i = (table[s, FIRST_I] if sign > 0 else table[s, GHOST_I]) + m * table[s, ALONG_I]
+def book_face(q, middle, bed, faces, book, p, clock, k):
+    """Book face k; its rate is the inflow, m2 s-1."""
+    j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
     rate = mass_flux(q, bed, j, i, across, p)
     if TWO_STAGES:
         rate = real(0.5) * (rate + mass_flux(middle, bed, j, i, across, p))
-    booked(book, starts[s] + m, sign * float(rate), clock[T])
+    booked(book, k, faces[k, INWARD] * float(rate), clock[T])
 
 
 @serial_entry
-def book_cpu(q, middle, bed, table, starts, factors, book, p, clock):
+def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
     """Book all faces of open segments, and the rain in the last row."""
-    if open_gate(clock):
-        for s in range(table.shape[0]):
-            for m in range(table[s, LENGTH]):
-                book_face(q, middle, bed, table, starts, book, p, clock, s, m)
+    if open_gate(clock, turn):
+        for k in range(faces.shape[0]):
+            book_face(q, middle, bed, faces, book, p, clock, k)
         if SOURCES:
-            booked(book, book.shape[0] - 1, factors[0], clock[T])
+            booked(book, faces.shape[0], factors[0], clock[T])
 
 
 @entry
-def book_cuda(q, middle, bed, table, starts, factors, book, p, clock):
-    """As `book_cpu`; grid (blocks along a side, open segments, 1 if there are none)."""
-    s, m = cuda.blockIdx.y, cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if open_gate(clock):
-        if s < table.shape[0] and m < table[s, LENGTH]:
-            book_face(q, middle, bed, table, starts, book, p, clock, s, m)
-        if SOURCES and s == 0 and m == 0:
-            booked(book, book.shape[0] - 1, factors[0], clock[T])
+def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
+    """As `book_cpu`, a thread a face and one for the rain."""
+    k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if open_gate(clock, turn):
+        if k < faces.shape[0]:
+            book_face(q, middle, bed, faces, book, p, clock, k)
+        elif k == faces.shape[0] and SOURCES:
+            booked(book, k, factors[0], clock[T])
 
 
 class Balance:
@@ -157,24 +144,23 @@ class Balance:
         rained = 0.0 if sources is None else float(sources.rain.sum()) * grid.cell_area
         self._weights = np.append(self._open.lengths, rained)
         self._rain = Series.constant(0.0) if sources is None else sources.factors[0]
-        self._table = device.array(table[[not segment.condition.closed for segment in segments]])
-        self._first = device.array(self._open.starts)
+        faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
+        self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
         self.book = device.zeros((self._weights.size, 3), np.float64)
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 
-        common : bed, factors of the sources, parameters, clock.
+        common : bed, factors of the sources, parameters, clock, turn.
         """
         if not self._open.segments and self._rain.is_constant:
             return []
         bed, factors, *numbers = common
         states = (q, middle if switches["TWO_STAGES"] else q)
-        arguments = (*states, bed, self._table, self._first, factors, self.book, *numbers)
+        arguments = (*states, bed, self._faces, factors, self.book, *numbers)
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
-        counts = np.diff(self._open.starts)
-        blocks = (-(-int(counts.max(initial=1)) // THREADS), max(1, counts.size))
+        blocks = (-(-self._weights.size // THREADS),)
         return [Launch(self.device.program(book_cuda, precision, switches), arguments, blocks, (THREADS,))]
 
     def begin(self, time: float) -> None:
@@ -183,12 +169,20 @@ class Balance:
         rows[:, BOOKED], rows[-1, RATE] = time, self._rain(time)
         self.device.fill(self.book, rows)
 
-    def resume(self, book: np.ndarray, time: float) -> None:
-        """Go on with a book of an earlier run at `time`, s; with a new one where other sides are open."""
-        if book.shape != self.book.shape:
+    def state(self) -> dict[str, np.ndarray]:
+        """The book and what it is of, for a restart."""
+        return {"book": self.device.host(self.book), "open_sides": self._open.places()}
+
+    def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Whether the book of a state is one of the same open sides."""
+        return self._open.are_those_of(state)
+
+    def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
+        """Go on with the book of a state at `time`, s; with a new one where other sides are open."""
+        if not self.goes_on(state):
             self.begin(time)
             return
-        rows = book.copy()
+        rows = state["book"].copy()
         if self._rain.is_constant and rows[-1, RATE] != self._rain(time):
             rows[-1] = rows[-1, SUM] + (time - rows[-1, BOOKED]) * rows[-1, RATE], self._rain(time), time
         self.device.fill(self.book, rows)

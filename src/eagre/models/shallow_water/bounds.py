@@ -1,4 +1,4 @@
-"""Bounds of the time step: those asked for, and on dry ground, where no wave limits it before the water has come."""
+"""Bounds of the time step (as asked for, and on dry ground before the water has come) and of thin water."""
 
 from __future__ import annotations
 
@@ -61,3 +61,13 @@ def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: floa
         f"rain of {3.6e6 * rate:.3g} mm/h on a bed of up to {highest:.4g} m in single precision: up to "
         f'{min(lost, 1.0):.0%} of it may be lost to rounding; write: precision = "double"'
     ]
+
+
+def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
+    """Depth below which velocities are damped, m: as given, or a small part of the greatest depth at the start."""
+    if given is not None:
+        return checked_number("desingularisation_depth", given, 1e-9, 1e3)
+    scale = float(thickness.max())
+    if wet_dry == "hydrostatic":
+        return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
+    return min(0.01, 0.01 * scale) if scale > 0 else 1e-3

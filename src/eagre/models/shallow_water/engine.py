@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import SIDES, Segment
-from eagre.boundaries.ghosts import boundary_pass_cpu, boundary_pass_cuda, padded_bed, segment_table
+from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, padded_bed, segment_table, tail_cpu
 from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
@@ -161,8 +162,8 @@ class Engine:
     def _compile(self) -> None:
         """Bind the launches of a step, or of two steps that go back and forth between two buffers."""
         self.step = self._launches_of_tiles() if self._tiled else self._launches_of_stages()
-        self._fill = [self._ghosts(q, TAIL=ck.start_leg, FILL=1) for q in self.q]
-        self._begin = self._ghosts(self.q[0], TAIL=ck.start_leg, FILL=0)
+        self._fill = [self._ghosts(q, ck.EITHER, TAIL=ck.start_leg, FILL=1) for q in self.q]
+        self._begin = self._ghosts(self.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
         self._round: Callable[[], None] | None = None
         grid, cuda = self.setup.grid, self.device.kind == "cuda"
         self._row_sums = self.device.zeros((grid.ny, diagnostics.SUMS), np.float64)
@@ -179,15 +180,15 @@ class Engine:
         only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
         launches: list[Launch] = []
         for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(self.q) == 2 else [(0, 0)]):
-            parity = {"GATE_PARITY": at if len(self.q) == 2 else 2}
+            turn = at if len(self.q) == 2 else ck.EITHER
             a, b = self.q[now], self.q[then]
             if self.setup.scheme == "rk2":
-                launches += self._stage(a, a, self.middle, **first, **parity)
-                launches += self._book(a, TWO_STAGES=True, GATE_ACCEPTED=True, **parity)
-                launches += self._stage(self.middle, a, b, **last, **parity)
+                launches += self._stage(turn, a, a, self.middle, **first)
+                launches += self._book(turn, a, TWO_STAGES=True, GATE_ACCEPTED=True)
+                launches += self._stage(turn, self.middle, a, b, **last)
             else:
-                launches += self._book(a, TWO_STAGES=False, **parity)
-                launches += self._stage(a, a, b, **only, **parity)
+                launches += self._book(turn, a, TWO_STAGES=False)
+                launches += self._stage(turn, a, a, b, **only)
         self._steps_a_round = len(self.q)
         return launches
 
@@ -208,38 +209,42 @@ class Engine:
         self._steps_a_round = tile_cuda.TURNS
         return [*launches, Launch(settle, (self._rates[2], self.clock))]
 
-    def _stage(self, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+    def _stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         grid = self.setup.grid
         tail = {name: switches[name] for name in switches if name != "SECOND"}
         switches = {**self.switches, **switches}
         common = (out, self.bed, self._manning, self._sources)
         if self.device.kind == "cpu":
             program = self.device.program(march_cpu.stage_cpu, self.precision, switches)
-            arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock)
+            arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock, turn)
             stage = Launch(program, arguments)
         else:
             blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
             switches["REGISTERS"] = REGISTERS[self.precision][switches["SECOND"]]
             program = self.device.program(march_cuda.stage_cuda, self.precision, switches)
-            stage = Launch(program, (q, old, *common, self._rates, self.parameters, self.clock), blocks, threads)
-        mended = self._junctions.launches(self.precision, q, out, self.bed, self.parameters, self.clock, **switches)
-        return [stage, *mended, self._ghosts(out, **tail)]
+            arguments = (q, old, *common, self._rates, self.parameters, self.clock, turn)
+            stage = Launch(program, arguments, blocks, threads)
+        numbers = (self.bed, self.parameters, self.clock, turn)
+        mended = self._junctions.launches(self.precision, q, out, *numbers, **switches)
+        return [stage, *mended, *self._ghosts(out, turn, **tail)]
 
-    def _book(self, q: Any, **switches: Any) -> list[Launch]:
-        numbers = (self.bed, self._sources.factor, self.parameters, self.clock)
+    def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        numbers = (self.bed, self._sources.factor, self.parameters, self.clock, turn)
         return self.balance.launches(self.precision, q, self.middle, *numbers, **self.switches, **switches)
 
-    def _ghosts(self, q: Any, **switches: Any) -> Launch:
+    def _ghosts(self, q: Any, turn: int, **switches: Any) -> list[Launch]:
+        """The boundary pass."""
         varying = any(not series.is_constant for series in self.setup.series)
         switches = {**self._ghost_switches, "SERIES": varying, "FILL": 2 if varying else 1, **switches}
+        program = partial(self.device.program, precision=self.precision, switches=switches)
         arguments = (q, self.bed, self._table, self.forcing, self._levels, self.parameters, self.clock)
-        arguments = (*arguments, self._rates, self._series)
         if self.device.kind == "cpu":
-            return Launch(self.device.program(boundary_pass_cpu, self.precision, switches), arguments)
-        program = self.device.program(boundary_pass_cuda, self.precision, switches)
+            tail = Launch(program(tail_cpu), (self.forcing, self.clock, self._rates, self._series, turn))
+            return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
+        arguments = (*arguments, self._rates, self._series, turn, self._arrived)
         longest = 2 * max(self.setup.grid.nx, self.setup.grid.ny)
         blocks = (-(-(longest + 1) // 64), len(self.setup.segments))
-        return Launch(program, (*arguments, self._arrived), blocks, (64,))
+        return [Launch(program(boundary_pass_cuda), arguments, blocks, (64,))]
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -268,7 +273,8 @@ class Engine:
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
         self.balance.begin(time)
-        self.device.run(self._fill)
+        for fill in self._fill:
+            self.device.run(fill)
 
     def start(self, until: float, steps: int) -> None:
         """Aim at `until`, s, and at most `steps` steps."""
@@ -278,7 +284,7 @@ class Engine:
         clock[ck.RUNNING] = float(clock[ck.T] < until and steps > 0)
         clock[ck.ACCEPTED] = 0.0
         self.write_clock(clock)
-        self.device.run([self._begin])
+        self.device.run(self._begin)
 
     def round(self) -> int:
         """Run a round of steps (one graph on CUDA); returns how many steps it may have made at most."""
@@ -301,20 +307,14 @@ class Engine:
 
     def _small_state(self) -> dict[str, np.ndarray]:
         clock = self.read_clock()
-        return {"clock": clock, "edges": self._edges(clock[ck.T]), "book": self.device.host(self.balance.book)}
+        return {"clock": clock, "edges": self._edges(clock[ck.T]), **self.balance.state()}
 
     def _edges(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
-        rows = [
-            (
-                SIDES.index(s.side),
-                s.first,
-                s.last,
-                crc32(type(s.condition).__name__.encode()),
-                s.condition.still_level(),
-            )
-            for s in self.setup.segments
-        ]
+        segments = self.setup.segments
+        kinds = [crc32(type(s.condition).__name__.encode()) for s in segments]
+        places = [(SIDES.index(s.side), s.first, s.last) for s in segments]
+        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, segments, strict=True)]
         values = [series(time) for series in self.setup.series[: len(rows)]]
         return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
 
@@ -329,10 +329,12 @@ class Engine:
         self.write_clock(clock)
         self.device.fill(self.forcing, np.array([series(clock[ck.T]) for series in self.setup.series]))
         self.device.fill(self._rates, np.zeros(self._rates.shape))
-        self.balance.resume(state["book"], clock[ck.T])
+        self.balance.resume(state, clock[ck.T])
 
     def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs."""
+        """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
+        if self._tiled:
+            self.device.run(self._fill[self.current])
         return {"q": self.device.host(self.q[self.current]), **self._small_state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -340,20 +342,15 @@ class Engine:
         self._restore_small(state)
         self.device.fill(self.q[self.current], state["q"])
         if not np.array_equal(state.get("edges", np.zeros(0)), self._edges(self.read_clock()[ck.T])):
-            self.device.run([self._fill[self.current]])
+            self.device.run(self._fill[self.current])
 
     # -- looks --------------------------------------------------------------------------------------
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
         q = self.q[self.current]
-        launch = Launch(
-            self._sum,
-            (q, self.bed, self._row_sums, self.parameters),
-            (self.setup.grid.ny,),
-            (BLOCK,),
-        )
-        self.device.run([launch])
+        arguments = (q, self.bed, self._row_sums, self.parameters)
+        self.device.run([Launch(self._sum, arguments, (self.setup.grid.ny,), (BLOCK,))])
         return named_sums(self.device.host(self._row_sums), self.setup.grid)
 
     def bad_cell(self) -> tuple[int, int] | None:

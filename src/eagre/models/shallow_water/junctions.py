@@ -15,39 +15,40 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, real, serial_entry
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
-from eagre.boundaries.ghosts import ALONG_I, ALONG_J, FIRST_I, FIRST_J, GHOST_I, GHOST_J, LENGTH, NORMAL, SIGN
+from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LENGTH, faces_of
 from eagre.models.shallow_water.balance import mass_flux
 from eagre.models.shallow_water.kernels import SECOND
 from eagre.stepping.clock import DT, open_gate
 
-INSIDE_J, INSIDE_I, FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3, 4, 5  # the cell, the high cell of the face, its side
 THREADS = 32
 
 
 @cell
 def put_back(q, out, bed, ends, p, clock, k):
     """Take from `out` what came in through the end k of a wall in the stage that began with q."""
-    j, i, across = ends[k, INSIDE_J], ends[k, INSIDE_I], ends[k, ACROSS]
-    part = real(clock[DT]) * mass_flux(q, bed, ends[k, FACE_J], ends[k, FACE_I], across, p)
-    part = part * (p.over_dx if across == 1 else p.over_dy) * real(ends[k, INWARD])
+    j, i, across, inward = ends[k, FACE_J], ends[k, FACE_I], ends[k, ACROSS], ends[k, INWARD]
+    part = real(clock[DT]) * mass_flux(q, bed, j, i, across, p)
+    part = part * (p.over_dx if across == 1 else p.over_dy) * real(inward)
     if SECOND:
         part = real(0.5) * part
+    if inward < 0:  # the cell inside is the low one
+        j, i = j - (across - 1), i - (2 - across)
     out[0, j, i] -= part
 
 
 @serial_entry
-def put_back_cpu(q, out, bed, ends, p, clock):
+def put_back_cpu(q, out, bed, ends, p, clock, turn):
     """All ends of walls."""
-    if open_gate(clock):
+    if open_gate(clock, turn):
         for k in range(ends.shape[0]):
             put_back(q, out, bed, ends, p, clock, k)
 
 
 @entry
-def put_back_cuda(q, out, bed, ends, p, clock):
+def put_back_cuda(q, out, bed, ends, p, clock, turn):
     """All ends of walls, a thread each."""
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if k < ends.shape[0] and open_gate(clock):
+    if k < ends.shape[0] and open_gate(clock, turn):
         put_back(q, out, bed, ends, p, clock, k)
 
 
@@ -70,12 +71,12 @@ class Junctions:
             touching = {0: any(one.last == wall.first for one in beside)}
             last = int(row[LENGTH]) - 1
             touching[last] = touching.get(last, False) or any(one.first == wall.last for one in beside)
-            ends += [_end(row, m) for m, touched in touching.items() if touched and wall.condition.closed]
+            ends += [faces_of(row)[m] for m, touched in touching.items() if touched and wall.condition.closed]
         self.count = len(ends)
-        self._ends = device.array(np.array(ends, np.int64).reshape(-1, 6))
+        self._ends = device.array(np.array(ends, np.int64).reshape(-1, 4))
 
     def launches(self, precision: str, q: Any, out: Any, *numbers: Any, **switches: Any) -> list[Launch]:
-        """What follows a stage from q into `out`; numbers : bed, parameters, clock."""
+        """What follows a stage from q into `out`; numbers : bed, parameters, clock, turn."""
         if not self.count:
             return []
         bed, *rest = numbers
@@ -84,11 +85,3 @@ class Junctions:
             return [Launch(self.device.program(put_back_cpu, precision, switches), arguments)]
         program = self.device.program(put_back_cuda, precision, switches)
         return [Launch(program, arguments, (-(-self.count // THREADS),), (THREADS,))]
-
-
-def _end(row: np.ndarray, m: int) -> tuple[int, ...]:
-    """The cell m along a segment and its face on the boundary."""
-    j, i = row[FIRST_J] + m * row[ALONG_J], row[FIRST_I] + m * row[ALONG_I]
-    ghost_j, ghost_i = row[GHOST_J] + m * row[ALONG_J], row[GHOST_I] + m * row[ALONG_I]
-    face = (j, i) if row[SIGN] > 0 else (ghost_j, ghost_i)
-    return (j, i, *face, row[NORMAL], row[SIGN])

@@ -330,13 +330,13 @@ def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
 
 
 @entry
-def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock):
+def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock, turn):
     """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
 
     The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
     """
     dt = real(clock[DT])
-    count = tiles.shape[0] if open_gate(clock) else 0
+    count = tiles.shape[0] if open_gate(clock, turn) else 0
     for t in prange(count):
         rates[t] = tile(
             q,

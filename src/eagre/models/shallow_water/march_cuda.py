@@ -295,7 +295,7 @@ def update_row(
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
+def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock, turn):
     """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
@@ -322,7 +322,7 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock):
     state_2 = load_state(q, j0 + 2, i)
     state_3 = load_state(q, j0 + 3, i)
     top_state = load_state(q, j0 + 4, i)
-    if not open_gate(clock):
+    if not open_gate(clock, turn):
         return
     dt = real(clock[DT])
 

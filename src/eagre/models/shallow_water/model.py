@@ -11,7 +11,17 @@ import numpy as np
 
 from eagre.backend.device import Device, select
 from eagre.boundaries import Boundaries
-from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
+from eagre.checks import (
+    LARGEST_MANNING,
+    check_memory,
+    check_sample,
+    check_state,
+    check_until,
+    checked_field,
+    checked_number,
+    initial_surface,
+    one_of,
+)
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, EagreError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
@@ -23,7 +33,7 @@ from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
-LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
+FIXED_ADVICE = "a shorter fixed_time_step, or none"
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
@@ -140,7 +150,7 @@ class ShallowWater:
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             early_exit=_early_exit(early_exit, wet_dry),
             theta=checked_number("theta", theta, 1.0, 2.0),
-            kappa=_kappa(desingularisation_depth, thickness, wet_dry),
+            kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
             cfl=checked_number("cfl", cfl, 1e-6, 0.5),
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
@@ -191,8 +201,7 @@ class ShallowWater:
             If the solution stops being finite; the model then holds the last good state.
         """
         now = self.time
-        if until < now:
-            raise InputError(f"until = {until:g} s", allowed=f"a time from {now:g} s on (the model's present)")
+        check_until(until, now)
         for series in self.setup.series:
             series.covers(now, until)
         left = max_steps if max_steps is not None else 2**53
@@ -252,7 +261,8 @@ class ShallowWater:
                 stride = 1
                 continue
             what = "the time step collapsed" if failed == 2 else "values that are not finite"
-            raise BlowUpError(time, bad or engine.fastest_cell(), what)
+            cell = bad or engine.fastest_cell()
+            raise BlowUpError(time, cell, what, **({"advice": FIXED_ADVICE} if self.setup.fixed else {}))
         raise BlowUpError(until, engine.fastest_cell(), "values that are not finite; a repeat of the steps had none")
 
     # -- fields -------------------------------------------------------------------------------------
@@ -290,9 +300,7 @@ class ShallowWater:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
-        unknown = [name for name in names if name not in self.variables]
-        if unknown:
-            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
+        check_sample(names, points, self.variables, self.grid)
         found = self._fields_of(*self._engine.at(points))
         return {name: found[name] for name in names}
 
@@ -309,9 +317,10 @@ class ShallowWater:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
+        check_state(state, "q", tuple(self._engine.q[0].shape))
         self._engine.restore(state)
         self._first_volume = float(state["first_volume"])
-        if state["book"].shape != self._engine.balance.book.shape:  # other sides are open: a new balance
+        if not self._engine.balance.goes_on(state):
             self._first_volume = self._engine.sums()["volume"]
         self._cache = self._kept = None
 
@@ -387,12 +396,3 @@ def _early_exit(given: bool | None, wet_dry: str) -> bool:
             fix="early_exit=False",
         )
     return exact if given is None else bool(given)
-
-
-def _kappa(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
-    if given is not None:
-        return checked_number("desingularisation_depth", given, 1e-9, 1e3)
-    scale = float(thickness.max())
-    if wet_dry == "hydrostatic":
-        return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
-    return min(0.01, 0.01 * scale) if scale > 0 else 1e-3

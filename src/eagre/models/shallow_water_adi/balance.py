@@ -6,7 +6,7 @@ dt/4 (q_old + q_new). What enters through a side is the sum of these over its fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,10 +88,21 @@ class Balance:
         blocks = (-(-self._weights.size // THREADS),)
         return [Launch(self.device.program(book_cuda, "double", switches), arguments, blocks, (THREADS,))]
 
+    def state(self) -> dict[str, np.ndarray]:
+        """The book and what it is of, for a restart."""
+        return {"book": self.device.host(self.book), "open_sides": self._open.places()}
+
+    def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Whether the book of a state is one of the same open sides."""
+        return self._open.are_those_of(state)
+
+    def book_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The book of a state; a new one where other sides were open."""
+        return state["book"] if self.goes_on(state) else np.zeros(self.book.shape)
+
     def resume(self, book: np.ndarray) -> None:
-        """Go on with a book, or begin a new one where that is of other open sides."""
-        fits = book.shape == self.book.shape
-        self.device.fill(self.book, book if fits else np.zeros(self.book.shape))
+        """Go on with a book."""
+        self.device.fill(self.book, book)
 
     def amounts(self) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side, by its name, and as rain, m3."""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from eagre.config.fieldvalues import NumberField
 from eagre.config.section import Section
-from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
+from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, Viscosity, one_of
 from eagre.config.water import WaterCase
 from eagre.errors import InputError
 
@@ -41,7 +41,7 @@ class ImplicitSection(Section):
     """Choices of the scheme; what is left out keeps the model's default."""
 
     time_step: PositiveSeconds = Field(description="the time step", examples=["20 s"])
-    viscosity: float = Field(default=0.0, description="eddy viscosity, m2/s", ge=0, examples=[5.0])
+    viscosity: Viscosity = Field(default=0.0, description="eddy viscosity, m2/s", examples=["5 m2/s"])
     dissipation: Annotated[str, one_of("froude", "none")] | None = Field(
         default=None, description="froude (upwinding where the flow is fast) or none"
     )

@@ -13,18 +13,18 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.kernels.water_sums import BLOCK, named_sums
+from eagre.kernels.water_sums import BLOCK
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.models.shallow_water_adi.start import stopped_at_walls
+from eagre.models.shallow_water_adi.stepping import BATCH, Stepping
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.sources import SourceMaps
-
-BATCH = {"cpu": 2, "cuda": 64}  # steps whose forcing is looked up, and which a CUDA graph holds, at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Setup:
         return own + (list(self.sources.factors) if self.sources else [])
 
 
-class Engine:
+class Engine(Stepping):
     """Arrays and programs of one run on one device.
 
     Fields lie in padded arrays (see `layout`). In turn two arrays hold p and two hold q; z has one
@@ -218,15 +218,22 @@ class Engine:
 
     def launches(self, parity: int, row: int) -> list[Launch]:
         """The two sweeps of a step; `row` of the values belongs to its first sweep."""
-        new, old = parity, 1 - parity  # the older flux is overwritten by the newest
-        p_now, p_next = self.p[new], self.p[old]
-        q_before, q_now = self.q[old], self.q[new]
-        x = (self.z[0], self.bed, p_now, q_before, q_now, self.z[1], p_next)
-        y = (self.z[1], self.bed, q_now, p_now, p_next, self.z[0], q_before)
-        slot = self._forcing[0].rain_slot
-        after_x = self.balance.launches((p_now, p_next, q_before, q_now), self.values, row, slot, self.dt)
-        after_y = self.balance.launches((p_now, p_next, q_now, q_before), self.values, row + 1, slot, self.dt)
-        return [*self._sweep(0, x, row), *after_x, *self._sweep(1, y, row + 1), *after_y]
+        return [*self.along_x(parity, row), *self.along_y(parity, row + 1)]
+
+    def along_x(self, parity: int, row: int) -> list[Launch]:
+        """The sweep along x of a step, which makes p and z half a step on; the older flux is overwritten."""
+        p_now, p_next, q_before, q_now = self.p[parity], self.p[1 - parity], self.q[1 - parity], self.q[parity]
+        arrays = (self.z[0], self.bed, p_now, q_before, q_now, self.z[1], p_next)
+        return self._sweep(0, arrays, row) + self._book((p_now, p_next, q_before, q_now), row)
+
+    def along_y(self, parity: int, row: int) -> list[Launch]:
+        """The sweep along y, which makes q and z; q half a step before is overwritten."""
+        p_now, p_next, q_next, q_now = self.p[parity], self.p[1 - parity], self.q[1 - parity], self.q[parity]
+        arrays = (self.z[1], self.bed, q_now, p_now, p_next, self.z[0], q_next)
+        return self._sweep(1, arrays, row) + self._book((p_now, p_next, q_now, q_next), row)
+
+    def _book(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
+        return self.balance.launches(fluxes, self.values, row, self._forcing[0].rain_slot, self.dt)
 
     def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
         grid = self.setup.grid
@@ -260,21 +267,6 @@ class Engine:
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
-    def run(self, steps: int, start: float, made: int) -> None:
-        """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
-        done = 0
-        while done < steps:
-            count = BATCH[self.device.kind]
-            while count > steps - done:
-                count //= 2
-            self._look_up(start, made + done, count)
-            key = (self.parity, count)
-            if key not in self._rounds:
-                self._rounds[key] = self._round(*key)
-            self._rounds[key]()
-            self.parity = (self.parity + count) % 2
-            done += count
-
     def _round(self, parity: int, count: int) -> Callable[[], None]:
         if self.device.graphs and not self._rounds:
             self._warm_up()
@@ -286,6 +278,10 @@ class Engine:
         state, parity = self.state(), self.parity
         self.device.run(self.launches(parity, 0))
         self.restore(state)
+        self.turn(parity)
+
+    def turn(self, parity: int) -> None:
+        """Let p and q change places where that is needed for this parity."""
         if self.parity != parity:
             self.p.reverse()
             self.q.reverse()
@@ -313,16 +309,6 @@ class Engine:
             table[:] = table[0]
         self.device.fill(self.values, table)
         self._looked_up = True
-
-    def sums(self) -> dict[str, float]:
-        """Sums and extremes over the domain, in double precision; the same bits every time."""
-        return named_sums(self._look(), self.setup.grid)
-
-    def bad_cell(self) -> tuple[int, int] | None:
-        """(j, i) of the first cell that is not finite, or None."""
-        columns = self._look()[:, diagnostics.FIRST_BAD]
-        rows = np.flatnonzero(columns < diagnostics.NOWHERE)
-        return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
 
     def _look(self) -> np.ndarray:
         grid, now = self.setup.grid, self.parity
@@ -363,13 +349,12 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
         p, q_before, q_after = self.fluxes()
-        book = self.device.host(self.balance.book)
-        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, "book": book}
+        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, **self.balance.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
-        self.set_state(state["z"], state["p"], state["q_before"], state["q_after"])
-        self.balance.resume(state["book"])
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides))
+        self.balance.resume(self.balance.book_of(state))
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""

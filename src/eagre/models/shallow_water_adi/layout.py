@@ -15,6 +15,7 @@ from eagre.grid import Grid
 
 PADDING = 32
 EXTRA_ROWS = 128  # rows of a block on a GPU, at most
+DEVICE_WORDS, SOURCE_WORDS = 8, 8  # arrays on the device: two of z, p and q, bed, friction; four maps a sweep
 
 
 def pitch(nx: int) -> int:
@@ -25,6 +26,11 @@ def pitch(nx: int) -> int:
 def rows_of(ny: int) -> int:
     """Padded rows: one before the first, and room for the last block of rows of a GPU behind the last."""
     return ny + 3 + EXTRA_ROWS
+
+
+def device_bytes(ny: int, nx: int, itemsize: int, forced: bool) -> int:
+    """Bytes of a model's arrays on a device; forced : whether there are sources."""
+    return (DEVICE_WORDS + SOURCE_WORDS * forced) * rows_of(ny) * pitch(nx) * itemsize
 
 
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:

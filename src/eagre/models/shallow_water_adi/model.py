@@ -9,20 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.group import select_devices
 from eagre.boundaries import Boundaries
-from eagre.checks import check_memory, checked_field, checked_number, initial_surface, one_of
+from eagre.checks import (
+    LARGEST_MANNING,
+    check_memory,
+    check_state,
+    check_until,
+    checked_field,
+    checked_number,
+    initial_surface,
+    one_of,
+)
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance
-from eagre.models.shallow_water_adi.engine import Engine, Setup
+from eagre.models.shallow_water_adi.bands import engine_for
+from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, SOURCE_WORDS
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.sources import Source, source_maps
 
-DEVICE_WORDS, SOURCE_WORDS = 8, 8  # arrays on the device: two of z, p and q, bed, friction; four maps a sweep
 PADDING = (131, 96)  # rows and columns by which they exceed the grid
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
@@ -47,7 +58,7 @@ class ShallowWaterADI(Fields):
     boundaries : Boundaries
         Of Wall, Stage, Discharge and Absorbing; walls all round if not given.
     manning : float or (ny, nx) array, s m-1/3
-        Manning's n; 0 is no friction. MIKE 21's Manning number is 1/n.
+        Manning's n, 0 (no friction) to 2. MIKE 21's Manning number is 1/n.
     chezy : float or (ny, nx) array, m1/2 s-1, optional
         Chezy's C in place of `manning`.
     viscosity : float, m2 s-1
@@ -66,8 +77,8 @@ class ShallowWaterADI(Fields):
         How q begins half a step before and after the start: pushed by the surface's slope (second
         order), or both as given (the first programs' way, first order).
     gravity : float, m s-2
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+    device : str, or a sequence of them
+        "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
     start_time : float, s
 
@@ -115,20 +126,20 @@ class ShallowWaterADI(Fields):
         dry_depth: float | None = None,
         start: str = "half-step",
         gravity: float = GRAVITY,
-        device: str | Device = "auto",
+        device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
     ) -> None:
         self.grid = grid
         self.precision = precision
-        self.device = select(device)
+        self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
         words = DEVICE_WORDS + (SOURCE_WORDS if sources else 0)
         check_memory(grid, self.device, precision, words, PADDING)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
-        dry_land = _land(land, grid)
+        dry_land, step = _land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
             grid=grid,
@@ -138,12 +149,12 @@ class ShallowWaterADI(Fields):
             law=law,
             sources=source_maps(sources, grid) if sources else None,
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
-            viscosity=_viscosity(viscosity, time_step, grid),
+            viscosity=_viscosity(viscosity, step, grid),
             dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
             convection=one_of("convection", convection, ("on", "off")) == "on",
             drying=one_of("drying", drying, ("on", "off")) == "on",
             dry_depth=_dry_depth(dry_depth, np.where(dry_land, 0.0, thickness)),
-            time_step=checked_number("time_step", time_step, 1e-9, 1e9),
+            time_step=step,
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
         )
         if not self.setup.drying and (thickness[~dry_land] <= 0.0).any():
@@ -161,7 +172,7 @@ class ShallowWaterADI(Fields):
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray]) -> None:
         """Build the engine and set its first state."""
-        self._engine = Engine(self.setup, self.device, self.precision)
+        self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", self._time)
         q = face_flux(self.setup, sides, surface, discharge[1], "y", self._time)
@@ -202,8 +213,7 @@ class ShallowWaterADI(Fields):
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
-        if until < self._time:
-            raise InputError(f"until = {until:g} s", allowed=f"a time from {self._time:g} s on (the model's present)")
+        check_until(until, self._time)
         for series in self.setup.series:
             series.covers(self._time, until)
         left = max_steps if max_steps is not None else 2**53
@@ -264,7 +274,8 @@ class ShallowWaterADI(Fields):
             bad = self._engine.bad_cell()
             if bad:
                 self.restore(good)
-                raise BlowUpError(time, bad, "values that are not finite: try a shorter time_step, |u| dt / dx < 1")
+                advice = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
+                raise BlowUpError(time, bad, "values that are not finite", advice=advice)
         raise BlowUpError(until, (0, 0), "values that are not finite; a repeat of the steps had none")
 
     # -- restart ------------------------------------------------------------------------------------
@@ -276,6 +287,7 @@ class ShallowWaterADI(Fields):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
+        check_state(state, "z", self.grid.shape)
         clock = [float(value) for value in state["clock"]]
         self._time, self._steps, dt = clock[0], int(clock[1]), clock[2]
         self._leg, self._range = (clock[3], clock[4], int(clock[5])), (clock[6], clock[7])
@@ -283,7 +295,7 @@ class ShallowWaterADI(Fields):
         if dt != self._engine.dt:
             self._engine.set_time_step(dt)
         self._engine.restore(state)
-        if state["book"].shape != self._engine.balance.book.shape:  # other sides are open: a new balance
+        if not self._engine.balance.goes_on(state):
             self._first_volume = self._engine.sums()["volume"]
         self._kept = None
         self._forget()
@@ -359,7 +371,8 @@ def _land(land: Any, grid: Grid) -> np.ndarray:
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
     if chezy is None:
-        return gravity * checked_field("manning", manning, grid, "centre", low=0.0) ** 2, "manning"
+        n = checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING)
+        return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
         raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
     return gravity / checked_field("chezy", chezy, grid, "centre", low=1e-3) ** 2, "chezy"
@@ -367,7 +380,7 @@ def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.
 
 def _viscosity(value: float, dt: float, grid: Grid) -> float:
     number = checked_number("viscosity", value, 0.0, 1e9)
-    most = 0.5 * min(grid.dx, grid.dy) ** 2 / float(dt)
+    most = 0.5 * min(grid.dx, grid.dy) ** 2 / dt
     if number > most:
         raise InputError(
             f"viscosity = {number:g} m2/s with time_step = {dt:g} s",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.checks import check_sample
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -45,10 +46,7 @@ class Fields:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
-        unknown = [name for name in names if name not in self.variables]
-        if unknown:
-            raise InputError(f"the field {unknown[0]!r}", allowed=", ".join(self.variables))
-        j, i = (np.array([point[k] for point in points], np.int64) for k in (0, 1))
+        j, i = check_sample(names, points, self.variables, self.grid)
         z, p, p_high, before, before_high, after, after_high = self._engine.at(j, i)
         q, q_high = _mean(before, after), _mean(before_high, after_high)
         found = self._fields_of(

@@ -27,7 +27,10 @@ SMALL_REGISTERS = {4: (128, 64), 8: (128, 96)}
 # Along x in double precision: warps that load ahead, for which they need more registers, and their cost.
 AHEAD_WARPS, AHEAD_REGISTERS, AHEAD_COST = 12, 168, 1.3
 PART = 512  # registers a thread of one warp that a part of a multiprocessor has; there are four parts
-LEAST_BLOCKS = 264  # along x: two for each multiprocessor of an H200
+MULTIPROCESSORS = 132  # of an H200
+LEAST_BLOCKS = 2 * MULTIPROCESSORS  # along x
+# Rows of a block along x that were timed, the usual first; another one must promise so much of its time.
+RUNS, LEAST_GAIN = (16, 8, 10, 12, 14, 17, 18, 20, 21, 22, 24, 26), 0.05
 MOST_ALONE = 256  # faces of a column that one narrow block holds where grids are small
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
@@ -132,11 +135,15 @@ def plan_of(
         along_x = AHEAD_REGISTERS
     fitting = PART // -(-picked["warps"] // 4) // 8 * 8  # a part holds every fourth warp of a block
     picked["registers"] = (min(along_x, fitting), along_y)
+    if "run" not in chosen:
+        windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, picked["warps"], 1, picked["overlap"], open_x)[0][0]
+        room = 4 * (PART // picked["registers"][0])
+        picked["run"] = _run_of(grid.ny, windows, MULTIPROCESSORS * max(1, room // picked["warps"]))
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
 def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
-    """Warps of the window that computes the fewest cells twice, rows of a run, overlap."""
+    """Warps of the window that computes the fewest cells twice, overlap."""
     faces = grid.nx + is_open
     exact = exact or reach > ROW_CELLS
     best: tuple[float, int] | None = None
@@ -159,11 +166,25 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
         )
     warps = best[1]
     ahead = itemsize == 8 and warps == AHEAD_WARPS
-    windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, warps, 16, overlap, is_open)[0][0]
-    run = 16
-    while run > 1 and grid.ny * windows < LEAST_BLOCKS * run:
+    return {"warps": warps, "overlap": overlap, "exact_x": exact and warps > 1, "ahead": ahead}
+
+
+def _run_of(ny: int, windows: int, at_once: int) -> int:
+    """Rows of a block along x: few enough for all multiprocessors, and so that the last blocks do not run almost alone.
+
+    at_once : blocks that run at the same time. Where the waves of blocks are w, a row costs the mean of w and the next
+    whole number, and a wave at the least; a block takes half a row to start (fitted to an H200: `benchmarks/NOTES.md`).
+    """
+
+    def cost(run: int) -> float:
+        waves = -(-ny // run) * windows / at_once
+        return (run + 0.5) * max(1.0, 0.5 * (waves + math.ceil(waves)))
+
+    run = RUNS[0]
+    while run > 1 and ny * windows < LEAST_BLOCKS * run:
         run //= 2
-    return {"warps": warps, "run": run, "overlap": overlap, "exact_x": exact and warps > 1, "ahead": ahead}
+    best = min(RUNS, key=cost)
+    return best if run in RUNS and cost(best) < (1.0 - LEAST_GAIN) * cost(run) else run
 
 
 def _cost_of(warps: int, room: int, itemsize: int) -> float:

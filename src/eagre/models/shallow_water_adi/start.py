@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from eagre.boundaries import Segment
 from eagre.models.shallow_water_adi.kernels import FLUX, LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
+from eagre.models.shallow_water_adi.sides import Side
+
+SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
 
 
 def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
@@ -25,17 +30,32 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
     return np.insert(np.insert(inner, 0, False, axis), inner.shape[axis] + 1, False, axis)
 
 
+def faces_on(segment: Segment) -> tuple[Any, Any]:
+    """Index of a segment's faces in an array of the faces across it."""
+    part = slice(segment.first, segment.last)
+    return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[segment.side]
+
+
+def stopped_at_walls(state: Mapping[str, np.ndarray], sides: Sequence[Side]) -> list[np.ndarray]:
+    """p, q before and q after of a state, 0 through walls: a restart may have one where there was none."""
+    fluxes = [state[name].copy() for name in ("p", "q_before", "q_after")]
+    for side in sides:
+        if side.kind == WALL:
+            for flux in fluxes[:1] if side.segment.side in SIDES_ACROSS["x"] else fluxes[1:]:
+                flux[faces_on(side.segment)] = 0.0
+    return fluxes
+
+
 def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, along: str, time: float) -> np.ndarray:
     """Flux at faces from the unit discharge at centres: means, what a side prescribes, 0 through what is closed."""
     faces = faces_of(discharge, along)
     flux = np.where(open_faces(setup, z, along), faces, 0.0)
-    names = ("west", "east") if along == "x" else ("south", "north")
+    names = SIDES_ACROSS[along]
     for side in sides:
         if side.segment.side not in names or side.kind == WALL:
             continue
         high = side.segment.side == names[1]
-        along_side = slice(side.segment.first, side.segment.last)
-        where = (along_side, -1 if high else 0) if along == "x" else (-1 if high else 0, along_side)
+        where = faces_on(side.segment)
         wet = setup.bed[where] < LAND
         given = (-1.0 if high else 1.0) * side.series(time) if side.kind == FLUX else faces[where]
         flux[where] = np.where(wet, given, 0.0)

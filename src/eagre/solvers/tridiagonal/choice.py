@@ -19,8 +19,9 @@ def best_method(kind: str, outer: int, rows: int, inner: int, itemsize: int) -> 
     if inner == 1:
         if 128 < rows <= (512 if systems <= FEW else 256) and systems <= SOME:
             return "pcr"
-    elif systems <= (FEW if itemsize == 4 else SOME) and 64 < rows <= (128 if itemsize == 4 else 256):
-        return "cr-pcr"
-    elif systems <= FEW and itemsize == 8 and 400 < rows <= 512:
-        return "cr-pcr"
+    elif itemsize == 8 and systems <= SOME and 64 < rows <= 256:
+        if rows & (rows - 1) == 0:  # nothing is padded
+            return "pcr"
+        if rows < 128:
+            return "cr-pcr"
     return "partition"

@@ -77,6 +77,9 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
 
 
 def _checked(a: Any, b: Any, c: Any, d: Any, method: str) -> tuple[Device, str]:
+    if not all(hasattr(array, "dtype") for array in (a, b, c, d)):
+        kinds = ", ".join(type(array).__name__ for array in (a, b, c, d))
+        raise InputError(f"a, b, c, d of kinds {kinds}", allowed="NumPy or CuPy arrays", fix="a = numpy.asarray(a)")
     shapes, types = {array.shape for array in (a, b, c, d)}, {np.dtype(array.dtype) for array in (a, b, c, d)}
     if len(shapes) > 1 or b.ndim == 0:
         raise InputError(f"a, b, c, d of shapes {[x.shape for x in (a, b, c, d)]}", allowed="four arrays of one shape")

@@ -1,0 +1,50 @@
+"""How steps are taken, many at once, and what is summed over a state: alike on one device and on several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water_adi import diagnostics
+
+BATCH = {"cpu": 2, "cuda": 64}  # steps whose forcing is looked up, and which a CUDA graph holds, at once
+
+
+class Stepping:
+    """An engine's way through time; a subclass has the arrays and makes the rounds of steps."""
+
+    setup: Any
+    device: Any
+    parity: Any  # which of two arrays hold the newer fluxes, 0 or 1
+    _rounds: dict[tuple[int, int], Callable[[], None]]
+    _look_up: Callable[[float, int, int], None]
+    _round: Callable[[int, int], Callable[[], None]]
+    _look: Callable[[], np.ndarray]
+
+    def run(self, steps: int, start: float, made: int) -> None:
+        """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
+        done = 0
+        while done < steps:
+            count = BATCH[self.device.kind]
+            while count > steps - done:
+                count //= 2
+            self._look_up(start, made + done, count)
+            key = (self.parity, count)
+            if key not in self._rounds:
+                self._rounds[key] = self._round(*key)
+            self._rounds[key]()
+            self.parity = (self.parity + count) % 2
+            done += count
+
+    def sums(self) -> dict[str, float]:
+        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        return named_sums(self._look(), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """(j, i) of the first cell that is not finite, or None."""
+        columns = self._look()[:, diagnostics.FIRST_BAD]
+        rows = np.flatnonzero(columns < diagnostics.NOWHERE)
+        return (int(rows[0]), int(columns[rows[0]])) if rows.size else None

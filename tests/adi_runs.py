@@ -1,0 +1,91 @@
+"""Implicit shallow-water runs on tall grids, to compare one device and several by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre import (
+    Absorbing,
+    AtmosphericPressure,
+    Boundaries,
+    Coriolis,
+    Discharge,
+    Grid,
+    Part,
+    Rain,
+    Series,
+    ShallowWaterADI,
+    Stage,
+    WindStress,
+)
+
+TIMES = np.array([0.0, 25.0, 60.0, 9000.0])
+FIELDS = ("z", "p", "q_before", "q_after")
+
+
+def series(*values):
+    """A series whose kinks lie within steps."""
+    return Series(TIMES, np.array(values))
+
+
+def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
+    """A partly dry bay with islands, all terms, and all conditions on all sides, parts of which bands cut."""
+    rng = np.random.default_rng(5)
+    grid = Grid(nx, ny, 90.0, 70.0)
+    x, y = grid.mesh()
+    xc, yc = grid.mesh("corner")
+    bed = -2.4 + 2.2 * np.sin(xc / 700.0) * np.cos(yc / 400.0) + 2.0 * np.exp(-(((xc - 2000.0) / 500.0) ** 2))
+    wide, high = 90.0 * nx, 70.0 * ny
+    given = {
+        "surface_elevation": 0.2 * rng.standard_normal(grid.shape),
+        "velocity_x": 0.1 * np.sin(x / 400.0),
+        "velocity_y": 0.1 * np.cos(y / 300.0),
+        "manning": 0.02 + 0.01 * rng.random(grid.shape),
+        "viscosity": 4.0,
+        "land": np.hypot(x - 0.4 * wide, (y % (high / 6.0)) - high / 12.0) < 150.0,
+        "boundaries": Boundaries(
+            west=[Part(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
+            east=[Part(0.1 * high, 0.4 * high, Discharge(series(400.0, 900.0, 600.0, 600.0))),
+                  Part(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
+            south=[Part(0.0, 0.3 * wide, Discharge(series(50.0, 90.0, 60.0, 60.0)))],
+            north=[Part(0.3 * wide, 0.6 * wide, Stage(0.25)), Part(0.7 * wide, wide, Absorbing())],
+        ),
+        "sources": (
+            Rain(series(1e-5, 0.0, 2e-5, 0.0), pattern=1.0 + x / 6300.0),
+            Coriolis(latitude=50.0, beta=1e-9),
+            WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
+            AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
+        ),
+    }  # fmt: skip
+    return ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
+
+
+def pool(device, precision="double", nx=19, ny=200, time_step=3.0, **options):
+    """Noise on some ten metres of water over a rough bed between walls."""
+    rng = np.random.default_rng(1)
+    grid = Grid(nx, ny, 100.0, 70.0)
+    given = {"surface_elevation": 0.2 * rng.standard_normal(grid.shape), "manning": 1 / 32}
+    bed = rng.uniform(-12.0, -8.0, grid.shape_of("corner"))
+    return ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
+
+
+def largest_difference(ours, theirs):
+    """Of the fields of two models, relative to the largest value of each; the book is compared as well."""
+    first, second = ours.state(), theirs.state()
+    apart = [np.abs(first[k].astype(float) - second[k]).max() / np.abs(second[k]).max() for k in FIELDS]
+    scale = np.abs(second["book"]).max() or 1.0
+    return float(np.max([*apart, np.abs(first["book"] - second["book"]).max() / scale]))
+
+
+def assert_repeats_and_restarts(make, steps, end):
+    """A run, the same again, and one that is cut after `steps` and goes on in another model end with the same bits."""
+    whole, again, cut, on = (make() for _ in range(4))
+    for model in (whole, again):
+        model.advance(end)
+    cut.advance(end, max_steps=steps)
+    on.restore(cut.state())
+    assert on.time == cut.time > 0.0
+    on.advance(end)
+    for other in (again, on):
+        for name, value in whole.state().items():
+            assert np.array_equal(value, other.state()[name]), name

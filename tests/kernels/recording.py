@@ -1,0 +1,65 @@
+"""What compilers make of programs: of all that a model asks a GPU to run (which runs nothing), and of one on a CPU."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from eagre.backend.device import HostArrays, HostCall
+
+ARITHMETIC = re.compile(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|rsqrt|max|min|ex2|lg2)[\w.]*\.f64")
+
+
+class RecordingDevice(HostArrays):
+    """Arrays are NumPy arrays; `found` has a signature by program, which is generated for CUDA."""
+
+    kind = "cuda"
+    target = "cuda"
+    name = "recording cuda"
+    multiprocessors = 132
+
+    def __init__(self):
+        self.found = {}
+
+    def run(self, launches):
+        from numba import typeof
+
+        for launch in launches:
+            if not isinstance(launch, HostCall):
+                self.found.setdefault(launch.program, tuple(typeof(value) for value in launch.arguments))
+
+    def repeated(self, launches, times):
+        self.run(launches)
+        return lambda: None
+
+    def free_memory(self):
+        return 2**37
+
+
+def name_of(program):
+    """Name of the entry, or of the cell that a generated loop runs."""
+    function = program.py_func
+    if function.__name__ != "run":
+        return function.__name__
+    return re.findall(r"^ +(\w+)\(", inspect.getsource(function), re.MULTILINE)[-1]
+
+
+def doubles_of(program, signature):
+    """Double operations in the PTX of a program, and whether it keeps anything in local memory."""
+    from eagre.backend.cuda import ptx
+
+    text = ptx(program, signature)
+    return len(ARITHMETIC.findall(text)), ".local" in text
+
+
+def ir_of(launch):
+    """Optimised LLVM IR of a CPU program for the arguments of a launch; compiled anew, which runs it once."""
+    program = launch.program
+    fresh = type(program)(program.py_func, targetoptions=dict(program.targetoptions))
+    fresh(*launch.arguments)
+    return "\n".join(fresh.inspect_llvm().values())
+
+
+def vectors_of(text, operation):
+    """How many operations, fmul or fadd, are on four or more numbers of single precision at once."""
+    return len(re.findall(rf"= {operation} (?:\w+ )*<(?:4|8|16) x float>", text))

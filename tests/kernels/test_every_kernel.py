@@ -1,0 +1,119 @@
+"""Every kernel that a model launches on a GPU, compiled without one: no double arithmetic in single precision."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import eagre
+from barotropic_runs import CASES, model_on
+from eagre.solvers.tridiagonal.launches import launches
+from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, vectors_of
+from physics.test_adi_against_oracle import everything
+
+DOUBLE_ON_PURPOSE = {
+    "row_sums_cuda": 80,  # sums of rows are kept in double precision
+    "book_cuda": 8,  # and so is the book of what came in
+    "boundary_pass_cuda": 55,  # its last block judges the clock, and series are looked up in double
+    "settle_cuda": 26,  # the clock alone
+    "tile_stage_cuda": 32,  # one thread judges the clock
+    "updated_with_the_lost": 3,  # a compensated sum, which the compiler would undo in single precision
+    "drifted": 60,  # particles: a position in grid units has to resolve a step
+}
+"""Most double operations of an entry, and why it has any; all others have none."""
+
+TIMES = np.array([0.0, 50.0])
+SERIES = eagre.Series(TIMES, np.array([0.0, 0.1]))
+OPEN = {
+    "manning": np.full((30, 40), 0.02),
+    "boundaries": eagre.Boundaries(
+        eagre.Stage(SERIES), eagre.Absorbing(SERIES), eagre.Discharge(1.0), [eagre.Part(0.0, 5.0, eagre.Outflow())]
+    ),
+    "sources": [
+        eagre.Rain(SERIES),
+        eagre.Coriolis(f=1e-4),
+        eagre.WindStress(0.1),
+        eagre.AtmosphericPressure(np.zeros((30, 40))),
+    ],
+}
+SHALLOW_WATER = {
+    "tiles": {"manning": 0.03},
+    "open sides and sources": OPEN,
+    "the document's treatment": {"wet_dry": "kurganov-petrova", "scheme": "euler", **OPEN},
+}
+
+
+def check(device):
+    """No more double arithmetic in any program that the device was asked to run than is meant."""
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    found = [(name_of(program), *doubles_of(program, signature)) for program, signature in device.found.items()]
+    assert [(name, count) for name, count, _ in found if count > DOUBLE_ON_PURPOSE.get(name, 0)] == []
+    assert [name for name, _, local in found if local] == []
+    return {name for name, *_ in found}
+
+
+def slow_but(first, names):
+    """Parameters of which all but the first are slow: a compilation takes a second or two."""
+    return [name if name == first else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", slow_but("tiles", SHALLOW_WATER))
+def test_shallow_water(name):
+    device, grid = RecordingDevice(), eagre.Grid(40, 30, 1.0, 1.0)
+    bed = np.random.default_rng(0).uniform(-1.0, 0.3, grid.shape_of("corner"))
+    model = eagre.ShallowWater(grid, bed, surface_elevation=0.0, device=device, **SHALLOW_WATER[name])
+    device.run(model._engine.step)
+    wanted = {"tile_stage_cuda", "settle_cuda"} if name == "tiles" else {"stage_cuda", "put_back_cuda", "book_cuda"}
+    assert wanted <= check(device)
+
+
+@pytest.mark.slow
+def test_shallow_water_adi():
+    device = RecordingDevice()
+    model = everything("single", device)
+    for which in (0, 1):
+        device.run(model._engine.launches(which, which))
+    assert {"sweep_x_cuda", "sweep_y_cuda", "book_cuda"} <= check(device)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_barotropic(name):
+    device = RecordingDevice()
+    model = model_on(device, 65, 49, **{**CASES[name], "precision": "single"})
+    for step in model._engine._alternate:
+        device.run(step)
+    assert {"solve_columns_cuda"} <= check(device) or model.setup.basin != "box"  # the others transform by a library
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["thomas", "partition", "pcr", "cr", "cr-pcr"])
+@pytest.mark.parametrize("shape", [(6, 300, 1), (1, 300, 40)], ids=["rows", "columns"])
+def test_tridiagonal(method, shape):
+    device = RecordingDevice()
+    flat = [np.ones(shape, np.float32) for _ in range(5)]
+    device.run(launches(device, "single", flat[:4], flat[4], method))
+    assert check(device)
+
+
+def test_a_double_is_noticed(monkeypatch):
+    monkeypatch.setitem(DOUBLE_ON_PURPOSE, "tile_stage_cuda", 0)
+    with pytest.raises(AssertionError, match="tile_stage_cuda"):
+        test_shallow_water("tiles")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["shallow-water-adi", "barotropic"])
+def test_loops_on_the_cpu_are_vectorised(model):
+    """Sweeps of the implicit model and the update of the vorticity (the explicit stage: `test_programs`)."""
+    if model == "barotropic":
+        launches = model_on("cpu", 65, 49, precision="single")._engine._alternate[0][:1]
+    else:
+        launches = [one for one in everything("single")._engine.launches(0, 0) if len(one.arguments) > 10]
+    assert len(launches) == (1 if model == "barotropic" else 2)
+    for launch in launches:
+        text = ir_of(launch)
+        assert min(vectors_of(text, "fmul"), vectors_of(text, "fadd")) > 20
+        assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)

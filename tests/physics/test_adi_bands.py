@@ -1,0 +1,238 @@
+"""One implicit shallow-water run over several devices: what one device gives; bit for bit when repeated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_banded
+
+from adi_runs import FIELDS, assert_repeats_and_restarts, bay, largest_difference, pool
+from barotropic_runs import run_out_of_step
+from eagre import BlowUpError, Boundaries, Discharge, InputError, MemoryNeededError
+from eagre.backend.device import CpuDevice
+from eagre.backend.group import Group
+from eagre.io.restart import read_restart, write_restart
+from eagre.models.shallow_water_adi import band, bands
+from eagre.models.shallow_water_adi.band import reach
+from eagre.models.shallow_water_adi.config import ShallowWaterADICase
+
+TOLERANCE = {"single": 2e-6, "double": 1e-13}  # of the largest value; measured: 0 on a CPU
+TWO, THREE = "cpu,cpu", ["cpu"] * 3
+
+
+@pytest.mark.parametrize(("precision", "devices"), [("double", THREE), ("single", TWO), ("single", ["cpu"] * 5)])
+def test_as_one_device(precision, devices):
+    """All terms, all conditions, islands, shores and series; legs that need another time step."""
+    ours, theirs = (bay(device, precision) for device in (devices, "cpu"))
+    assert isinstance(ours.device, Group) and len(ours._engine.bands) == len(ours.device.members)
+    for until in (100.0, 155.0, 215.0):
+        for model in (ours, theirs):
+            model.advance(until)
+        assert largest_difference(ours, theirs) <= TOLERANCE[precision]
+    assert theirs.diagnostics()["wet_fraction"] < 0.995  # it is partly dry
+    for found, expected in ((ours.diagnostics(), theirs.diagnostics()), (ours.inflow, theirs.inflow)):
+        assert found.keys() == expected.keys()
+        for name, value in found.items():
+            assert value == pytest.approx(expected[name], rel=1e-5 if precision == "single" else 1e-11, abs=1e-7), name
+    assert len(theirs.inflow) == 6 and all(theirs.inflow.values())
+
+
+def test_without_drying_as_one_device():
+    options = {"drying": "off", "dissipation": "none", "chezy": 50.0, "manning": 0.0}
+    ours, theirs = (pool(device, **options) for device in (TWO, "cpu"))
+    assert not ours._engine.bands[0].setup.may_dry
+    for model in (ours, theirs):
+        model.advance(100.0)
+    assert largest_difference(ours, theirs) <= TOLERANCE["double"]
+
+
+@pytest.mark.parametrize("lost", ["z", "p", "q", "all"])
+def test_a_lost_exchange_shows(monkeypatch, lost):
+    """What is held of the neighbours is theirs to the last bit; else the answer drifts away (but p follows z and q)."""
+    theirs, ours, broken = pool("cpu", "single", time_step=20.0), *(bay(THREE, "single") for _ in range(2))
+    exchange = Group.exchange
+    ours.advance(50.0)
+    assert alien_rows(ours) == []
+
+    def forgetful(group, member, pairs):
+        return exchange(group, member, [pair for k, pair in enumerate(pairs) if lost not in ("all", "zpq"[k % 3])])
+
+    monkeypatch.setattr(Group, "exchange", forgetful)
+    broken.advance(50.0)
+    assert alien_rows(broken) == [name for name in FIELDS if lost in ("all", name[0])]
+    drifting = pool(TWO, "single", time_step=20.0)
+    for model in (drifting, theirs):
+        model.advance(1600.0)
+    assert lost == "p" or largest_difference(drifting, theirs) > 1e-5
+
+
+def alien_rows(model):
+    """Fields of which a band holds other rows than its neighbours have."""
+    engine, state, found = model._engine, model.state(), []
+    for name in FIELDS:
+        faces = name.startswith("q")
+        held = [dict(zip(FIELDS, (b.surface(), *b.fluxes()), strict=True))[name] for b in engine.bands]
+        wanted = [b.held(state[name], faces) for b in engine.bands]
+        if not all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True)):
+            found.append(name)
+    return found
+
+
+def test_too_few_rows_show(monkeypatch):
+    """A fourth of the rows costs three fourths of the digits, and no more."""
+    theirs = pool("cpu", time_step=20.0)
+    monkeypatch.setattr(bands, "rows_beside", lambda *_, **__: band.EDGE + reach(theirs.setup, "double", 12.0) // 4)
+    ours = pool(TWO, time_step=20.0)
+    for model in (ours, theirs):
+        model.advance(100.0)
+    assert 1e-12 < largest_difference(ours, theirs) < 1e-3
+
+
+def test_rows_may_come_from_bands_beyond_the_neighbour(monkeypatch):
+    """As where the water has risen so far that a neighbour has too few."""
+    monkeypatch.setattr(bands, "rows_beside", lambda *_, **__: 77)
+    monkeypatch.setattr(bands, "check_bands", lambda *_: None)
+    ours, theirs = pool(["cpu"] * 5, "single"), pool("cpu", "single")
+    for model in (ours, theirs):
+        model.advance(30.0)
+    assert alien_rows(ours) == []
+    assert largest_difference(ours, theirs) <= TOLERANCE["single"]
+
+
+@pytest.mark.parametrize("courant", [0.3, 4.0, 25.0])
+def test_reach_holds_for_any_rows(courant):
+    """What a change at a line's end does behind the reach, for all velocities, depths and drags that are allowed."""
+    rng = np.random.default_rng(2)
+    model = pool("cpu", time_step=70.0 * courant / math.sqrt(9.80665 * 10.0))
+    for most in (0.0, 1.0):  # at rest, and at a cell a step one way
+        for smooth in (True, False):
+            n = reach(model.setup, "double", 10.0)
+            m = 0.25 * courant**2 * (np.ones(n) if smooth else rng.uniform(0.0, 1.0, n))
+            k = 0.5 * most * (np.ones(n + 1) if smooth else rng.uniform(-1.0, 1.0, n + 1))
+            for part in (0.0, 1.0):  # central, upstream
+                low, high = k + part * abs(k), k - part * abs(k)
+                drag = 0.0 if smooth else rng.uniform(0.0, 1.0, n)
+                a, b, c = -low[:-1] - m, 1.0 + drag + low[1:] - high[:-1] + 2.0 * m, high[1:] - m
+                system = np.array([np.append(0.0, c[:-1]), b, np.append(a[1:], 0.0)])
+                ends = np.zeros((n, 2))
+                ends[0, 0], ends[-1, 1] = -a[0], -c[-1]
+                found = solve_banded((1, 1), system, ends)
+                assert max(abs(found[-1, 0]), abs(found[0, 1])) < 3e-16
+
+
+def test_stages_need_nothing_of_their_own_from_others(monkeypatch):
+    """Devices that run ahead of one another up to the next meeting give the same bits."""
+    in_step, ahead = (bay(["cpu"] * 3) for _ in range(2))
+    in_step.advance(80.0)
+    monkeypatch.setattr(Group, "run", run_out_of_step)
+    ahead.advance(80.0)
+    for name, value in in_step.state().items():
+        np.testing.assert_array_equal(value, ahead.state()[name], err_msg=name)
+
+
+def test_runs_repeat_and_restart_bit_for_bit():
+    assert_repeats_and_restarts(lambda: bay(THREE, "single"), 7, 168.0)
+
+
+def test_a_run_goes_on_with_another_number_of_devices(tmp_path):
+    one, two, three = (bay(device) for device in ("cpu", TWO, THREE))
+    one.advance(150.0)
+    two.advance(70.0)
+    file = write_restart(tmp_path / "restart.nc", two)
+    for other in (three, bay("cpu")):
+        other.restore(read_restart(file, other))
+        assert other.time == 70.0
+        for name in (*FIELDS, "book"):
+            np.testing.assert_array_equal(other.state()[name], two.state()[name], err_msg=name)
+        other.advance(150.0)
+        assert largest_difference(other, one) <= TOLERANCE["double"]
+
+
+def test_a_restart_with_other_sides_as_one_device():
+    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step, 3 s."""
+    first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)))
+    first.advance(30.0)
+    ours, theirs = (pool(device, boundaries=Boundaries(south=Discharge(2.0))) for device in (TWO, "cpu"))
+    for model in (ours, theirs):
+        model.restore(first.state())
+        model.advance(60.0)
+        assert abs(model.diagnostics()["volume_error"]) < 1e-13
+    assert largest_difference(ours, theirs) <= TOLERANCE["double"]
+    assert ours.inflow == {"south": pytest.approx(2.0 * (30.0 - 3.0), rel=1e-12)}
+
+
+def test_everything_a_model_gives():
+    ours, theirs = bay(THREE), bay("cpu")
+    for model in (ours, theirs):
+        model.advance(60.0)
+    for name in theirs.variables:
+        np.testing.assert_allclose(ours.field(name), theirs.field(name), rtol=1e-12, atol=1e-12, err_msg=name)
+    rows = [band.first for band in ours._engine.bands]
+    points = [(j + k, i) for j in (*rows[1:], 200) for k in (-1, 0) for i in (3, 36)]
+    for name, value in ours.sample(["surface_elevation", "velocity_y"], points).items():
+        np.testing.assert_array_equal(value, [ours.field(name)[point] for point in points], err_msg=name)
+    assert ours.settings()["device"].startswith("3 bands on cpu") and "3 bands" in ours.settings()["lines"]
+    assert ours.statistics() == pytest.approx(theirs.statistics())
+
+
+def test_bands_hold_more_rows_when_the_water_rises():
+    """By 8 m; a restart goes on with as many rows, bit for bit."""
+    ours, theirs, on = (pool(device, "single", time_step=20.0) for device in (TWO, "cpu", TWO))
+    before = ours._engine.beside
+    for model in (ours, theirs):
+        state = model.state()
+        model.restore({**state, "z": state["z"] + np.float32(8.0)})
+        model.advance(600.0, max_steps=20)
+    assert ours._engine.beside > before
+    on.restore(ours.state())
+    assert on._engine.beside == ours._engine.beside
+    for model in (ours, theirs, on):
+        model.advance(600.0)
+    assert largest_difference(ours, theirs) <= TOLERANCE["single"]
+    for name, value in ours.state().items():
+        np.testing.assert_array_equal(value, on.state()[name], err_msg=name)
+
+
+def test_a_blow_up_goes_back_to_the_last_good_state():
+    model = pool(TWO, "single")
+    model.advance(6.0)
+    bad = model.state()
+    bad["z"][130, 7] = np.nan
+    model.restore(bad)
+    with pytest.raises(BlowUpError, match=r"\(130, 7\)|\(\d+, 0\)"):
+        model.advance(30.0)
+    assert model.time == 6.0
+
+
+def test_from_a_case_file():
+    text = (
+        'model = "shallow-water-adi"\n[run]\nend_time = "1 min"\ndevice = "cpu, cpu"\n[grid]\nnx = 9\nny = 140\n'
+        'dx = "50 m"\ndy = "50 m"\n[bed]\nvalue = -5.0\n[initial]\nsurface_elevation = 0.0\n'
+        '[numerics]\ntime_step = "5 s"\n'
+    )
+    model = ShallowWaterADICase.loads(text).build()
+    assert [(band.low, band.first, band.last, band.high) for band in model._engine.bands] == [
+        (0, 0, 70, 70 + model._engine.beside), (70 - model._engine.beside, 70, 140, 140),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"device": ["cpu"] * 4}, "up to 3 devices"),
+        ({"device": TWO, "time_step": 60.0}, "shorter time_step"),
+        ({"device": "cpu,cuda:0"}, "one kind"),
+    ],
+)
+def test_what_is_refused(options, words):
+    with pytest.raises(InputError, match="allowed") as raised:
+        pool(**options)
+    assert words in str(raised.value)
+
+
+def test_memory_of_each_device_is_checked(monkeypatch):
+    monkeypatch.setattr(CpuDevice, "free_memory", lambda _: 5e6)
+    with pytest.raises(MemoryNeededError):
+        pool(TWO, nx=200)
