@@ -39,6 +39,14 @@ def test_exact_passes_agree_with_pieces():
     assert_agree(exact, quick)
 
 
+def test_many_steps_are_one_captured_graph():
+    model = everything("single", "cuda")
+    model.advance(200.0)
+    rounds = model._engine._rounds
+    assert rounds and all(hasattr(go, "graph") for go in rounds.values())
+    assert max(count for _, count in rounds) > 1
+
+
 def test_same_bits_and_restart():
     whole, first, second = (everything("single", "cuda") for _ in range(3))
     whole.advance(200.0)
