@@ -91,6 +91,18 @@ def test_info_about_files(eagre, fake_case, tmp_path):
     for words in ("restart file", "fake, single precision", "10 s, 40 steps"):
         assert words in found
     assert "11 rows" in eagre("info", tmp_path / "gauges.csv").out
+    path.write_text(
+        path.read_text()
+        .replace("gauges.csv", "gauges.nc")
+        .replace("end_time = ", "start_date = 2026-01-31\nend_time = ")
+    )
+    done = eagre("run", path, "--overwrite")
+    assert done.code == 0, done.err
+    found = eagre("info", tmp_path / "gauges.nc").out
+    for words in ("series", "0 s to 10 s, 11 records", "pier", "surface_elevation: 0.15 to 0.3"):
+        assert words in found
+    found = eagre("info", tmp_path / "out.nc").out
+    assert "2026-01-31" in found and "$" not in found and "^" not in found
     head = "ncols 4\nnrows 3\nxllcorner 5\nyllcorner 6\ncellsize 2"
     np.savetxt(tmp_path / "bed.asc", np.arange(12.0).reshape(3, 4), header=head, comments="")
     found = eagre("info", tmp_path / "bed.asc").out

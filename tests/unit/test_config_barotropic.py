@@ -121,6 +121,16 @@ def test_channel_with_everything():
         ("basin.nx = 17\nnumerics.time_step = 1.0\nnondimensional = {}\nphysics = {}\n", "nondimensional"),
         ('basin = {nx = 17, length_x = 1.0, walls = "slip"}\nnumerics.time_step = 1.0\n', "free-slip"),
         ("basin = {nx = 17, length_x = 1.0}\nnumerics = {}\n", "time_step"),
+        ("basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind = {}\n", "neither curl nor stress"),
+        (
+            "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind = {curl = 1.0, stress = 0.1}\n",
+            "both curl and",
+        ),
+        (
+            "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\n"
+            "particles = {positions = [[0.5, 0.5]], every = 0.1, file = 'a.nc', interval = 1}\n",
+            "both positions and every",
+        ),
         (
             "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\n"
             "particles = {positions = [], file = 'a.nc', interval = 1}\n",

@@ -135,7 +135,9 @@ def _fields(results: Any) -> Rows:
         values = results.values(name, last)
         if np.isfinite(values).any():
             span = f"{np.nanmin(values):.4g} to {np.nanmax(values):.4g} in the last record"
-            rows.append((name, f"{results.label(name).replace('$', '')}: {span}"))
+            told = results.dataset[name].attrs
+            units = f" ({told['units']})" if "units" in told else ""
+            rows.append((name, f"{told.get('long_name', name)}{units}: {span}"))
     return rows
 
 
