@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import sys
 import types
 
@@ -13,6 +14,7 @@ import xarray as xr
 from eagre.cli import exits
 from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
+from eagre.io.records import RecordFile
 
 
 def rows_of(path):
@@ -234,6 +236,33 @@ def test_full_disk_is_told_before_the_run(eagre, fake_case, monkeypatch, tmp_pat
     assert done.code == exits.NO_OUTPUT
     assert "has 1 B free" in done.err
     assert not (tmp_path / "out.nc").exists()
+
+
+@pytest.mark.parametrize("full_at", [4.0, 10.0])
+def test_full_disk_during_the_run_is_told(eagre, fake_case, monkeypatch, tmp_path, full_at):
+    """Records are written beside the steps: a disk that is full is told with the next one, or at the end."""
+    record = RecordFile._write
+
+    def until_full(file, time, values):
+        if file.path.name == "out.nc" and time >= full_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        record(file, time, values)
+
+    monkeypatch.setattr(RecordFile, "_write", until_full)
+    done = eagre("run", fake_case())
+    assert done.code == exits.NO_OUTPUT and "out.nc" in done.err and "free some space" in done.err
+    with xr.open_dataset(tmp_path / "out.nc", decode_times=False, engine="h5netcdf") as dataset:
+        assert dataset["time"].values.tolist() == [t for t in (0.0, 2.0, 4.0, 6.0, 8.0, 10.0) if t < full_at]
+
+
+def test_compression_is_that_of_the_case(eagre, fake_case, tmp_path):
+    path, levels = fake_case(), []
+    for key in ("", "compression = 0\n", "compression = 4\n"):
+        path.write_text(path.read_text().replace("compression = 0\n", "").replace("[output]\n", f"[output]\n{key}"))
+        assert eagre("run", path, "--overwrite").code == 0
+        with xr.open_dataset(tmp_path / "out.nc", engine="h5netcdf") as dataset:
+            levels.append(dataset["depth"].encoding.get("complevel") or 0)
+    assert levels == [1, 0, 4]
 
 
 def test_folders_of_outputs_are_made(eagre, fake_case, tmp_path):

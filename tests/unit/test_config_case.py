@@ -84,6 +84,7 @@ def test_good_case():
         ("output", "interval = 5", "output.file", ["nothing", 'file = "out.nc"']),
         ("output", 'variables = ["depth", "depth"]', "output.variables", ["depth more than once"]),
         ("output", "overwrite = 3", "output.overwrite", ["boolean"]),
+        ("output", "compression = 10", "output.compression", ["10", "9"]),
         ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
         ("gauges", "points = 5", "gauges.points", ["a table"]),
         ("restart", 'from = "restart.nc"', "restart.from", ["there is no such file"]),

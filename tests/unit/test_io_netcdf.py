@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import textwrap
+import threading
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +19,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
+from eagre.io.records import RecordFile
 
 VARIABLES = [
     Variable("surface_elevation", "m", "surface elevation", "sea_surface_height_above_geopotential_datum"),
@@ -310,6 +313,51 @@ def test_append_to_a_damaged_file(tmp_path):
     (tmp_path / "a.nc").write_bytes(b"nothing")
     with pytest.raises(InputError, match="cannot be opened to append"):
         FieldWriter(tmp_path / "a.nc", FakeModel(), [], append=True)
+
+
+# --- beside the model
+
+
+def test_records_beside_are_those_of_their_time(tmp_path, monkeypatch):
+    """`write` returns while a record is still on its way, and the next one waits for it."""
+    may_go, append, begun = threading.Event(), RecordFile.append, []
+
+    def slow(file, time, values):
+        begun.append(time)
+        assert may_go.wait(60.0)
+        append(file, time, values)
+
+    model = FakeModel()
+    write(tmp_path / "a.nc", model, [0.0, 1.0, 2.0], ["speed", "flux_x"])
+    monkeypatch.setattr(RecordFile, "append", slow)
+    model.time = 0.0
+    with FieldWriter(tmp_path / "b.nc", model, ["speed", "flux_x"], beside=True) as writer:
+        writer.write(model)
+        assert writer._file.count == 0
+        may_go.set()
+        for time in (1.0, 2.0, 2.0):
+            model.time = time
+            writer.write(model)
+        model.time = 3.0
+    assert begun == [0.0, 1.0, 2.0]
+    for name in ("time", "speed", "flux_x"):
+        np.testing.assert_array_equal(load(tmp_path / "b.nc")[name], load(tmp_path / "a.nc")[name])
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_what_goes_wrong_beside_is_told(tmp_path, monkeypatch, last):
+    """By the next record, or at the end; and the file is closed."""
+    model, closed = FakeModel(), []
+    writer = FieldWriter(tmp_path / "a.nc", model, ["speed"], beside=True)
+    monkeypatch.setattr(RecordFile, "_write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    close = writer._file.close
+    monkeypatch.setattr(writer._file, "close", lambda: (closed.append(True), close()))
+    writer.write(model)
+    model.time = 1.0
+    with pytest.raises(WriteError, match="a"):
+        writer.close() if last else writer.write(model)
+    writer.close()
+    assert closed
 
 
 # --- kills and full disks

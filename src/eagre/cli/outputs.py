@@ -132,7 +132,8 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     if case.output is not None and plan.fields is not None:
         names = list(case.output.variables or case.default_variables)
         case.check_variables(names, model.variables, "output")
-        fields = stack.enter_context(FieldWriter(plan.fields, model, names, **options))
+        compressed = {"compression": case.output.compression, "beside": True}
+        fields = stack.enter_context(FieldWriter(plan.fields, model, names, **compressed, **options))
         add("fields", case.output.interval, fields.write, at_start=new[plan.fields])
     if case.gauges is not None and plan.gauges is not None:
         names = list(case.gauges.variables or case.gauge_variables)

@@ -83,6 +83,9 @@ class OutputSection(Section):
         default=None, description="the time between records; without it the first and the last", examples=["60 s"]
     )
     variables: VariableNames | None = Field(default=None, description="names of fields", examples=[["depth", "speed"]])
+    compression: int = Field(
+        default=1, ge=0, le=9, description="0 (none: large files, soon written), or from 1 (fast) to 9", examples=[0]
+    )
     overwrite: bool = Field(default=False, description="true: replace an existing file", examples=[False])
 
 

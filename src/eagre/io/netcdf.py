@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes, global_attributes, grid_mapping, time_attributes, variable_attributes
 from eagre.io.files import choose, output_file
 from eagre.io.records import RecordFile
@@ -47,6 +48,9 @@ class FieldWriter:
         there is started. The record at the restart time itself is not written twice.
     compression : int
         zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
+    beside : bool
+        Put a record on disk while the model goes on: `write` then takes copies of the fields and returns. What goes
+        wrong is raised by the next `write`, or by `close`.
 
     Raises
     ------
@@ -78,6 +82,7 @@ class FieldWriter:
         overwrite: bool = False,
         append: bool = False,
         compression: int = 1,
+        beside: bool = False,
     ) -> None:
         if compression not in range(10):
             raise InputError(
@@ -86,6 +91,7 @@ class FieldWriter:
         for name in variables:
             choose(name, model.variables, "output variable", 'variables = ["{}"]')
         self._names = [name for name in dict.fromkeys(variables) if not model.variables[name].static]
+        self._behind = Behind() if beside else None
         self.path = output_file(path, suffixes=(".nc",), overwrite=overwrite or append)
         time = time_attributes(start_date)
         extra = global_attributes(model, attributes)
@@ -109,13 +115,23 @@ class FieldWriter:
         WriteError
             If the disk is full.
         """
+        if self._behind is not None:
+            self._behind.wait()
         if self._file.last_time == model.time:
             return
-        self._file.append(float(model.time), {name: model.field(name) for name in self._names})
+        record = (float(model.time), {name: model.field(name) for name in self._names})
+        if self._behind is None:
+            self._file.append(*record)
+        else:
+            self._behind.do(self._file.append, *record)
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Finish the last record and close the file."""
+        try:
+            if self._behind is not None:
+                self._behind.close()
+        finally:
+            self._file.close()
 
     def __enter__(self) -> FieldWriter:
         return self
