@@ -6,6 +6,7 @@ import csv
 import errno
 import sys
 import types
+from time import sleep
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import xarray as xr
 from eagre.cli import exits
 from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
+from eagre.io import write_restart
 from eagre.io.records import RecordFile
 
 
@@ -253,6 +255,25 @@ def test_full_disk_during_the_run_is_told(eagre, fake_case, monkeypatch, tmp_pat
     assert done.code == exits.NO_OUTPUT and "out.nc" in done.err and "free some space" in done.err
     with xr.open_dataset(tmp_path / "out.nc", decode_times=False, engine="h5netcdf") as dataset:
         assert dataset["time"].values.tolist() == [t for t in (0.0, 2.0, 4.0, 6.0, 8.0, 10.0) if t < full_at]
+
+
+def test_records_are_on_disk_before_the_restart(eagre, fake_case, monkeypatch):
+    """What is killed after a restart goes on with every record before it."""
+    written, record = [], RecordFile._write
+
+    def slow(file, time, values):
+        sleep(0.05)
+        record(file, time, values)
+        written.append(time)
+
+    def restart(path, model):
+        assert written[-1] == 2.0 * (model.time // 2.0)
+        return write_restart(path, model)
+
+    monkeypatch.setattr(RecordFile, "_write", slow)
+    monkeypatch.setattr("eagre.io.write_restart", restart)
+    assert eagre("run", fake_case()).code == 0
+    assert written == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
 
 
 def test_compression_is_that_of_the_case(eagre, fake_case, tmp_path):

@@ -13,6 +13,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
+    from eagre.io import FieldWriter
     from eagre.stepping.run import Event
 
 
@@ -114,7 +115,7 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     stack : ExitStack
         Closes the files.
     """
-    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter, write_restart
+    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter
     from eagre.stepping.run import Event
 
     options: dict[str, Any] = {
@@ -124,6 +125,7 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
         "append": plan.append,
     }
     events: list[Event] = []
+    fields: FieldWriter | None = None
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
     def add(name: str, interval: float | None, action: Callable[[Any], object], *, at_start: bool) -> None:
@@ -147,9 +149,20 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
         add("particles", drifting.interval, tracks.write, at_start=new[plan.particles])
     if case.restart is not None and plan.restart is not None:
-        path = plan.restart
-        add("restart", case.restart.interval, lambda model: write_restart(path, model), at_start=False)
+        add("restart", case.restart.interval, _restarts(plan.restart, fields), at_start=False)
     return events
+
+
+def _restarts(path: Path, fields: FieldWriter | None) -> Callable[[Any], None]:
+    """What writes a restart file once all records of fields up to it are on disk: a run that goes on needs them."""
+    from eagre.io import write_restart
+
+    def save(model: Any) -> None:
+        if fields is not None:
+            fields.finish()
+        write_restart(path, model)
+
+    return save
 
 
 def _attributes(case: Case) -> dict[str, Any]:

@@ -115,8 +115,7 @@ class FieldWriter:
         WriteError
             If the disk is full.
         """
-        if self._behind is not None:
-            self._behind.wait()
+        self.finish()
         if self._file.last_time == model.time:
             return
         record = (float(model.time), {name: model.field(name) for name in self._names})
@@ -124,6 +123,11 @@ class FieldWriter:
             self._file.append(*record)
         else:
             self._behind.do(self._file.append, *record)
+
+    def finish(self) -> None:
+        """Wait until every record is on disk."""
+        if self._behind is not None:
+            self._behind.wait()
 
     def close(self) -> None:
         """Finish the last record and close the file."""
