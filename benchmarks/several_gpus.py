@@ -104,8 +104,7 @@ class Pool:
 
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps."""
-        step = self.engine._step if isinstance(self.device, Group) else self.engine.launches
-        return [*step(0, 0), *step(1, 2)]
+        return [*self.engine.launches(0, 0), *self.engine.launches(1, 2)]
 
 
 SUBJECTS = {subject.name: subject for subject in (Gyre, Pool)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adi_runs import assert_repeats_and_restarts, bay, largest_difference, pool
-from eagre import DeviceError, Rain
-from eagre.backend.device import cuda_problem, select
-from gpu.test_several_gpus import DEVICES
+from eagre import Rain
+from eagre.backend.device import cuda_problem
 
 pytestmark = [
     pytest.mark.gpu,
@@ -22,18 +21,6 @@ RUNS = {
     "pool, single": (pool, {"nx": 513, "ny": 901, "time_step": 30.0, "precision": "single"}, 400.0),
     "pool, always wet": (pool, {"drying": "off", "dissipation": "none", "ny": 301, "precision": "single"}, 200.0),
 }
-
-
-@pytest.fixture(params=DEVICES)
-def devices(request):
-    """Names of devices that are all there."""
-    named = DEVICES[request.param]
-    try:
-        for name in named.split(","):
-            select(name)
-    except DeviceError as error:
-        pytest.skip(str(error).splitlines()[0])
-    return named
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)

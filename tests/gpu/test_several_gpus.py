@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on
-from eagre import BarotropicVorticity, DeviceError, Layers
-from eagre.backend.device import cuda_problem, select
+from eagre import BarotropicVorticity, Layers
+from eagre.backend.device import cuda_problem
 
 pytestmark = [
     pytest.mark.gpu,
@@ -22,24 +22,6 @@ ON_GPUS = {
     "wider": {**FINE, "ny": 129},
     "single": {**FINE, "precision": "single", "ny": 301},
 }
-DEVICES = {
-    "two": "cuda:0,cuda:1",
-    "four": "cuda:0,cuda:1,cuda:2,cuda:3",
-    "four on two": "cuda:0,cuda:1,cuda:0,cuda:1",
-    "three on one": "cuda:0,cuda:0,cuda:0",
-}
-
-
-@pytest.fixture(params=DEVICES)
-def devices(request):
-    """Names of devices that are all there."""
-    named = DEVICES[request.param]
-    try:
-        for name in named.split(","):
-            select(name)
-    except DeviceError as error:
-        pytest.skip(str(error).splitlines()[0])
-    return named
 
 
 @pytest.mark.parametrize("options", ON_GPUS.values(), ids=ON_GPUS)

@@ -69,13 +69,13 @@ def band_setup(setup: Setup, low: int, high: int) -> BandSetup:
 
 def pieces(segments: Sequence[Segment], ny: int, low: int, high: int, origin: int) -> list[Segment]:
     """What segments of a domain of `ny` rows have of rows low .. high - 1, numbered from row `origin` on."""
-    cuts = [(segment, *_cut(segment, ny, low, high)) for segment in segments]
-    down = {"west": origin, "east": origin}
-    return [
-        replace(segment, first=first - down.get(segment.side, 0), last=last - down.get(segment.side, 0))
-        for segment, first, last in cuts
-        if first < last
-    ]
+    found = []
+    for segment in segments:
+        first, last = _cut(segment, ny, low, high)
+        down = origin if segment.side in ("west", "east") else 0
+        if first < last:
+            found.append(replace(segment, first=first - down, last=last - down))
+    return found
 
 
 def _cut(segment: Segment, ny: int, low: int, high: int) -> tuple[int, int]:

@@ -7,7 +7,6 @@ what others took from here, and what they take now must be there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,8 @@ class Bands(Stepping):
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def _step(self, parity: int, row: int) -> list[Stage]:
+    def launches(self, parity: int, row: int) -> list[Stage]:
+        """The stages of a step; `row` of the values belongs to its first sweep."""
         bands = self.bands
         pairs = [
             [pair for other in bands if other is not band for pair in band.rows_from(other, parity)] for band in bands
@@ -60,16 +60,10 @@ class Bands(Stepping):
         along_y = [band.along_y(parity, row + 1) for band in bands]
         return [along_x, MEET, along_y, MEET, rows]
 
-    def _round(self, parity: int, count: int) -> Callable[[], None]:
-        if self.device.graphs and not self._rounds:
-            self._warm_up()
-        schedule = [stage for k in range(count) for stage in self._step((parity + k) % 2, 2 * k)]
-        return self.device.repeated(schedule, 1)
-
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured, and leave the state as it was."""
         state, parity = self.state(), self.parity
-        self.device.run(self._step(parity, 0))
+        self.device.run(self.launches(parity, 0))
         self.device.synchronize()
         self._take_up(state)
         for band in self.bands:

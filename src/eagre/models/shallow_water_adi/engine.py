@@ -267,12 +267,6 @@ class Engine(Stepping):
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
-    def _round(self, parity: int, count: int) -> Callable[[], None]:
-        if self.device.graphs and not self._rounds:
-            self._warm_up()
-        launches = [one for k in range(count) for one in self.launches((parity + k) % 2, 2 * k)]
-        return self.device.repeated(launches, 1)
-
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured, and leave the state as it was."""
         state, parity = self.state(), self.parity

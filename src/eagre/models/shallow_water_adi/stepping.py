@@ -21,7 +21,8 @@ class Stepping:
     parity: Any  # which of two arrays hold the newer fluxes, 0 or 1
     _rounds: dict[tuple[int, int], Callable[[], None]]
     _look_up: Callable[[float, int, int], None]
-    _round: Callable[[int, int], Callable[[], None]]
+    _warm_up: Callable[[], None]
+    launches: Callable[[int, int], list[Any]]
     _look: Callable[[], np.ndarray]
 
     def run(self, steps: int, start: float, made: int) -> None:
@@ -38,6 +39,12 @@ class Stepping:
             self._rounds[key]()
             self.parity = (self.parity + count) % 2
             done += count
+
+    def _round(self, parity: int, count: int) -> Callable[[], None]:
+        if self.device.graphs and not self._rounds:
+            self._warm_up()
+        steps = [one for k in range(count) for one in self.launches((parity + k) % 2, 2 * k)]
+        return self.device.repeated(steps, 1)
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
