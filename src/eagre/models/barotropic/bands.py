@@ -162,6 +162,11 @@ class Bands(Stepping):
         return [MEET, joined, MEET, closed]
 
     @property
+    def words(self) -> int:
+        """As `State.words`."""
+        return self.bands[0].words
+
+    @property
     def steps(self) -> int:
         """Steps made."""
         return self.bands[0].steps
@@ -191,6 +196,10 @@ class Bands(Stepping):
         self.set_weights()
 
     # -- what the model asks of an engine -----------------------------------------------------------
+
+    def settle(self) -> None:
+        """Wait for the devices: a band stores its vorticity."""
+        self.device.synchronize()
 
     def view(self, field: tuple[Any, ...]) -> np.ndarray:
         """A field on the host, (ny, nx)."""

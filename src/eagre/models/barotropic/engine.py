@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.models.barotropic import sums
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General
 from eagre.models.barotropic.passes import Passes
 from eagre.models.barotropic.setup import Setup
@@ -77,7 +78,8 @@ class Engine(Stepping, State):
         inversion = inversion_for(setup, device, precision)
         # The CPU and general basins find psi where the new vorticity was left, so they need two.
         self._boxed = isinstance(inversion, CudaBox)
-        super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed)
+        summed = self._boxed and sums.kept_for(setup, precision)
+        super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed, summed=summed)
         self._passes = Passes(self, inversion)
         self.set_weights()
         self.prepare(self._passes.step(0), self._passes.step(1))

@@ -296,6 +296,7 @@ class BarotropicVorticity:
             else:
                 bad = engine.steps
         engine.restore(state)
+        engine.settle()
         size = np.abs(engine.points(engine.q[0][engine.at]))
         j, i = np.unravel_index(int(size.argmax()), size.shape)
         return self._start + bad * self.time_step, (int(j), int(i))
@@ -363,8 +364,8 @@ class BarotropicVorticity:
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a point that a step must move: update 2 + history read, 3 written; columns 2; transform back 2."""
-        return (8 + self.setup.order) * self._engine.count * np.dtype(self._engine.real).itemsize
+        """Bytes a point that a step must move: columns 2 words, transform back 2, the update as `State.words` says."""
+        return (4 + self._engine.words) * self._engine.count * np.dtype(self._engine.real).itemsize
 
     def energy_spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Wavenumbers, 1 / m, and the (upper) flow's kinetic energy per area in their rings, m2 / s2."""

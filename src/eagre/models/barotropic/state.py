@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.models.barotropic import kernels, sums
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
 
 LINE = 128  # bytes
-ADAMS_BASHFORTH = {1: (1.0, 0.0, 0.0), 2: (1.5, -0.5, 0.0), 3: (23.0 / 12.0, -16.0 / 12.0, 5.0 / 12.0)}
-"""Weights of the present and the older tendencies by order."""
 
 
 class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
-    `padded` rows begin at multiples of LINE bytes; with `one_psi` both sets have the same streamfunction.
+    `padded` rows begin at multiples of LINE bytes; with `one_psi` both sets have the same streamfunction. With
+    `summed` the histories are sums (`eagre.models.barotropic.sums`), and q is only there after `settle`.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, padded: bool, one_psi: bool) -> None:
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, padded: bool, one_psi: bool, summed: bool = False
+    ) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
@@ -34,6 +36,7 @@ class State:
         self.width = setup.shape[1]
         line = LINE // self.itemsize if padded else 1
         self._shape = (setup.shape[0], -(-self.width // line) * line)
+        self.summed = summed
         self._allocate(one_psi)
 
     def _allocate(self, one_psi: bool) -> None:
@@ -43,6 +46,8 @@ class State:
         self.psi = [[field(), field()] for _ in layers]
         if one_psi:
             self.psi = [[first, first] for first, _ in self.psi]
+        if self.summed:
+            self.q = [[first, first] for first, _ in self.q]
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
         self.lost = [field() if setup.compensated else self.none for _ in layers]
@@ -59,11 +64,11 @@ class State:
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
     def set_weights(self) -> None:
-        """Adams-Bashforth weights of the coming step: as many terms as there is history."""
-        setup = self.setup
-        order = min(setup.order, self.steps + 1)
-        weights = [setup.time_step * weight for weight in ADAMS_BASHFORTH[order]]
-        self.device.fill(self.weights, np.array([*weights, 2.0 if setup.implicit else 1.0]))
+        """Adams-Bashforth weights of the coming step; of sums those of the steps for which they are made."""
+        setup, step = self.setup, self.steps
+        weights = [sums.weight(setup, step, age) for age in range(3)]
+        kept = [sums.weight(setup, step + age, age) for age in range(3)] if self.summed else weights
+        self.device.fill(self.weights, np.array([*kept, 2.0 if setup.implicit else 1.0]))
         self.device.fill(self.tracer_weights, np.array([*weights, 1.0]))
 
     def _field(self) -> Any:
@@ -76,13 +81,38 @@ class State:
 
     def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
         """The older and the oldest tendency when a step starts from buffers `at`."""
-        return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
+        if len(history) == 1:
+            return history[0], self.none
+        turned = at == 1 and not (self.summed and history is self.history[0])
+        return (history[1], history[0]) if turned else (history[0], history[1])
 
-    # -- sums ---------------------------------------------------------------------------------------
+    @property
+    def words(self) -> int:
+        """Words a point that an update reads and writes: with psi and zeta tendencies, or sums twice; a spectrum."""
+        return 2 * self.setup.order if self.summed else 4 + self.setup.order
+
+    @property
+    def laplacian(self) -> kernels.Laplacian:
+        """Constants of q = Lap psi - lambda psi."""
+        grid = self.setup.grid
+        ratio = (grid.dx / grid.dy) ** 2
+        centre = 2.0 + 2.0 * ratio + self.setup.screening * grid.dx**2
+        return kernels.Laplacian(*map(self.real, (1.0 / grid.dx**2, ratio, centre)))
+
+    def settle(self) -> None:
+        """Find q where it is not stored."""
+        self.device.synchronize()
+        if self.summed:
+            program = self.device.loop(kernels.inverted, self.precision)
+            arguments = (self.psi[0][0], self.q[0][0], self.laplacian)
+            self.device.run([self.device.over(program, self.setup.inner, arguments)])
+            self.device.synchronize()
+
+    # -- integrals ---------------------------------------------------------------------------------------
 
     def integrals(self) -> dict[str, float]:
         """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
-        self.device.synchronize()
+        self.settle()
         setup, at = self.setup, self.at
         psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
         zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
@@ -120,6 +150,8 @@ class State:
         lost = self.lost if self.setup.compensated else []
         for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
             self.fill(field, np.zeros(self.setup.shape))
+        if self.summed:
+            self.device.copy(self.history[0][0], self.q[0][0])
 
     def _contents(self) -> dict[str, Any]:
         """Every array that a bitwise restart needs, oldest tendency last."""
@@ -130,7 +162,8 @@ class State:
             if self.setup.compensated:
                 found[f"lost{layer}"] = self.lost[layer]
             older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
-            found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
+            kind = "sum" if self.summed else "tendency"
+            found |= {f"{kind}{layer}_{age}": field for age, field in enumerate(older)}
         if self.tracer:
             found["tracer"] = self.tracer[self.at]
             older = self.ages(self.tracer_history, self.at)[: self.setup.order - 1]
@@ -139,6 +172,7 @@ class State:
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
+        self.settle()
         found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
             found["particles"] = self.device.host(self.particles)
@@ -147,6 +181,10 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
+        if self.summed and "sum0_0" not in state:
+            state = {**state, **sums.from_tendencies(self.setup, state)}
+        elif "sum0_0" in state and not self.summed:
+            state = {**state, **sums.to_tendencies(self.setup, state)}
         for name, field in self._contents().items():
             self.fill(field, state[name])
         if self.setup.particles:

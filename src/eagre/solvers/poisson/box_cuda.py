@@ -140,7 +140,14 @@ class Box:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
         threads = block_threads(self.plan, self.precision, update)
         vector = VECTOR[self.precision]
-        width = {**self.tiles, "TO_TILES": True, "THREADS": threads, "VECTOR": vector, "SPAN": vector + 2}
+        width = {
+            **self.tiles,
+            "TO_TILES": True,
+            "THREADS": threads,
+            "VECTOR": vector,
+            "SPAN": vector + 2,
+            "WIDE": vector + 4,
+        }
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "BANKS": BANKS[self.precision]}
         limits["EARLY"] = self.early
         return {**self.plan.switches(), **width, **limits}
