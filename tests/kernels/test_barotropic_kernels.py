@@ -15,6 +15,8 @@ SIMULATED = {
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
     "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 0},
+    "summed": {**CASES["ab2"], "ny": 23, "summed_from": 0},
+    "summed, chirp": {**CASES["reduced gravity"], "scheme": "ab2", "nx": 12, "summed_from": 0},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
@@ -25,14 +27,39 @@ SIMULATED = {
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
 def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
+    from eagre.models.barotropic import sums
     from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
     monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
+    monkeypatch.setattr(sums, "LEAST", options.pop("summed_from", sums.LEAST))
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
+    assert ours._engine.summed == (sums.LEAST == 0) and not theirs._engine.summed
     for model in (ours, theirs):
         model.advance(3e-3)
     assert_same_states(ours, theirs, 2e-5 if options.get("precision") == "single" else 1e-12)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_a_sum_goes_on_as_tendencies_and_back(steps, monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.models.barotropic import sums
+
+    monkeypatch.setattr(sums, "LEAST", 0)
+    options = {"nx": 9, "ny": 7, "time_step": 1e-3, **CASES["ab2"]}
+    ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
+    other = model_on(SimulatedDevice(), **options)
+    assert ours._engine.summed
+    for model in (ours, theirs):
+        model.advance(steps * 1e-3)
+    kept, expected = ours.state(), theirs.state()
+    other.restore(expected)
+    theirs.restore(kept)
+    for model in (ours, theirs, other):
+        model.advance((steps + 2) * 1e-3)
+    assert_same_states(ours, theirs, 1e-13)
+    assert_same_states(ours, other, 1e-13)
 
 
 @pytest.mark.simulator
@@ -176,7 +203,7 @@ def kernel_ptx(kind, precision):
 
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
-    from eagre.models.barotropic.kernels import Coefficients
+    from eagre.models.barotropic.kernels import Coefficients, Laplacian
     from eagre.models.barotropic.passes_cuda import update_cuda
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
@@ -186,7 +213,8 @@ def kernel_ptx(kind, precision):
     if kind == "update":
         entry, switches = update_cuda, sine_plan(1024).switches()
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
-        signature = (field,) * 6 + (real[::1], coefficients, field, field)
+        laplacian = types.NamedTuple([real] * len(Laplacian._fields), Laplacian)
+        signature = (field,) * 6 + (real[::1], coefficients, laplacian, field, field)
     else:
         inner = 8 if kind == "columns aside" else 16
         entry, switches = solve_columns_cuda, {"OWN": 16, "INNER": inner, "COLUMNS": 8, "AHEAD": 132}

@@ -114,7 +114,7 @@ class Passes:
             "HISTORY": setup.order - 1,
             "WIND": 2 if setup.gathers else state.wind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
-            "SUMS": state.summed,
+            "SUMMED": state.summed,
         }
         psi, q, new = state.psi[layer][at], state.q[layer][at], state.q[layer][then]
         curl = state.total[layer] if setup.gathers else state.curl

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, cplx, cuda, entry, real, word
-from eagre.models.barotropic.sums_cuda import WIDE, load_psi, mirror_at_walls, psi_and_vorticity, store_sums
+from eagre.models.barotropic.sums_cuda import WIDE, load_psi, mirror_at_walls, psi_and_vorticity, store_sum
 from eagre.models.barotropic.vectors_cuda import (
     SPAN,
-    SUMS,
+    SUMMED,
     VECTOR,
     computed,
     load_history,
@@ -66,7 +66,7 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared,
     wide = cuda.local.array((6, WIDE), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
     # Every load stands before the first store, past which the compiler would not move it.
-    if SUMS:
+    if SUMMED:
         load_psi(psi, wide, low, m, ny)
     else:
         load_stored(psi, zeta, low, m, ny, p, z)
@@ -76,16 +76,16 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared,
     load_history(older, oldest, second, before, 1)
     load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
     load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
-    if SUMS:
+    if SUMMED:
         mirror_at_walls(wide, low, m, ny)
         psi_and_vorticity(wide, p, z, laplacian)
     computed(p, z, 0, before, forcing, w, c, m, width, found)
     computed(p, z, 1, before, forcing, w, c, m, width, found)
-    if SUMS:
+    if SUMMED:
         put_columns(found, shared, table, m)
-        store_sums(older, oldest, first, found, before, 0, w)
+        store_sum(older, first, found, 0, w)
         if low + np.uint64(2) < ny:
-            store_sums(older, oldest, second, found, before, 1, w)
+            store_sum(older, second, found, 1, w)
     else:
         store_columns(new, first, found, 0)
         store_history(older, oldest, first, found, 1)
@@ -99,9 +99,9 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared,
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, laplacian, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    for turn in range(ROW // (VECTOR * THREADS) + 1):
+    for turn in range((ROW - 1) // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
-        if m <= np.uint64(ROW):
+        if m < np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared, table, low, m, ny)
     clear_ends(shared, t)
     cuda.syncthreads()
@@ -112,7 +112,8 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, laplacian, spec
     """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
 
     psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
-    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
+    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used. SUMMED: `older` is the sum
+    (`sums`), and zeta, new and oldest are not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)

@@ -22,7 +22,7 @@ class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
     `padded` rows begin at multiples of LINE bytes; with `one_psi` both sets have the same streamfunction. With
-    `summed` the histories are sums (`eagre.models.barotropic.sums`), and q is only there after `settle`.
+    `summed` the history is a sum (`eagre.models.barotropic.sums`), and q is only there after `settle`.
     """
 
     def __init__(
@@ -64,12 +64,11 @@ class State:
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
     def set_weights(self) -> None:
-        """Adams-Bashforth weights of the coming step; of sums those of the steps for which they are made."""
-        setup, step = self.setup, self.steps
-        weights = [sums.weight(setup, step, age) for age in range(3)]
-        kept = [sums.weight(setup, step + age, age) for age in range(3)] if self.summed else weights
+        """Adams-Bashforth weights of the coming step: as many terms as there is history."""
+        setup, usual = self.setup, sums.weights(self.setup, self.steps)
+        kept = sums.weights_of_sum(setup, self.steps) if self.summed else usual
         self.device.fill(self.weights, np.array([*kept, 2.0 if setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*weights, 1.0]))
+        self.device.fill(self.tracer_weights, np.array([*usual, 1.0]))
 
     def _field(self) -> Any:
         return self.device.zeros(self._shape, self.real)
@@ -81,15 +80,12 @@ class State:
 
     def ages(self, history: list[Any], at: int) -> tuple[Any, Any]:
         """The older and the oldest tendency when a step starts from buffers `at`."""
-        if len(history) == 1:
-            return history[0], self.none
-        turned = at == 1 and not (self.summed and history is self.history[0])
-        return (history[1], history[0]) if turned else (history[0], history[1])
+        return (history[at], history[1 - at]) if len(history) == 2 else (history[0], self.none)
 
     @property
     def words(self) -> int:
-        """Words a point that an update reads and writes: with psi and zeta tendencies, or sums twice; a spectrum."""
-        return 2 * self.setup.order if self.summed else 4 + self.setup.order
+        """Words a point that an update moves: psi, the sum twice and a spectrum, or 4 and what the history takes."""
+        return 4 if self.summed else 4 + self.setup.order
 
     @property
     def laplacian(self) -> kernels.Laplacian:
@@ -108,7 +104,7 @@ class State:
             self.device.run([self.device.over(program, self.setup.inner, arguments)])
             self.device.synchronize()
 
-    # -- integrals ---------------------------------------------------------------------------------------
+    # -- sums ---------------------------------------------------------------------------------------
 
     def integrals(self) -> dict[str, float]:
         """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
@@ -181,11 +177,8 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
-        if self.summed and "sum0_0" not in state:
-            state = {**state, **sums.from_tendencies(self.setup, state)}
-        elif "sum0_0" in state and not self.summed:
-            state = {**state, **sums.to_tendencies(self.setup, state)}
+        kept = sums.as_kept(self.setup, state, self.summed) if self.setup.order == 2 else state
         for name, field in self._contents().items():
-            self.fill(field, state[name])
+            self.fill(field, kept[name])
         if self.setup.particles:
             self.device.fill(self.particles, state["particles"])

@@ -1,7 +1,6 @@
 """The update of a pair of rows where the vorticity is not stored (`eagre.models.barotropic.sums`).
 
-Vorticity comes from the streamfunction, whose five-point Laplacian it is, and in place of it and of older tendencies
-stand their sums, which are overwritten where they are read.
+Vorticity comes from the streamfunction, whose five-point Laplacian it is, and the sum is overwritten where it is read.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, flat_load, load_two, switch
 from eagre.models.barotropic.kernels import screened
-from eagre.models.barotropic.vectors_cuda import HISTORY, SPAN, VECTOR, load_columns, store_columns
+from eagre.models.barotropic.vectors_cuda import SPAN, VECTOR, load_columns, store_columns
 from eagre.solvers.poisson.rows_cuda import ROW
 
 WIDE = switch("WIDE", 8)  # SPAN + 2, which would be no constant for the compiler
@@ -79,12 +78,8 @@ def psi_and_vorticity(wide, p, z, laplacian):
 
 
 @cell
-def store_sums(first_sum, second_sum, start, found, before, row, w):
-    """What the next steps need of rows of this one: new + c1 F + what was left for later, and c2 F."""
+def store_sum(total, start, found, row, w):
+    """S = q' + c1 F of a row of this piece: what the next step needs of this one."""
     for n in range(VECTOR):
-        total = found[row + row, n] + w[1] * found[row + row + 1, n]
-        found[row + row, n] = total + before[row + 2, n] if HISTORY == 2 else total
-        found[row + row + 1, n] = w[2] * found[row + row + 1, n]
-    store_columns(first_sum, start, found, row + row)
-    if HISTORY == 2:
-        store_columns(second_sum, start, found, row + row + 1)
+        found[row + row, n] += w[1] * found[row + row + 1, n]
+    store_columns(total, start, found, row + row)

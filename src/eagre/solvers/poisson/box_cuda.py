@@ -19,6 +19,8 @@ WIDE = 1024  # intervals of a row from which tiles of the spectrum are two secto
 BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
 BESIDE = 2  # pieces of columns whose rows lie side by side in tiles of two sectors: whole lines for a warp
 VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
+MORE_THREADS = {(2048, "single"): 192, (2048, "double"): 160, (4096, "double"): 320}
+"""Of the update, by intervals of a row: one turn less, and as many blocks at once."""
 PART = 16384  # registers of a quarter of a multiprocessor (compute capability 9.0), dealt out warp by warp
 
 
@@ -40,9 +42,11 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
 
 
 def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
-    """Threads of a block: as many as the passes use; more for the update of short rows, which then waits once."""
+    """Threads of a block: as many as the passes use; more where the update of rows then takes fewer turns."""
     if update and plan.row <= 640:
-        return max(plan.threads, min(256, -(-(plan.row + 1) // VECTOR[precision])))
+        return max(plan.threads, min(256, -(-plan.row // VECTOR[precision])))
+    if update:
+        return MORE_THREADS.get((plan.row, precision), plan.threads)
     return plan.threads
 
 
