@@ -151,7 +151,8 @@ class Engine(Stepping):
         grid = setup.grid
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
-        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, **chosen)
+        light = not (setup.drying or setup.dissipation)
+        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, light=light, **chosen)
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)

@@ -28,9 +28,10 @@ SMALL_REGISTERS = {4: (128, 64), 8: (128, 96)}
 AHEAD_WARPS, AHEAD_REGISTERS, AHEAD_COST = 12, 168, 1.3
 PART = 512  # registers a thread of one warp that a part of a multiprocessor has; there are four parts
 MULTIPROCESSORS = 132  # of an H200
-LEAST_BLOCKS = 2 * MULTIPROCESSORS  # along x
-# Rows of a block along x that were timed, the usual first; another one must promise so much of its time.
-RUNS, LEAST_GAIN = (16, 8, 10, 12, 14, 17, 18, 20, 21, 22, 24, 26), 0.05
+# Rows of a block along x: the usual, the most where a cell has much to compute (of long runs some end late), and the
+# part of the time that others must promise; a block takes as long as START rows to start.
+RUN, LONGEST, LEAST_GAIN, START = 16, 26, 0.05, 1.33
+MOST_WAVES = 8
 MOST_ALONE = 256  # faces of a column that one narrow block holds where grids are small
 SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
 
@@ -104,8 +105,9 @@ class Plan:
 
 
 def plan_of(
-    grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False, **chosen: Any
-) -> Plan:
+    grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False, light: bool = False,
+    **chosen: Any,
+) -> Plan:  # fmt: skip
     """The layout for a run.
 
     Parameters
@@ -116,6 +118,8 @@ def plan_of(
         Whether an end of a line is anything but a wall.
     exact : bool
         Join pieces exactly whatever the Courant number.
+    light : bool
+        Neither drying nor dissipation: a cell has little to compute.
     chosen
         Replaces what would be picked.
 
@@ -137,8 +141,8 @@ def plan_of(
     picked["registers"] = (min(along_x, fitting), along_y)
     if "run" not in chosen:
         windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, picked["warps"], 1, picked["overlap"], open_x)[0][0]
-        room = 4 * (PART // picked["registers"][0])
-        picked["run"] = _run_of(grid.ny, windows, MULTIPROCESSORS * max(1, room // picked["warps"]))
+        blocks = max(1, 4 * (PART // picked["registers"][0]) // picked["warps"])  # of a multiprocessor
+        picked["run"] = _run_of(grid.ny, windows, blocks, light)
     return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
 
 
@@ -169,22 +173,24 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
     return {"warps": warps, "overlap": overlap, "exact_x": exact and warps > 1, "ahead": ahead}
 
 
-def _run_of(ny: int, windows: int, at_once: int) -> int:
-    """Rows of a block along x: few enough for all multiprocessors, and so that the last blocks do not run almost alone.
+def _run_of(ny: int, windows: int, blocks: int, light: bool) -> int:
+    """Rows of a block along x, so that the last blocks do not run almost alone, and few have to start.
 
-    at_once : blocks that run at the same time. Where the waves of blocks are w, a row costs the mean of w and the next
-    whole number, and a wave at the least; a block takes half a row to start (fitted to an H200: `benchmarks/NOTES.md`).
+    blocks : of a multiprocessor at the same time; light : whether cells have little to compute. Fitted to an H200
+    (`benchmarks/NOTES.md`): a block that is alone takes whole waves, others their mean with the next whole number, and
+    of more than four a single wave of long runs is slow.
     """
+    at_once = MULTIPROCESSORS * blocks
 
     def cost(run: int) -> float:
         waves = -(-ny // run) * windows / at_once
-        return (run + 0.5) * max(1.0, 0.5 * (waves + math.ceil(waves)))
+        whole = math.ceil(waves)
+        return (run + START) * max(1.0, whole if blocks == 1 else 0.5 * (waves + whole))
 
-    run = RUNS[0]
-    while run > 1 and ny * windows < LEAST_BLOCKS * run:
-        run //= 2
-    best = min(RUNS, key=cost)
-    return best if run in RUNS and cost(best) < (1.0 - LEAST_GAIN) * cost(run) else run
+    waves = [k for k in range(1 if blocks <= 4 else 2, MOST_WAVES + 1) if at_once * k >= windows]
+    runs = [-(-ny // (at_once * k // windows)) for k in waves]
+    best = min([RUN, *(run for run in runs if light or run <= LONGEST)], key=cost)
+    return best if cost(best) < (1.0 - LEAST_GAIN) * cost(RUN) else RUN
 
 
 def _cost_of(warps: int, room: int, itemsize: int) -> float:
