@@ -93,7 +93,7 @@ class State:
         grid = self.setup.grid
         ratio = (grid.dx / grid.dy) ** 2
         centre = 2.0 + 2.0 * ratio + self.setup.screening * grid.dx**2
-        return kernels.Laplacian(*map(self.real, (1.0 / grid.dx**2, ratio, centre)))
+        return kernels.Laplacian._make(map(self.real, (1.0 / grid.dx**2, ratio, centre)))
 
     def settle(self) -> None:
         """Find q where it is not stored."""
