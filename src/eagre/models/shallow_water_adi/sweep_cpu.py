@@ -45,10 +45,11 @@ def pick(s, base, along, across, k):
 
 @cell
 def copy_rows(a, s, base, j, i, rows, n):
-    """Copy n columns of rows j, j + 1, .. from column i on."""
+    """Copy n columns of rows j, j + 1, .. from column i on; unsigned: an index that may be negative is a gather."""
+    row, column = np.uint32(j), np.uint32(i)
     for m in range(rows):
         for k in range(n):
-            s[base + m * WIDTH + k] = a[j + m, i + k]
+            s[base + m * WIDTH + k] = a[row + m, column + k]
 
 
 @cell
