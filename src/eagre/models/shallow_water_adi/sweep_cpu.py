@@ -236,8 +236,21 @@ def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p)
 
 
 @cell
+def no_line(lines, b, faces):
+    """Rows with P = D in place of a line that the block lacks."""
+    at = np.uint32(KEPT_X + b)
+    for i in range(faces):
+        lines[at + i * KEPT_X] = real(0.0)
+        lines[at + i * KEPT_X + LINES] = real(1.0)
+
+
+@cell
 def solve_block(lines, faces, n):
-    """Solve n interleaved lines, whose first face is the second one here: the one before and the one behind are 0."""
+    """Solve n interleaved lines, whose first face is the second one here: the one before and the one behind are 0.
+
+    n is LINES, but not for the compiler, which would leave unrolled loops scalar; fewer lines would be solved by
+    other instructions, and the last bits of a row depend on its place in a block.
+    """
     behind = np.uint32((faces + 1) * KEPT_X)
     for b in range(n):
         lines[2 * LINES + b] = real(0.0)
@@ -282,7 +295,9 @@ def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
                     (z, d, flux, qo, qn, friction), z_out, forcing, ends, values[at],
                     scratch[worker], own, np.uint32(first + b), b, nx + 1, p,
                 )  # fmt: skip
-            solve_block(own, nx + 1, used)
+            for b in range(used, LINES):
+                no_line(own, b, nx + 1)
+            solve_block(own, nx + 1, min(LINES, own.size))
             for b in range(used):
                 write_row(own, z_out, flux_out, np.uint32(first + b), b, nx + 1, p)
 
@@ -293,6 +308,6 @@ def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[in
 
 
 def workers_of(ny: int, nx: int, threads: int) -> int:
-    """Workers among which the blocks of lines are dealt."""
+    """Workers among which the blocks of lines are dealt: one a thread, whose lines stay in its cache."""
     most = max(-(-nx // COLUMNS), -(-ny // LINES))
-    return int(np.clip(4 * threads, 1, most))
+    return int(np.clip(threads, 1, most))
