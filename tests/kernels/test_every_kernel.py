@@ -117,3 +117,6 @@ def test_loops_on_the_cpu_are_vectorised(model):
         text = ir_of(launch)
         assert min(vectors_of(text, "fmul"), vectors_of(text, "fadd")) > 20
         assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)
+        scattered = re.findall(r"call[^\n]*@llvm\.masked\.(?:gather|scatter)", text)
+        along_y = name_of(launch.program) == "sweep_y_cpu"
+        assert len(scattered) <= (0 if along_y else 16)  # along x rows are dealt among lines; all else lies in rows

@@ -31,7 +31,7 @@ def members():
 
 def common():
     return {
-        "velocity_y": 0.05, "viscosity": 2.0, "dry_depth": 1e-3, "device": "cpu", "precision": "double",
+        "velocity_y": 0.05, "viscosity": 2.0, "dry_depth": 1e-3, "device": "cpu", "precision": "single",
         "sources": (eagre.Rain(1e-5, 1.0 + np.ones(GRID.shape)), eagre.Coriolis(f=1e-3), eagre.WindStress(0.5, 0.3)),
     }  # fmt: skip
 

@@ -1,9 +1,11 @@
 """One sweep on the CPU: threads over blocks of lines, vectors along or across them.
 
-The rows of a line are made where they are used: a strip of the fields is copied into a scratch of
-the worker (constant distances, so that the compiler vectorises), the rows come out of `face_row`,
-and only what the elimination leaves is kept, for a block of lines. Along y a block is COLUMNS
-neighbouring columns, eliminated row by row; along x it is LINES rows, eliminated side by side.
+The rows of a line are made where they are used, by `face_row` from the fields themselves, and only what
+the elimination leaves is kept, for a block of lines. Along y a block is COLUMNS neighbouring columns,
+eliminated row by row; along x it is LINES rows, eliminated side by side.
+
+Every inner loop must vectorise. An index that may be negative for all that the compiler knows becomes a
+gather or a scatter: corners are unsigned, and the loop's counter is added before any constant.
 """
 
 import numpy as np
@@ -22,103 +24,70 @@ from eagre.models.shallow_water_adi.kernels import (
 ALONG_X = switch("ALONG_X", True)
 OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
 
-COLUMNS = 64  # columns of a strip
-WIDTH = COLUMNS + 8
-LINES = 8  # rows that are eliminated side by side along x
-# Rows of the scratch, WIDTH apart. Surface and bed: four rows each, fields at faces three, crossing fluxes two.
-Z, D, F, QO, QN = 0 * WIDTH, 4 * WIDTH, 8 * WIDTH, 11 * WIDTH, 13 * WIDTH
-FACTOR, RAIN = 15 * WIDTH, 18 * WIDTH
-STRESS, ACCEL, CORIOLIS = 21 * WIDTH, 22 * WIDTH, 23 * WIDTH
-A, B, C, E, R = 24 * WIDTH, 25 * WIDTH, 26 * WIDTH, 27 * WIDTH, 28 * WIDTH
-C_BELOW, D_BELOW, NEXT, NOW = 29 * WIDTH, 30 * WIDTH, 31 * WIDTH, 32 * WIDTH
-SCRATCH = 33 * WIDTH
+COLUMNS = 64  # columns of a strip, or faces of a row at once
+LINES = 16  # rows that are eliminated side by side along x
+# Rows of the scratch, at constant distances so that the compiler sees that they do not overlap.
+WIDTH = COLUMNS + 16
+A, B, C, E, R, NEXT, NOW = 0, WIDTH, 2 * WIDTH, 3 * WIDTH, 4 * WIDTH, 5 * WIDTH, 6 * WIDTH
+SCRATCH = 7 * WIDTH
+KEPT_Y, KEPT_X = 3 * COLUMNS, 4 * LINES  # words that a block keeps of a face: c, d, r; A, B, C, D of every line
 PADDING = 32  # columns before the first cell of a row of a field
 
 
 @cell
-def pick(s, base, along, across, k):
-    """Value of a strip at a place along and across the line, both from 0."""
+def pick(a, j, i, along, across):
+    """Value of a padded field so many cells along the line and so many lines across from cell (j, i)."""
     if ALONG_X:
-        return s[base + across * WIDTH + k + along]
-    return s[base + along * WIDTH + k + across]
+        return a[j + (1 + across), i + (PADDING + along)]
+    return a[max(np.int64(j) + (1 + along), 0), i + (PADDING + across)]
 
 
 @cell
-def copy_rows(a, s, base, j, i, rows, n):
-    """Copy n columns of rows j, j + 1, .. from column i on."""
-    for m in range(rows):
-        for k in range(n):
-            s[base + m * WIDTH + k] = a[j + m, i + k]
-
-
-@cell
-def load_strip(z, d, flux, qo, qn, friction, forcing, s, j, i, n):
-    """The fields around faces (j, i) .. (j, i + n - 1); j, i in the padded arrays.
-
-    Of surface and bed two cells before and two behind a face along the line, and one across.
-    """
-    if ALONG_X:
-        copy_rows(z, s, Z, j - 1, i - 2, 3, n + 4)
-        copy_rows(d, s, D, j - 1, i - 2, 3, n + 4)
-    else:
-        copy_rows(z, s, Z, max(j - 2, 0), i - 1, 1, n + 2)
-        copy_rows(d, s, D, max(j - 2, 0), i - 1, 1, n + 2)
-        copy_rows(z, s, Z + WIDTH, j - 1, i - 1, 3, n + 2)
-        copy_rows(d, s, D + WIDTH, j - 1, i - 1, 3, n + 2)
-    copy_rows(flux, s, F, j - 1, i - 1, 3, n + 2)
-    if ALONG_X:
-        copy_rows(qo, s, QO, j, i - 1, 2, n + 1)
-        copy_rows(qn, s, QN, j, i - 1, 2, n + 1)
-    else:
-        copy_rows(qo, s, QO, j - 1, i, 2, n + 1)
-        copy_rows(qn, s, QN, j - 1, i, 2, n + 1)
-    if FRICTION == 2 or FRICTION == 4:
-        copy_rows(friction, s, FACTOR, j - 1, i - 1, 3, n + 2)
-    if FORCED:
-        copy_rows(forcing.rain, s, RAIN, j - 1, i - 1, 3, n + 2)
-        copy_rows(forcing.stress, s, STRESS, j, i, 1, n)
-        copy_rows(forcing.accel, s, ACCEL, j, i, 1, n)
-        copy_rows(forcing.coriolis, s, CORIOLIS, j, i, 1, n)
-
-
-@cell
-def row_of(s, k, wind, rain, push, p):
-    """A, B, C, D of face k of the strip, and r of its high cell."""
-    z = (
-        pick(s, Z, 1, 0, k), pick(s, Z, 2, 0, k), pick(s, Z, 1, 1, k), pick(s, Z, 2, 1, k),
-        pick(s, Z, 1, 2, k), pick(s, Z, 2, 2, k), pick(s, Z, 0, 1, k), pick(s, Z, 3, 1, k),
+def row_of(fields, forcing, drive, j, i, p):
+    """A, B, C, D of the low face of cell (j, i), and r of that cell."""
+    z, d, flux, qo, qn, friction = fields
+    zs = (
+        pick(z, j, i, -1, -1), pick(z, j, i, 0, -1), pick(z, j, i, -1, 0), pick(z, j, i, 0, 0),
+        pick(z, j, i, -1, 1), pick(z, j, i, 0, 1), pick(z, j, i, -2, 0), pick(z, j, i, 1, 0),
     )  # fmt: skip
-    d = (
-        pick(s, D, 1, 0, k), pick(s, D, 2, 0, k), pick(s, D, 1, 1, k), pick(s, D, 2, 1, k),
-        pick(s, D, 1, 2, k), pick(s, D, 2, 2, k), pick(s, D, 0, 1, k), pick(s, D, 3, 1, k),
+    ds = (
+        pick(d, j, i, -1, -1), pick(d, j, i, 0, -1), pick(d, j, i, -1, 0), pick(d, j, i, 0, 0),
+        pick(d, j, i, -1, 1), pick(d, j, i, 0, 1), pick(d, j, i, -2, 0), pick(d, j, i, 1, 0),
     )  # fmt: skip
-    flux = (
-        pick(s, F, 0, 1, k), pick(s, F, 1, 1, k), pick(s, F, 2, 1, k), pick(s, F, 1, 0, k), pick(s, F, 1, 2, k)
+    fluxes = (
+        pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
+        pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),
     )  # fmt: skip
-    qo = (pick(s, QO, 0, 0, k), pick(s, QO, 1, 0, k), pick(s, QO, 0, 1, k), pick(s, QO, 1, 1, k))
-    qn = (pick(s, QN, 0, 0, k), pick(s, QN, 1, 0, k), pick(s, QN, 0, 1, k), pick(s, QN, 1, 1, k))
+    old = (pick(qo, j, i, -1, 0), pick(qo, j, i, 0, 0), pick(qo, j, i, -1, 1), pick(qo, j, i, 0, 1))
+    new = (pick(qn, j, i, -1, 0), pick(qn, j, i, 0, 0), pick(qn, j, i, -1, 1), pick(qn, j, i, 0, 1))
     factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
     if FRICTION == 2 or FRICTION == 4:
-        factor = p.friction * real(0.5) * (pick(s, FACTOR, 0, 1, k) + pick(s, FACTOR, 1, 1, k))
+        factor = p.friction * real(0.5) * (pick(friction, j, i, -1, 0) + pick(friction, j, i, 0, 0))
     if FORCED:
-        depths = depth(z[2], d[2]) + depth(z[3], d[3])
-        across = (qn[0] + qn[1]) + (qn[2] + qn[3])
-        forced = forces(s[STRESS + k], s[ACCEL + k], s[CORIOLIS + k], depths, across, wind, push, p)
-        rain_l = rain * pick(s, RAIN, 0, 1, k)
-        rain_r = rain * pick(s, RAIN, 1, 1, k)
-    return face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p)
+        wind, rain, push = drive
+        depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
+        across = (new[0] + new[1]) + (new[2] + new[3])
+        stress, accel = pick(forcing.stress, j, i, 0, 0), pick(forcing.accel, j, i, 0, 0)
+        forced = forces(stress, accel, pick(forcing.coriolis, j, i, 0, 0), depths, across, wind, push, p)
+        rain_l = rain * pick(forcing.rain, j, i, -1, 0)
+        rain_r = rain * pick(forcing.rain, j, i, 0, 0)
+    return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
 
 
 @cell
-def make_rows(s, n, values, forcing, p):
-    """A, B, C, D and r of n faces of the strip into its rows."""
-    wind, rain, push = real(0.0), real(0.0), real(0.0)
+def drive_of(values, forcing, p):
+    """Factors of wind, rain (m s-1, times half a step) and pressure in this sweep."""
     if FORCED:
-        wind = real(values[forcing.wind])
         rain = real(0.5) * p.dt * real(values[forcing.rain_slot])
-        push = real(values[forcing.push_slot])
+        return real(values[forcing.wind]), rain, real(values[forcing.push_slot])
+    return real(0.0), real(0.0), real(0.0)
+
+
+@cell
+def make_rows(fields, forcing, drive, s, j, i, n, p):
+    """A, B, C, D and r of n cells from (j, i) on into the scratch; j, i : unsigned."""
     for k in range(n):
-        a, b, c, e, r = row_of(s, k, wind, rain, push, p)
+        a, b, c, e, r = row_of(fields, forcing, drive, j, i + k, p)
         s[A + k] = a
         s[B + k] = b
         s[C + k] = c
@@ -127,81 +96,83 @@ def make_rows(s, n, values, forcing, p):
 
 
 @cell
-def end_of(s, kind, slot, inward, values, r, k, p):
-    """B, E, D of an end face: face k of the strip, whose cell inside is the high one if `inward` is 1."""
-    high = 1 if inward > 0 else 0
-    z = pick(s, Z, 1 + high, 1, k)
-    d = pick(s, D, 1 + high, 1, k)
+def end_of(fields, kind, slot, inward, values, r, j, i, p):
+    """B, E, D of the low face of cell (j, i), an end, whose cell inside is that one if `inward` is 1, or before it."""
+    z, d, flux, _, _, friction = fields
+    inside = 0 if inward > 0 else -1
     factor = p.friction
     if FRICTION == 2 or FRICTION == 4:
-        factor = factor * s[FACTOR + (WIDTH + k + high if ALONG_X else high * WIDTH + k + 1)]
-    return end_row(kind, real(values[slot]), real(inward), z, d, pick(s, F, 1, 1, k), r, factor, p)
+        factor = factor * pick(friction, j, i, inside, 0)
+    z_in, d_in = pick(z, j, i, inside, 0), pick(d, j, i, inside, 0)
+    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), r, factor, p)
 
 
 # -- along y: a block is a strip of columns ---------------------------------------------------------
 
 
 @cell
-def eliminate_up(s, n):
-    """One row of the elimination of n columns: c and d of this face from those of the one below."""
+def eliminate_up(s, lines, at, n):
+    """One row of the elimination of n columns: c, d of this face from those of the one below, which are at `at`."""
     for k in range(n):
-        over = real(1.0) / (s[B + k] - s[A + k] * s[C_BELOW + k])
-        s[D_BELOW + k] = (s[E + k] - s[A + k] * s[D_BELOW + k]) * over
-        s[C_BELOW + k] = s[C + k] * over
+        over = real(1.0) / (s[B + k] - s[A + k] * lines[at + k])
+        lines[at + k + KEPT_Y] = s[C + k] * over
+        lines[at + k + (KEPT_Y + COLUMNS)] = (s[E + k] - s[A + k] * lines[at + k + COLUMNS]) * over
+        lines[at + k + (KEPT_Y + 2 * COLUMNS)] = s[R + k]
 
 
 @cell
-def back_down(s, lines, at, n):
-    """P of a row from the row above it."""
+def back_down(s, lines, at, flux_out, j, i, n):
+    """P of the faces of a row from those of the row above it."""
     for k in range(n):
         s[NEXT + k] = s[NOW + k]
-        s[NOW + k] = lines[at + COLUMNS + k] - lines[at + k] * s[NOW + k]
+        s[NOW + k] = lines[at + k + COLUMNS] - lines[at + k] * s[NOW + k]
+    for k in range(n):
+        flux_out[j + 1, i + k + PADDING] = s[NOW + k]
 
 
 @cell
-def strip_along_y(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, s, lines, i, n, rows, p):
-    """Solve columns i .. i + n - 1 with `rows` faces each."""
+def new_surface(s, lines, at, z_out, j, i, n, p):
+    """Surface of the cells of a row, once P above them (NEXT) and below them (NOW) is known."""
     for k in range(n):
-        s[C_BELOW + k] = real(0.0)
-        s[D_BELOW + k] = real(0.0)
+        z_out[j + 1, i + k + PADDING] = lines[at + k + 2 * COLUMNS] - p.w * (s[NEXT + k] - s[NOW + k])
+
+
+@cell
+def ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p):
+    """What the columns' open ends have in place of the rows of their first and last faces."""
+    for k in range(n):
+        column = i + k
+        if f == 0 and ends.low[column] != WALL:
+            s[B + k], s[C + k], s[E + k] = end_of(
+                fields, ends.low[column], ends.low_slot[column], 1, values, s[R + k], np.uint32(f), column, p
+            )
+        if f == rows - 1 and ends.high[column] != WALL:
+            r = lines[at + k + 2 * COLUMNS]
+            s[B + k], s[A + k], s[E + k] = end_of(
+                fields, ends.high[column], ends.high_slot[column], -1, values, r, np.uint32(f), column, p
+            )
+
+
+@cell
+def strip_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n, rows, p):
+    """Solve columns i .. i + n - 1 with `rows` faces each."""
+    drive = drive_of(values, forcing, p)
+    for k in range(2 * COLUMNS):
+        lines[k] = real(0.0)
     for f in range(rows):
-        j = f + 1
-        load_strip(z, d, flux, qo, qn, friction, forcing, s, j, i, n)
-        make_rows(s, n, values, forcing, p)
-        if OPEN and f == 0:
-            for k in range(n):
-                kind = ends.low[i - PADDING + k]
-                if kind != WALL:
-                    s[B + k], s[C + k], s[E + k] = end_of(
-                        s, kind, ends.low_slot[i - PADDING + k], 1, values, s[R + k], k, p
-                    )
-        if OPEN and f == rows - 1:
-            below = (f - 1) * 3 * COLUMNS + 2 * COLUMNS
-            for k in range(n):
-                kind = ends.high[i - PADDING + k]
-                if kind != WALL:
-                    s[B + k], s[A + k], s[E + k] = end_of(
-                        s, kind, ends.high_slot[i - PADDING + k], -1, values, lines[below + k], k, p
-                    )
-        eliminate_up(s, n)
-        at = f * 3 * COLUMNS
-        for k in range(n):
-            lines[at + k] = s[C_BELOW + k]
-        for k in range(n):
-            lines[at + COLUMNS + k] = s[D_BELOW + k]
-        for k in range(n):
-            lines[at + 2 * COLUMNS + k] = s[R + k]
+        at = np.uint32(f * KEPT_Y)
+        make_rows(fields, forcing, drive, s, np.uint32(f), i, n, p)
+        if OPEN and (f == 0 or f == rows - 1):
+            ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p)
+        eliminate_up(s, lines, at, n)
     for k in range(n):
         s[NOW + k] = real(0.0)
     for back in range(rows):
         f = rows - 1 - back
-        at = f * 3 * COLUMNS
-        back_down(s, lines, at, n)
-        for k in range(n):
-            flux_out[f + 1, i + k] = s[NOW + k]
+        at = np.uint32((f + 1) * KEPT_Y)
+        back_down(s, lines, at, flux_out, np.uint32(f), i, n)
         if back > 0:
-            for k in range(n):
-                z_out[f + 1, i + k] = lines[at + 2 * COLUMNS + k] - p.w * (s[NEXT + k] - s[NOW + k])
+            new_surface(s, lines, at, z_out, np.uint32(f), i, n, p)
 
 
 @entry
@@ -216,10 +187,9 @@ def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
     for worker in prange(workers):
         for strip in range(worker, strips, workers):
             i = strip * COLUMNS
-            n = min(COLUMNS, nx - i)
             strip_along_y(
-                z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values[at],
-                scratch[worker], lines[worker], i + PADDING, n, ny + 1, p,
+                (z, d, flux, qo, qn, friction), z_out, flux_out, forcing, ends, values[at],
+                scratch[worker], lines[worker], np.uint32(i), min(COLUMNS, nx - i), ny + 1, p,
             )  # fmt: skip
 
 
@@ -227,53 +197,87 @@ def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
 
 
 @cell
-def rows_along_x(z, d, flux, qo, qn, friction, forcing, ends, values, s, lines, j, b, faces, p):
-    """A, B, C, D and r of line b of the block, row j of the fields, interleaved face by face."""
+def deal(s, lines, at, n):
+    """Put A, B, C, D of n faces in their places among those of the other lines."""
+    for k in range(n):
+        lines[at + k * KEPT_X] = s[A + k]
+        lines[at + k * KEPT_X + LINES] = s[B + k]
+        lines[at + k * KEPT_X + 2 * LINES] = s[C + k]
+        lines[at + k * KEPT_X + 3 * LINES] = s[E + k]
+
+
+@cell
+def ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p):
+    """What the open ends of row j have in place of the rows of its first and last faces."""
+    last = faces - 1
+    if start == 0 and ends.low[j] != WALL:
+        s[B], s[C], s[E] = end_of(fields, ends.low[j], ends.low_slot[j], 1, values, s[R], j, np.uint32(0), p)
+    if start + n == faces and ends.high[j] != WALL:
+        r, k = z_out[j + 1, PADDING + last - 1], n - 1
+        s[B + k], s[A + k], s[E + k] = end_of(
+            fields, ends.high[j], ends.high_slot[j], -1, values, r, j, np.uint32(last), p
+        )
+
+
+@cell
+def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p):
+    """A, B, C, D of row j, line b of the block, face by face; its r waits where the new surface will be."""
+    drive = drive_of(values, forcing, p)
     start = 0
     while start < faces:
-        n = min(COLUMNS, faces - start)
-        load_strip(z, d, flux, qo, qn, friction, forcing, s, j, start + PADDING, n)
-        make_rows(s, n, values, forcing, p)
-        if OPEN and start == 0 and ends.low[j - 1] != WALL:
-            s[B], s[C], s[E] = end_of(s, ends.low[j - 1], ends.low_slot[j - 1], 1, values, s[R], 0, p)
-        if OPEN and start + n == faces and ends.high[j - 1] != WALL:
-            r = s[R + n - 2] if n > 1 else lines[((start - 1) * 5 + 4) * LINES + b]
-            k = n - 1
-            s[B + k], s[A + k], s[E + k] = end_of(s, ends.high[j - 1], ends.high_slot[j - 1], -1, values, r, k, p)
-        for k in range(n):
-            at = (start + k) * 5 * LINES + b
-            lines[at] = s[A + k]
-            lines[at + LINES] = s[B + k]
-            lines[at + 2 * LINES] = s[C + k]
-            lines[at + 3 * LINES] = s[E + k]
-            lines[at + 4 * LINES] = s[R + k]
+        n, i = min(COLUMNS, faces - start), np.uint32(start)
+        make_rows(fields, forcing, drive, s, j, i, n, p)
+        for k in range(min(n, faces - 1 - start)):
+            z_out[j + 1, i + k + PADDING] = s[R + k]
+        if OPEN and (start == 0 or start + n == faces):
+            ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p)
+        deal(s, lines, np.uint32((start + 1) * KEPT_X + b), n)
         start += n
 
 
 @cell
-def solve_block(lines, s, faces):
-    """Solve LINES interleaved lines; P replaces A."""
-    for b in range(LINES):
-        s[C_BELOW + b] = real(0.0)
-        s[D_BELOW + b] = real(0.0)
+def no_line(lines, b, faces):
+    """Rows with P = D in place of a line that the block lacks."""
+    at = np.uint32(KEPT_X + b)
+    for i in range(faces):
+        lines[at + i * KEPT_X] = real(0.0)
+        lines[at + i * KEPT_X + LINES] = real(1.0)
+
+
+@cell
+def solve_block(lines, faces, n):
+    """Solve n interleaved lines, whose first face is the second one here: the one before and the one behind are 0.
+
+    n is LINES, but not for the compiler, which would leave unrolled loops scalar; fewer lines would be solved by
+    other instructions, and the last bits of a row depend on its place in a block.
+    """
+    behind = np.uint32((faces + 1) * KEPT_X)
+    for b in range(n):
+        lines[2 * LINES + b] = real(0.0)
+        lines[3 * LINES + b] = real(0.0)
+        lines[behind + b] = real(0.0)
     for f in range(faces):
-        at = f * 5 * LINES
-        for b in range(LINES):
-            over = real(1.0) / (lines[at + LINES + b] - lines[at + b] * s[C_BELOW + b])
-            s[D_BELOW + b] = (lines[at + 3 * LINES + b] - lines[at + b] * s[D_BELOW + b]) * over
-            s[C_BELOW + b] = lines[at + 2 * LINES + b] * over
-        for b in range(LINES):
-            lines[at + 2 * LINES + b] = s[C_BELOW + b]
-        for b in range(LINES):
-            lines[at + 3 * LINES + b] = s[D_BELOW + b]
-    for b in range(LINES):
-        s[NOW + b] = real(0.0)
+        at = np.uint32(f * KEPT_X)
+        for b in range(n):
+            a = lines[at + b + KEPT_X]
+            over = real(1.0) / (lines[at + b + (KEPT_X + LINES)] - a * lines[at + b + 2 * LINES])
+            c, e = lines[at + b + (KEPT_X + 2 * LINES)], lines[at + b + (KEPT_X + 3 * LINES)]
+            lines[at + b + (KEPT_X + 3 * LINES)] = (e - a * lines[at + b + 3 * LINES]) * over
+            lines[at + b + (KEPT_X + 2 * LINES)] = c * over
     for back in range(faces):
-        at = (faces - 1 - back) * 5 * LINES
-        for b in range(LINES):
-            s[NOW + b] = lines[at + 3 * LINES + b] - lines[at + 2 * LINES + b] * s[NOW + b]
-        for b in range(LINES):
-            lines[at + b] = s[NOW + b]
+        at = np.uint32((faces - back) * KEPT_X)
+        for b in range(n):
+            lines[at + b] = lines[at + b + 3 * LINES] - lines[at + b + 2 * LINES] * lines[at + b + KEPT_X]
+
+
+@cell
+def write_row(lines, z_out, flux_out, j, b, faces, p):
+    """P of row j, line b of the block, and its new surface."""
+    at = np.uint32(KEPT_X + b)
+    for i in range(faces):
+        flux_out[j + 1, i + PADDING] = lines[at + i * KEPT_X]
+    for i in range(faces - 1):
+        z_out[j + 1, i + PADDING] -= p.w * (flux_out[j + 1, i + PADDING + 1] - flux_out[j + 1, i + PADDING])
 
 
 @entry
@@ -282,34 +286,28 @@ def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
     blocks = (ny + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
-        s = scratch[worker]
         own = lines[worker]
         for block in range(worker, blocks, workers):
-            j0 = block * LINES + 1
-            used = min(LINES, ny + 1 - j0)
+            first = block * LINES
+            used = min(LINES, ny - first)
             for b in range(used):
-                rows_along_x(z, d, flux, qo, qn, friction, forcing, ends, values[at], s, own, j0 + b, b, nx + 1, p)
+                rows_along_x(
+                    (z, d, flux, qo, qn, friction), z_out, forcing, ends, values[at],
+                    scratch[worker], own, np.uint32(first + b), b, nx + 1, p,
+                )  # fmt: skip
             for b in range(used, LINES):
-                for f in range(nx + 1):
-                    own[(f * 5 + 0) * LINES + b] = real(0.0)
-                    own[(f * 5 + 1) * LINES + b] = real(1.0)
-            solve_block(own, s, nx + 1)
+                no_line(own, b, nx + 1)
+            solve_block(own, nx + 1, min(LINES, own.size))
             for b in range(used):
-                for i in range(nx + 1):
-                    flux_out[j0 + b, PADDING + i] = own[i * 5 * LINES + b]
-                for i in range(nx):
-                    z_out[j0 + b, PADDING + i] = own[(i * 5 + 4) * LINES + b] - p.w * (
-                        own[(i + 1) * 5 * LINES + b] - own[i * 5 * LINES + b]
-                    )
+                write_row(own, z_out, flux_out, np.uint32(first + b), b, nx + 1, p)
 
 
 def workspace(ny: int, nx: int, workers: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Shapes of the workers' scratch and lines."""
-    longest = max(3 * COLUMNS * (ny + 1), 5 * LINES * (nx + 1))
-    return (workers, SCRATCH), (workers, longest)
+    return (workers, SCRATCH), (workers, max(KEPT_Y * (ny + 2), KEPT_X * (nx + 3)))
 
 
 def workers_of(ny: int, nx: int, threads: int) -> int:
-    """Workers among which the blocks of lines are dealt."""
+    """Workers among which the blocks of lines are dealt: one a thread, whose lines stay in its cache."""
     most = max(-(-nx // COLUMNS), -(-ny // LINES))
-    return int(np.clip(4 * threads, 1, most))
+    return int(np.clip(threads, 1, most))
