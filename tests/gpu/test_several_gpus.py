@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,3 +50,21 @@ def test_large_gyre_as_one_gpu(devices, precision, limit):
         model.advance(4.3e-5)
         fields.append(model.field("streamfunction"))
     assert np.abs(fields[0] - fields[1]).max() < limit * np.abs(fields[0]).max()
+
+
+MANY = """
+import sys
+from barotropic_runs import CASES, model_on
+for device in (sys.argv[1].split(",")[-1], sys.argv[1]):
+    for name in ("default", "ab2", "no-slip", "thom", "reduced gravity", "compensated"):
+        model = model_on(device, nx=65, ny=49, **CASES[name])
+        model.advance(5 * model.time_step)
+"""
+
+
+def test_python_ends_well_after_many_kernels(devices):
+    """It did not where more than ten had run on two GPUs (`eagre.backend.cuda.keep_loaded`)."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", MANY, devices]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -18,6 +18,7 @@ __all__ = [
     "cuda",
     "double_driver",
     "formula",
+    "keep_loaded",
     "limited_driver",
     "ptx",
     "single_driver",
@@ -42,6 +43,15 @@ else:
 def limited_driver(registers: int) -> Any:
     """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
     return cuda.jit if SIMULATED else partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
+
+
+def keep_loaded() -> None:
+    """Let Numba not unload kernels, of which it does more than ten at once when Python ends.
+
+    Of kernels that ran on several GPUs the driver then frees something twice, and Python ends in a crash (numba-cuda
+    0.30.4, driver 580.159, two H200). Memory of Numba's own arrays is still given back.
+    """
+    numba.config.CUDA_DEALLOCS_COUNT = 1_000_000
 
 
 def ptx(kernel: Any, signature: tuple[Any, ...], compute_capability: tuple[int, int] = (9, 0)) -> str:

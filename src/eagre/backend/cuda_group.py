@@ -11,6 +11,7 @@ from typing import Any
 import cupy
 
 from eagre.backend.cells import cell, switch
+from eagre.backend.cuda import keep_loaded
 from eagre.backend.cuda_device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.backend.group import MEET, Group, Stage
@@ -47,6 +48,7 @@ class CudaGroup(Group):
 
     def __init__(self, members: Sequence[Device]) -> None:
         super().__init__(members)
+        keep_loaded()
         self._gpus = [gpu for gpu in dict.fromkeys(members) if isinstance(gpu, CudaDevice)]
         self._events = []
         for gpu in self._gpus:
