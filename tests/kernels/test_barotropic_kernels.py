@@ -210,8 +210,9 @@ def kernel_ptx(kind, precision):
 
     real = types.float32 if precision == "single" else types.float64
     field = real[:, ::1]
-    if kind == "update":
-        entry, switches = update_cuda, sine_plan(1024).switches()
+    if kind in ("update", "summed update"):
+        summed = {"SUMMED": True, "HISTORY": 1, "VECTOR": 2, "SPAN": 4, "WIDE": 6} if kind == "summed update" else {}
+        entry, switches = update_cuda, sine_plan(1024).switches() | summed
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         laplacian = types.NamedTuple([real] * len(Laplacian._fields), Laplacian)
         signature = (field,) * 6 + (real[::1], coefficients, laplacian, field, field)
@@ -230,3 +231,10 @@ def test_single_precision_kernels_have_no_double_arithmetic(kind):
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
     assert ".local" not in text and ("cp.async.bulk.prefetch.L2" in text) == (kind != "update")
     assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1700  # raise with a measurement only
+
+
+def test_the_update_with_a_sum_stays_in_registers():
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    text = kernel_ptx("summed update", "double")
+    assert ".local" not in text and not re.findall(r"\b(?:add|sub|mul|fma)[\w.]*\.f32", text)
+    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1400  # raise with a measurement only
