@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from barotropic_runs import CASES, model_on
-from eagre.backend.device import HostCall
+from eagre.backend.device import HostCall, select
 from eagre.solvers.tridiagonal.launches import launches
 from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything
@@ -133,3 +133,13 @@ def test_columns_on_the_cpu_are_vectorised():
     assert scattered_of(text) == 0
     assert vectors_of(text, "fmul") > 8
     assert len(re.findall(r"= fmul (?:\w+ )*<[248] x double>", text)) >= 2
+
+
+@pytest.mark.slow
+def test_elimination_on_the_cpu_is_vectorised():
+    """Of neighbouring columns without gathers; contiguous lines have to be turned."""
+    flat = [np.ones((1, 300, 100), np.float32) for _ in range(5)]
+    [launch] = launches(select("cpu"), "single", flat[:4], flat[4], "thomas")
+    text = ir_of(launch)
+    assert scattered_of(text) == 0
+    assert vectors_of(text, "fmul") > 5
