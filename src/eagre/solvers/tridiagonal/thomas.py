@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
 
-COLUMNS = 64  # neighbouring columns that one thread of the CPU eliminates side by side
+COLUMNS = 256  # most neighbouring columns that one thread of the CPU eliminates side by side
 LINES = 16  # the same of contiguous lines
 TILE = 128  # rows of a tile of contiguous lines that is turned: shorter pieces of lines wait for their pages
 
@@ -17,49 +17,40 @@ TILE = 128  # rows of a tile of contiguous lines that is turned: shorter pieces 
 
 
 @cell
-def forward(a, b, c, d, store, o, k, i, n):
-    """Row k of n columns from i on: c and d of the eliminated rows to `store`; o, k, i : unsigned."""
+def forward(a, b, c, d, store, x, o, k, i, n):
+    """Row k of n columns from i on: c of the eliminated rows to `store`, d to x; o, k, i : unsigned."""
     if k == 0:
         for m in range(n):
             over = real(1.0) / b[o, k, i + m]
             store[k, m] = c[o, k, i + m] * over
-            store[k, m + COLUMNS] = d[o, k, i + m] * over
+            x[o, k, i + m] = d[o, k, i + m] * over
     else:
         below = k - np.uint32(1)
         for m in range(n):
             low = a[o, k, i + m]
             over = real(1.0) / (b[o, k, i + m] - low * store[below, m])
             store[k, m] = c[o, k, i + m] * over
-            store[k, m + COLUMNS] = (d[o, k, i + m] - low * store[below, m + COLUMNS]) * over
-
-
-@cell
-def backward(store, x, o, k, i, n, rows):
-    """Row k of n columns from i on: x from that of the row above."""
-    if k == rows - 1:
-        for m in range(n):
-            x[o, k, i + m] = store[k, m + COLUMNS]
-    else:
-        for m in range(n):
-            x[o, k, i + m] = store[k, m + COLUMNS] - store[k, m] * x[o, k + 1, i + m]
+            x[o, k, i + m] = (d[o, k, i + m] - low * x[o, below, i + m]) * over
 
 
 @entry
 def thomas_columns_cpu(a, b, c, d, x, scratch):
-    """Systems along the middle axis of (outer, n, inner); scratch : (workers, n, 2 COLUMNS)."""
+    """Systems along the middle axis of (outer, n, inner); scratch : (workers, n, columns side by side)."""
     outer, rows, inner = b.shape
-    strips = (inner + COLUMNS - 1) // COLUMNS
-    workers = scratch.shape[0]
+    workers, width = scratch.shape[0], scratch.shape[2]
+    strips = (inner + width - 1) // width
     for worker in prange(workers):
         store = scratch[worker]
         for strip in range(worker, strips * outer, workers):
-            o = strip // strips
-            i = (strip - o * strips) * COLUMNS
-            n = min(COLUMNS, inner - i)
+            first = strip // strips
+            start = (strip - first * strips) * width
+            o, i, n = np.uint32(first), np.uint32(start), min(width, inner - start)
             for k in range(rows):
-                forward(a, b, c, d, store, np.uint32(o), np.uint32(k), np.uint32(i), n)
-            for back in range(rows):
-                backward(store, x, np.uint32(o), np.uint32(rows - 1 - back), np.uint32(i), n, rows)
+                forward(a, b, c, d, store, x, o, np.uint32(k), i, n)
+            for back in range(1, rows):
+                k = np.uint32(rows - 1 - back)
+                for m in range(n):
+                    x[o, k, i + m] -= store[k, m] * x[o, k + 1, i + m]
 
 
 @cell
