@@ -63,3 +63,8 @@ def ir_of(launch):
 def vectors_of(text, operation):
     """How many operations, fmul or fadd, are on four or more numbers of single precision at once."""
     return len(re.findall(rf"= {operation} (?:\w+ )*<(?:4|8|16) x float>", text))
+
+
+def scattered_of(text):
+    """How many gathers and scatters: vectors whose numbers do not lie side by side for all that the compiler knows."""
+    return len(re.findall(r"call[^\n]*@llvm\.masked\.(?:gather|scatter)", text))

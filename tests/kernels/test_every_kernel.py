@@ -9,8 +9,9 @@ import pytest
 
 import eagre
 from barotropic_runs import CASES, model_on
+from eagre.backend.device import HostCall, select
 from eagre.solvers.tridiagonal.launches import launches
-from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, vectors_of
+from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything
 
 DOUBLE_ON_PURPOSE = {
@@ -117,6 +118,28 @@ def test_loops_on_the_cpu_are_vectorised(model):
         text = ir_of(launch)
         assert min(vectors_of(text, "fmul"), vectors_of(text, "fadd")) > 20
         assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)
-        scattered = re.findall(r"call[^\n]*@llvm\.masked\.(?:gather|scatter)", text)
-        along_y = name_of(launch.program) == "sweep_y_cpu"
-        assert len(scattered) <= (0 if along_y else 16)  # along x rows are dealt among lines; all else lies in rows
+        along_x = name_of(launch.program) == "sweep_x_cpu"
+        assert scattered_of(text) <= (16 if along_x else 0)  # rows are dealt among lines; all else lies in rows
+
+
+@pytest.mark.slow
+def test_columns_on_the_cpu_are_vectorised():
+    """In double precision too, the recurrences of the longest waves."""
+    [launch] = [
+        one for one in model_on("cpu", 65, 49, precision="single")._engine._alternate[0]
+        if not isinstance(one, HostCall) and name_of(one.program) == "solve_columns_cpu"
+    ]  # fmt: skip
+    text = ir_of(launch)
+    assert scattered_of(text) == 0
+    assert vectors_of(text, "fmul") > 8
+    assert len(re.findall(r"= fmul (?:\w+ )*<[248] x double>", text)) >= 2
+
+
+@pytest.mark.slow
+def test_elimination_on_the_cpu_is_vectorised():
+    """Of neighbouring columns without gathers; contiguous lines have to be turned."""
+    flat = [np.ones((1, 300, 100), np.float32) for _ in range(5)]
+    [launch] = launches(select("cpu"), "single", flat[:4], flat[4], "thomas")
+    text = ir_of(launch)
+    assert scattered_of(text) == 0
+    assert vectors_of(text, "fmul") > 5

@@ -18,6 +18,7 @@ from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.kernels import Parameters, Sources
 from kernels.conftest import options_of
 from kernels.programs import forbidden, shifted
+from kernels.recording import scattered_of
 
 
 def test_switches_change_the_program():
@@ -80,6 +81,7 @@ def test_cpu_stage_is_vectorised(single_stage_ir):
     for operation in ("fmul", "fadd", "fdiv"):
         assert len(re.findall(rf"= {operation} (?:\w+ )*<(?:8|16|4) x float>", single_stage_ir)) > 4
     assert len(re.findall(r"llvm\.sqrt\.v(?:4|8|16)f32", single_stage_ir)) > 4
+    assert scattered_of(single_stage_ir) == 0
 
 
 numba_cuda = pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")

@@ -71,7 +71,7 @@ class CpuBox(Inversion):
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0, walls: bool = True) -> Launches:
         table = column_table(*self.size, screening, 1, 0.25 * factor, walls)[:, 1:]
         program = self.device.program(solve_columns_cpu, self.precision)
-        arguments = (field[1:-1, 1:-1], np.ascontiguousarray(table, self.real), self._scratch, self._carry)
+        arguments = (field, np.ascontiguousarray(table, self.real), self._scratch, self._carry)
         return [Launch(program, arguments)]
 
     def backward(self, layer: int, field: Any) -> Launches:

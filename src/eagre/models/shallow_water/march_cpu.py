@@ -1,6 +1,7 @@
 """One stage on the CPU: a tile marches north row by row and computes each flux once.
 
-Every inner loop runs over a row of the tile through the formulas of `kernels.py` and vectorises.
+Every inner loop runs over a row of the tile through the formulas of `kernels.py` and vectorises. Indices are
+corner + counter + constant, added in this order: else the compiler takes them for negative at times, and gathers.
 What the next row needs again (velocities, north face values, north fluxes) stays in a scratch
 array of the tile, small enough for the first-level cache. A row is looked at first: water covers
 most rows, which makes their faces and fluxes simple, and rows that are dry have none.
@@ -91,17 +92,17 @@ def look_at_row(q, bed, s, j, i0, n, p):
 
 @cell
 def covered_flux_y(q, bed, s, j, c, i, p):
-    """Flux through the south face of cell (j + 1, c), column i of the tile, where both sides are covered.
+    """Flux through the south face of cell (j + 1, c + 2), column i of the tile, where both sides are covered.
 
     Then w, z, v, u at the north face of the cell and the rise of its surface.
     """
-    w = q[0, j + 1, c]
-    z = bed_south(bed, j + 1, c)
-    z_h = bed_south(bed, j + 2, c)
+    w = q[0, j + 1, c + 2]
+    z = bed_south(bed, j + 1, c + 2)
+    z_h = bed_south(bed, j + 2, c + 2)
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
+        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
         z, z_h, p,
@@ -115,13 +116,13 @@ def covered_flux_y(q, bed, s, j, c, i, p):
 @cell
 def any_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for any cells."""
-    w = q[0, j + 1, c]
-    south = bed_south(bed, j + 1, c)
-    north = bed_south(bed, j + 2, c)
+    w = q[0, j + 1, c + 2]
+    south = bed_south(bed, j + 1, c + 2)
+    north = bed_south(bed, j + 2, c + 2)
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
     w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j + 2, c], p),
+        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
         depth(w, real(0.5) * (south + north)), south, north, p,
@@ -136,7 +137,7 @@ def any_flux_y(q, bed, s, j, c, i, p):
 def no_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for dry cells."""
     zero = real(0.0)
-    w = q[0, j + 1, c]
+    w = q[0, j + 1, c + 2]
     return zero, zero, zero, zero, zero, w, w, zero, zero, zero
 
 
@@ -168,13 +169,13 @@ def fluxes_y(q, bed, s, j, i0, n, below, own, p):
     fastest = to_bits(real(0.0))
     if below == COVERED and own == COVERED:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, *covered_flux_y(q, bed, s, j, i0 + i, i, p)))
     elif below == DRY and own == DRY:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *no_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, *no_flux_y(q, bed, s, j, i0 + i, i, p)))
     else:
         for i in range(n):
-            fastest = max(fastest, keep_flux_y(s, i, *any_flux_y(q, bed, s, j, i0 + i + 2, i, p)))
+            fastest = max(fastest, keep_flux_y(s, i, *any_flux_y(q, bed, s, j, i0 + i, i, p)))
     return from_bits(fastest)
 
 

@@ -31,11 +31,12 @@ def _thomas(device: Device, precision: str, flat: list[Any], x: Any) -> Launch:
         program = device.program(thomas.thomas_cuda, precision)
         store = device.zeros(b.shape, b.dtype)
         return Launch(program, (*flat, x, store), (-(-outer * inner // 64),), (64,))
-    side_by_side = inner > 1
-    blocks = outer * -(-inner // thomas.LINES) if side_by_side else -(-outer // thomas.LINES)
-    workers = max(1, min(4 * getattr(device, "threads", 1), blocks))
-    words = (1 if side_by_side else 2) * thomas.LINES * rows
-    scratch = np.zeros((workers, words), b.dtype)
+    side_by_side, threads = inner > 1, getattr(device, "threads", 1)
+    share = -(-outer * inner // (thomas.LINES * threads)) * thomas.LINES
+    width = min(thomas.COLUMNS, inner, share) if side_by_side else thomas.LINES
+    blocks = outer * -(-inner // width) if side_by_side else -(-outer // width)
+    workers = min(threads, blocks)
+    scratch = np.zeros((workers, rows, width if side_by_side else 2 * width), b.dtype)
     if side_by_side:
         return Launch(device.program(thomas.thomas_columns_cpu, precision), (*flat, x, scratch))
     tiles = np.ones((workers, 4 * thomas.TILE * thomas.LINES), b.dtype)

@@ -8,92 +8,111 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
 
-LINES = 16  # lines that one thread of the CPU eliminates side by side
-TILE = 32  # rows of a tile of contiguous lines that is turned on chip
+COLUMNS = 256  # most neighbouring columns that one thread of the CPU eliminates side by side
+LINES = 16  # the same of contiguous lines
+TILE = 128  # rows of a tile of contiguous lines that is turned: shorter pieces of lines wait for their pages
+
+# Corners on the CPU are unsigned, and counters are added to them before any constant: an index that may be negative
+# for all that the compiler knows becomes a gather.
 
 
 @cell
-def forward(a, b, c, d, x, store, o, k, i, n, over):
-    """Row k of n lines from i on: c of the eliminated rows to `store`, d to x."""
-    for m in range(n):
-        before = store[(k - 1) * LINES + m] if k > 0 else real(0.0)
-        d_before = x[o, k - 1, i + m] if k > 0 else real(0.0)
-        low = a[o, k, i + m] if k > 0 else real(0.0)
-        over[m] = real(1.0) / (b[o, k, i + m] - low * before)
-        x[o, k, i + m] = (d[o, k, i + m] - low * d_before) * over[m]
-    for m in range(n):
-        store[k * LINES + m] = c[o, k, i + m] * over[m]
+def forward(a, b, c, d, store, x, o, k, i, n):
+    """Row k of n columns from i on: c of the eliminated rows to `store`, d to x; o, k, i : unsigned."""
+    if k == 0:
+        for m in range(n):
+            over = real(1.0) / b[o, k, i + m]
+            store[k, m] = c[o, k, i + m] * over
+            x[o, k, i + m] = d[o, k, i + m] * over
+    else:
+        below = k - np.uint32(1)
+        for m in range(n):
+            low = a[o, k, i + m]
+            over = real(1.0) / (b[o, k, i + m] - low * store[below, m])
+            store[k, m] = c[o, k, i + m] * over
+            x[o, k, i + m] = (d[o, k, i + m] - low * x[o, below, i + m]) * over
 
 
 @entry
 def thomas_columns_cpu(a, b, c, d, x, scratch):
-    """Systems along the middle axis of (outer, n, inner)."""
+    """Systems along the middle axis of (outer, n, inner); scratch : (workers, n, columns side by side)."""
     outer, rows, inner = b.shape
-    strips = (inner + LINES - 1) // LINES
-    workers = scratch.shape[0]
+    workers, width = scratch.shape[0], scratch.shape[2]
+    strips = (inner + width - 1) // width
     for worker in prange(workers):
         store = scratch[worker]
-        over = np.empty(LINES, b.dtype)
         for strip in range(worker, strips * outer, workers):
-            o = strip // strips
-            i = (strip - o * strips) * LINES
-            n = min(LINES, inner - i)
+            first = strip // strips
+            start = (strip - first * strips) * width
+            o, i, n = np.uint32(first), np.uint32(start), min(width, inner - start)
             for k in range(rows):
-                forward(a, b, c, d, x, store, o, k, i, n, over)
+                forward(a, b, c, d, store, x, o, np.uint32(k), i, n)
             for back in range(1, rows):
-                k = rows - 1 - back
+                k = np.uint32(rows - 1 - back)
                 for m in range(n):
-                    x[o, k, i + m] -= store[k * LINES + m] * x[o, k + 1, i + m]
+                    x[o, k, i + m] -= store[k, m] * x[o, k + 1, i + m]
 
 
 @cell
 def turned(array, tile, base, j, n, k, rows):
-    """A tile of n contiguous lines, turned so that lines lie side by side."""
+    """A tile of n contiguous lines, turned so that lines lie side by side; j, k : unsigned."""
     for m in range(n):
+        at, line = np.uint32(base + m), j + np.uint32(m)
         for r in range(rows):
-            tile[base + r * LINES + m] = array[j + m, k + r]
+            tile[at + r * LINES] = array[line, k + r]
 
 
 @cell
 def eliminate_tile(tile, store, k, rows, n):
-    """Rows k .. k + rows - 1 of n lines whose turned a, b, c, d are in the tile."""
+    """Rows k .. k + rows - 1 of n lines whose turned a, b, c, d are in the tile: c and d to `store`."""
     size = TILE * LINES
     for r in range(rows):
-        at = r * LINES
-        for m in range(LINES):
-            before = store[2 * LINES * (k + r - 1) + m] if k + r > 0 else real(0.0)
-            d_before = store[2 * LINES * (k + r - 1) + LINES + m] if k + r > 0 else real(0.0)
-            low = tile[at + m] if k + r > 0 else real(0.0)
-            over = real(1.0) / (tile[size + at + m] - low * before)
-            store[2 * LINES * (k + r) + m] = tile[2 * size + at + m] * over
-            store[2 * LINES * (k + r) + LINES + m] = (tile[3 * size + at + m] - low * d_before) * over
+        at, row = np.uint32(r * LINES), np.uint32(k + r)
+        if row == 0:
+            for m in range(n):
+                over = real(1.0) / tile[at + m + size]
+                store[row, m] = tile[at + m + 2 * size] * over
+                store[row, m + LINES] = tile[at + m + 3 * size] * over
+        else:
+            below = row - np.uint32(1)
+            for m in range(n):
+                low = tile[at + m]
+                over = real(1.0) / (tile[at + m + size] - low * store[below, m])
+                store[row, m] = tile[at + m + 2 * size] * over
+                store[row, m + LINES] = (tile[at + m + 3 * size] - low * store[below, m + LINES]) * over
 
 
 @entry
 def thomas_rows_cpu(a, b, c, d, x, scratch, tiles):
-    """Systems along the last axis of (lines, n), a block of lines at a time turned in tiles."""
+    """Systems along the last axis of (lines, n), a block of lines at a time turned in tiles.
+
+    scratch : (workers, n, 2 LINES); tiles : (workers, 4 TILE LINES). All lines of a block are eliminated, those that
+    the last one lacks too: their number is no constant for the compiler, which would leave unrolled loops scalar.
+    """
     lines, rows = b.shape
     blocks = (lines + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
         store, tile = scratch[worker], tiles[worker]
+        every = min(LINES, tile.size)
         for block in range(worker, blocks, workers):
-            j = block * LINES
-            n = min(LINES, lines - j)
+            j = np.uint32(block * LINES)
+            n = min(LINES, lines - block * LINES)
             for k in range(0, rows, TILE):
-                count = min(TILE, rows - k)
-                turned(a, tile, 0, j, n, k, count)
-                turned(b, tile, TILE * LINES, j, n, k, count)
-                turned(c, tile, 2 * TILE * LINES, j, n, k, count)
-                turned(d, tile, 3 * TILE * LINES, j, n, k, count)
-                eliminate_tile(tile, store, k, count, n)
+                count, first = min(TILE, rows - k), np.uint32(k)
+                turned(a, tile, 0, j, n, first, count)
+                turned(b, tile, TILE * LINES, j, n, first, count)
+                turned(c, tile, 2 * TILE * LINES, j, n, first, count)
+                turned(d, tile, 3 * TILE * LINES, j, n, first, count)
+                eliminate_tile(tile, store, k, count, every)
             for back in range(1, rows):
-                at = 2 * LINES * (rows - 1 - back)
-                for m in range(LINES):
-                    store[at + LINES + m] -= store[at + m] * store[at + 3 * LINES + m]
+                row = np.uint32(rows - 1 - back)
+                for m in range(every):
+                    store[row, m + LINES] -= store[row, m] * store[row + 1, m + LINES]
             for m in range(n):
+                line = j + np.uint32(m)
                 for k in range(rows):
-                    x[j + m, k] = store[2 * LINES * k + LINES + m]
+                    x[line, k] = store[k, m + LINES]
 
 
 @entry
