@@ -9,8 +9,10 @@ import eagre
 from eagre.backend.device import select
 from eagre.cases import dam_breaks
 from eagre.cases.machine import threads_limited
+from eagre.models.shallow_water_adi import plan as plan_module
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
+from kernels.recording import RecordingDevice
 from physics.test_adi_against_oracle import everything
 
 
@@ -296,3 +298,18 @@ def test_rows_of_a_block_fill_the_waves():
     assert [run(n, n, "single", light=True) for n in squares] == [1, 3, 12, 47, 187]
     assert [run(4096, 2168, precision) for precision in ("double", "single")] == [25, 25]
     assert [run(3000, 2500, precision) for precision in ("double", "single")] == [19, 12]
+
+
+def test_long_runs_are_for_cells_that_are_quickly_done(monkeypatch):
+    """The engine tells the plan of them: neither drying nor dissipation."""
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    monkeypatch.setattr(plan_module, "MULTIPROCESSORS", 1)
+
+    def run(**options):
+        grid = eagre.Grid(40, 1500, 1.0, 1.0)
+        model = eagre.ShallowWaterADI(grid, -1.0, 0.1, surface_elevation=0.0, device=RecordingDevice(), **options)
+        return model._engine.plan.run
+
+    assert run(drying="off", dissipation="none") > plan_module.LONGEST
+    for options in ({}, {"drying": "off"}, {"dissipation": "none"}):
+        assert run(**options) <= plan_module.LONGEST

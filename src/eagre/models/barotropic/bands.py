@@ -44,8 +44,7 @@ class Band(State):
         setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
         inversion = inversion_for(setup, device, precision)
         assert isinstance(inversion, CpuBox | CudaBox)
-        self.boxed = isinstance(inversion, CudaBox)
-        super().__init__(setup, device, precision, padded=self.boxed, one_psi=self.boxed)
+        super().__init__(setup, device, precision, boxed=isinstance(inversion, CudaBox))
         self._inversion = inversion
         self._passes = Passes(self, inversion, (index == 0, index == len(heights) - 1))
         self.seams = [self._seams(layer, index, heights) for layer in range(self.count)]

@@ -77,9 +77,8 @@ class Engine(Stepping, State):
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         inversion = inversion_for(setup, device, precision)
         # The CPU and general basins find psi where the new vorticity was left, so they need two.
-        self._boxed = isinstance(inversion, CudaBox)
-        summed = self._boxed and sums.kept_for(setup, precision)
-        super().__init__(setup, device, precision, padded=self._boxed, one_psi=self._boxed, summed=summed)
+        boxed = isinstance(inversion, CudaBox)
+        super().__init__(setup, device, precision, boxed, summed=boxed and sums.kept_for(setup, precision))
         self._passes = Passes(self, inversion)
         self.set_weights()
         self.prepare(self._passes.step(0), self._passes.step(1))
@@ -90,7 +89,7 @@ class Engine(Stepping, State):
         for layer, values in enumerate(q):
             padded = np.pad(self.with_rims(values)[1:-1, 1:-1], 1)
             self.fill(self.q[layer][0], padded)
-            if not self._boxed:
+            if not self.boxed:
                 self.device.copy(self.psi[layer][0], self.q[layer][0])
         launches = self._passes.invert(0, fused=False)
         for layer in range(self.count):

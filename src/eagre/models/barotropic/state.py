@@ -21,30 +21,28 @@ LINE = 128  # bytes
 class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
-    `padded` rows begin at multiples of LINE bytes; with `one_psi` both sets have the same streamfunction. With
-    `summed` the history is a sum (`eagre.models.barotropic.sums`), and q is only there after `settle`.
+    Of a box on a GPU, `boxed`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
+    With `summed` the history is a sum (`eagre.models.barotropic.sums`), and q is only there after `settle`.
     """
 
-    def __init__(
-        self, setup: Setup, device: Device, precision: str, padded: bool, one_psi: bool, summed: bool = False
-    ) -> None:
+    def __init__(self, setup: Setup, device: Device, precision: str, boxed: bool, summed: bool = False) -> None:
         self.setup, self.device, self.precision = setup, device, precision
+        self.boxed, self.summed = boxed, summed
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        line = LINE // self.itemsize if padded else 1
+        line = LINE // self.itemsize if boxed else 1
         self._shape = (setup.shape[0], -(-self.width // line) * line)
-        self.summed = summed
-        self._allocate(one_psi)
+        self._allocate()
 
-    def _allocate(self, one_psi: bool) -> None:
+    def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
         self.q = [[field(), field()] for _ in layers]
         self.psi = [[field(), field()] for _ in layers]
-        if one_psi:
+        if self.boxed:
             self.psi = [[first, first] for first, _ in self.psi]
         if self.summed:
             self.q = [[first, first] for first, _ in self.q]
@@ -177,7 +175,7 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
-        kept = sums.as_kept(self.setup, state, self.summed) if self.setup.order == 2 else state
+        kept = sums.as_kept(self.setup, state, self.summed)
         for name, field in self._contents().items():
             self.fill(field, kept[name])
         if self.setup.particles:
