@@ -211,7 +211,7 @@ def kernel_ptx(kind, precision):
     real = types.float32 if precision == "single" else types.float64
     field = real[:, ::1]
     if kind in ("update", "summed update"):
-        summed = {"SUMMED": True, "HISTORY": 1, "VECTOR": 2, "SPAN": 4, "WIDE": 6} if kind == "summed update" else {}
+        summed = {"SUMMED": True, "HISTORY": 1, "VECTOR": 2, "SPAN": 4, "OUTER": 6} if kind == "summed update" else {}
         entry, switches = update_cuda, sine_plan(1024).switches() | summed
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         laplacian = types.NamedTuple([real] * len(Laplacian._fields), Laplacian)

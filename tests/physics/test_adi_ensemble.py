@@ -29,21 +29,23 @@ def members():
     return bed, fields, sides
 
 
-def common():
+def common(precision):
     return {
-        "velocity_y": 0.05, "viscosity": 2.0, "dry_depth": 1e-3, "device": "cpu", "precision": "single",
+        "velocity_y": 0.05, "viscosity": 2.0, "dry_depth": 1e-3, "device": "cpu", "precision": precision,
         "sources": (eagre.Rain(1e-5, 1.0 + np.ones(GRID.shape)), eagre.Coriolis(f=1e-3), eagre.WindStress(0.5, 0.3)),
     }  # fmt: skip
 
 
-def test_members_equal_runs_on_their_own():
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_members_equal_runs_on_their_own(precision):
     bed, fields, sides = members()
-    ensemble = eagre.ShallowWaterADIEnsemble(GRID, bed, 5.0, 3, boundaries=sides, **fields, **common())
+    shared = common(precision)
+    ensemble = eagre.ShallowWaterADIEnsemble(GRID, bed, 5.0, 3, boundaries=sides, **fields, **shared)
     ensemble.advance(152.0)
     found = {name: ensemble.field(name) for name in ("surface_elevation", "discharge_x", "discharge_y")}
     for m in range(3):
         own = {name: values[m] for name, values in fields.items()}
-        alone = eagre.ShallowWaterADI(GRID, bed[m], 5.0, boundaries=sides[m], **own, **common())
+        alone = eagre.ShallowWaterADI(GRID, bed[m], 5.0, boundaries=sides[m], **own, **shared)
         alone.advance(152.0)
         for name, values in found.items():
             np.testing.assert_array_equal(values[m], alone.field(name), err_msg=f"member {m}, {name}")

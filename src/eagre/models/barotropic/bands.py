@@ -197,7 +197,7 @@ class Bands(Stepping):
     # -- what the model asks of an engine -----------------------------------------------------------
 
     def settle(self) -> None:
-        """Wait for the devices: a band stores its vorticity."""
+        """As `State.settle`: bands store q, and only have to be waited for."""
         self.device.synchronize()
 
     def view(self, field: tuple[Any, ...]) -> np.ndarray:

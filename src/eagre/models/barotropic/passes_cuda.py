@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, cplx, cuda, entry, real, word
-from eagre.models.barotropic.sums_cuda import WIDE, load_psi, mirror_at_walls, psi_and_vorticity, store_sum
+from eagre.models.barotropic.sums_cuda import OUTER, load_psi, mirror_at_walls, psi_and_vorticity, store_sum
 from eagre.models.barotropic.vectors_cuda import (
     SPAN,
     SUMMED,
@@ -47,6 +47,16 @@ def load_stored(psi, zeta, low, m, ny, p, z):
 
 
 @cell
+def store_row(new, older, oldest, start, found, row, w):
+    """What the next step needs of a row of this piece, to memory."""
+    if SUMMED:
+        store_sum(older, start, found, row, w)
+    else:
+        store_columns(new, start, found, row + row)
+        store_history(older, oldest, start, found, row + row + 1)
+
+
+@cell
 def put_columns(found, shared, table, m):
     """New vorticity of both rows into shared memory, without walls."""
     for n in range(VECTOR):
@@ -63,7 +73,7 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared,
     before = cuda.local.array((4, VECTOR), real)
     forcing = cuda.local.array((2, VECTOR), real)
     found = cuda.local.array((4, VECTOR), real)
-    wide = cuda.local.array((6, WIDE), real)
+    wide = cuda.local.array((6, OUTER), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
     # Every load stands before the first store, past which the compiler would not move it.
     if SUMMED:
@@ -81,18 +91,10 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared,
         psi_and_vorticity(wide, p, z, laplacian)
     computed(p, z, 0, before, forcing, w, c, m, width, found)
     computed(p, z, 1, before, forcing, w, c, m, width, found)
-    if SUMMED:
-        put_columns(found, shared, table, m)
-        store_sum(older, first, found, 0, w)
-        if low + np.uint64(2) < ny:
-            store_sum(older, second, found, 1, w)
-    else:
-        store_columns(new, first, found, 0)
-        store_history(older, oldest, first, found, 1)
-        if low + np.uint64(2) < ny:
-            store_columns(new, second, found, 2)
-            store_history(older, oldest, second, found, 3)
-        put_columns(found, shared, table, m)
+    store_row(new, older, oldest, first, found, 0, w)
+    if low + np.uint64(2) < ny:
+        store_row(new, older, oldest, second, found, 1, w)
+    put_columns(found, shared, table, m)
 
 
 @cell

@@ -40,12 +40,7 @@ class State:
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q = [[field(), field()] for _ in layers]
-        self.psi = [[field(), field()] for _ in layers]
-        if self.boxed:
-            self.psi = [[first, first] for first, _ in self.psi]
-        if self.summed:
-            self.q = [[first, first] for first, _ in self.q]
+        self.q, self.psi = self._pairs(one=self.summed), self._pairs(one=self.boxed)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
         self.lost = [field() if setup.compensated else self.none for _ in layers]
@@ -67,6 +62,11 @@ class State:
         kept = sums.weights_of_sum(setup, self.steps) if self.summed else usual
         self.device.fill(self.weights, np.array([*kept, 2.0 if setup.implicit else 1.0]))
         self.device.fill(self.tracer_weights, np.array([*usual, 1.0]))
+
+    def _pairs(self, one: bool) -> list[list[Any]]:
+        """A field in each set of buffers, or `one` in both, layer by layer."""
+        firsts = [self._field() for _ in range(self.count)]
+        return [[first, first if one else self._field()] for first in firsts]
 
     def _field(self) -> Any:
         return self.device.zeros(self._shape, self.real)
@@ -94,13 +94,12 @@ class State:
         return kernels.Laplacian._make(map(self.real, (1.0 / grid.dx**2, ratio, centre)))
 
     def settle(self) -> None:
-        """Find q where it is not stored."""
-        self.device.synchronize()
+        """Find q where it is not stored, and wait for the device."""
         if self.summed:
             program = self.device.loop(kernels.inverted, self.precision)
             arguments = (self.psi[0][0], self.q[0][0], self.laplacian)
             self.device.run([self.device.over(program, self.setup.inner, arguments)])
-            self.device.synchronize()
+        self.device.synchronize()
 
     # -- sums ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from eagre.models.barotropic.kernels import screened
 from eagre.models.barotropic.vectors_cuda import SPAN, VECTOR, load_columns, store_columns
 from eagre.solvers.poisson.rows_cuda import ROW
 
-WIDE = switch("WIDE", 8)  # SPAN + 2, which would be no constant for the compiler
+OUTER = switch("OUTER", 8)  # columns of psi for the vorticity of SPAN: SPAN + 2, which would be no constant
 
 
 @cell
@@ -20,7 +20,7 @@ def load_beside(psi, start, west, east, into, row):
     """Columns m - 2 .. m + VECTOR + 1; `start` is the place of column m of the row."""
     into[row, 0], into[row, 1] = load_two(psi, start - west, 0)
     load_columns(psi, start, into, row, 2)
-    into[row, WIDE - 2], into[row, WIDE - 1] = load_two(psi, start + east, 0)
+    into[row, OUTER - 2], into[row, OUTER - 1] = load_two(psi, start + east, 0)
 
 
 @cell
@@ -28,7 +28,7 @@ def load_ends(psi, start, west, east, into, row):
     """Columns m - 1 .. m + VECTOR alone."""
     into[row, 1] = flat_load(psi, start - west // np.uint64(2), 0)
     load_columns(psi, start, into, row, 2)
-    into[row, WIDE - 2] = flat_load(psi, start + east, 0)
+    into[row, OUTER - 2] = flat_load(psi, start + east, 0)
 
 
 @cell
@@ -50,18 +50,18 @@ def load_psi(psi, wide, low, m, ny):
 def mirror_at_walls(wide, low, m, ny):
     """Psi beyond a wall is the mirror image with the other sign, so that the vorticity of the wall is zero."""
     if low == np.uint64(0):
-        for n in range(1, WIDE - 1):
+        for n in range(1, OUTER - 1):
             wide[0, n] = -wide[2, n]
     if low + np.uint64(4) > ny:
         for row in range(3, 6):
             if low + np.uint64(row) == ny + np.uint64(2):
-                for n in range(1, WIDE - 1):
+                for n in range(1, OUTER - 1):
                     wide[row, n] = -wide[row - 2, n]
     if m == np.uint64(0):
         for row in range(1, 5):
             wide[row, 1] = -wide[row, 3]
     if m + np.uint64(VECTOR + 1) > np.uint64(ROW):
-        for n in range(3, WIDE):
+        for n in range(3, OUTER):
             if m + np.uint64(n) == np.uint64(ROW + 3):
                 for row in range(1, 5):
                     wide[row, n] = -wide[row, n - 2]
@@ -79,7 +79,7 @@ def psi_and_vorticity(wide, p, z, laplacian):
 
 @cell
 def store_sum(total, start, found, row, w):
-    """S = q' + c1 F of a row of this piece: what the next step needs of this one."""
+    """S = q' + c1 F of a row of this piece, what the next step needs of this one, also in place of F."""
     for n in range(VECTOR):
-        found[row + row, n] += w[1] * found[row + row + 1, n]
-    store_columns(total, start, found, row + row)
+        found[row + row + 1, n] = found[row + row, n] + w[1] * found[row + row + 1, n]
+    store_columns(total, start, found, row + row + 1)

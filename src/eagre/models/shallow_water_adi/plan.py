@@ -187,8 +187,8 @@ def _run_of(ny: int, windows: int, blocks: int, light: bool) -> int:
         whole = math.ceil(waves)
         return (run + START) * max(1.0, whole if blocks == 1 else 0.5 * (waves + whole))
 
-    waves = [k for k in range(1 if blocks <= 4 else 2, MOST_WAVES + 1) if at_once * k >= windows]
-    runs = [-(-ny // (at_once * k // windows)) for k in waves]
+    whole_waves = range(1 if blocks <= 4 else 2, MOST_WAVES + 1)
+    runs = [-(-ny // (at_once * k // windows)) for k in whole_waves if at_once * k >= windows]
     best = min([RUN, *(run for run in runs if light or run <= LONGEST)], key=cost)
     return best if cost(best) < (1.0 - LEAST_GAIN) * cost(RUN) else RUN
 

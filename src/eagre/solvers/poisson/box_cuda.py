@@ -43,11 +43,11 @@ def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
 
 def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
     """Threads of a block: as many as the passes use; more where the update of rows then takes fewer turns."""
-    if update and plan.row <= 640:
+    if not update:
+        return plan.threads
+    if plan.row <= 640:
         return max(plan.threads, min(256, -(-plan.row // VECTOR[precision])))
-    if update:
-        return MORE_THREADS.get((plan.row, precision), plan.threads)
-    return plan.threads
+    return MORE_THREADS.get((plan.row, precision), plan.threads)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Box:
             "THREADS": threads,
             "VECTOR": vector,
             "SPAN": vector + 2,
-            "WIDE": vector + 4,
+            "OUTER": vector + 4,
         }
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "BANKS": BANKS[self.precision]}
         limits["EARLY"] = self.early
