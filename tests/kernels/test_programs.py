@@ -125,3 +125,9 @@ def test_double_precision_kernel_uses_seeds():
     assert "rsqrt.approx.ftz.f64" in text
     assert not re.findall(r"(?:div|sqrt)\.rn\.f64", text)
     assert not re.findall(r"(?:max|min)\.f64", text)  # but selections
+
+
+def test_fields_of_a_named_tuple_are_part_of_a_program():
+    """Numba's types hold no names: with two fields in another order, code of the cache would read the wrong ones."""
+    source = source_of(march_cuda.stage_cuda, "cuda", "single", {})
+    assert f".{march_cuda.Row.__name__}  # {', '.join(march_cuda.Row._fields)}\n" in source
