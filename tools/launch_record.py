@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from launch_setups import RecordingDevice, setups
 
 from eagre.backend.device import HostCall
+from launch_setups import RecordingDevice, setups
 
 
 def digest(*parts: Any) -> str:

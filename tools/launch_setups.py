@@ -80,7 +80,7 @@ def explicit(device: Any, *, nx: int, ny: int, given: dict[str, Any], sides: str
 def implicit(device: Any, *, nx: int, ny: int, given: dict[str, Any], sides: str, forced: bool) -> Any:
     """An implicit run over noise; partly dry where the set-up allows it."""
     rng, grid = np.random.default_rng(2), eagre.Grid(nx, ny, 90.0, 70.0)
-    x, y = grid.mesh("corner")
+    x, _ = grid.mesh("corner")
     wet = given.get("drying") == "off"
     bed = -12.0 + rng.uniform(-1.0, 1.0, x.shape) + (0.0 if wet else 14.0 * np.exp(-(((x - 900.0) / 500.0) ** 2)))
     return eagre.ShallowWaterADI(

@@ -108,7 +108,7 @@ def _collect(
         if isinstance(value, Cell):
             _collect(value, target, precision, switches, pieces, constants, open_names, alias=used_name)
         elif isinstance(value, type) and issubclass(value, tuple):
-            # Its fields are part of the text: Numba's types do not hold their names, and code in the cache would be stale.
+            # Numba's types do not hold the names of fields: without them here, code in the cache could be stale.
             fields = ", ".join(getattr(value, "_fields", ()))
             origin = f"importlib.import_module({value.__module__!r}).{value.__qualname__}"
             _define(constants, used_name, f"{origin}  # {fields}")
