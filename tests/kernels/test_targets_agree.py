@@ -7,7 +7,7 @@ import pytest
 
 from eagre import ShallowWater
 from eagre.backend.device import PlainDevice
-from eagre.models.shallow_water import engine
+from eagre.models.shallow_water import schedules
 from kernels.conftest import BOUNDARIES, options_of
 
 TOLERANCE = {"single": 3e-6, "double": 3e-14}
@@ -45,6 +45,7 @@ def test_plain_python_equals_compiled(scheme, wet_dry, precision):
 SIMULATED = [
     ("rk2", "hydrostatic", "double", "open", "march"),
     ("rk2", "kurganov-petrova", "single", "open", "march"),
+    ("rk2", "hydrostatic", "double", "open", "tiles"),
     ("rk2", "hydrostatic", "single", "periodic", "tiles"),
     ("rk2", "kurganov-petrova", "double", "walls", "tiles"),
     ("euler", "hydrostatic", "single", "walls", "march"),
@@ -54,7 +55,7 @@ SIMULATED = [
 @pytest.fixture
 def kernel(request, monkeypatch):
     """Make the simulated GPU use a kernel whatever the size of the grid."""
-    monkeypatch.setattr(engine, "LARGEST_TILED", 10**9 if request.param == "tiles" else 0)
+    monkeypatch.setattr(schedules, "LARGEST_TILED", 10**9 if request.param == "tiles" else 0)
     return request.param
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -14,10 +15,11 @@ import numpy as np
 
 from eagre.backend.cuda import cuda
 from eagre.backend.cuda_launch import kernel_of, start_early
-from eagre.backend.device import Device, HostCall, Launch
+from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
 
 STATIC_SHARED = 48 * 1024  # bytes that every kernel may have
+ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which way
 
 
 @cache
@@ -95,9 +97,22 @@ class CudaDevice(Device):
         with self.stream:
             cupy.copyto(target, source)
 
-    def run(self, launches: Sequence[Launch | HostCall]) -> None:
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        count, size = math.prod(shape), np.dtype(dtype).itemsize
+        values = np.frombuffer(cupy.cuda.alloc_pinned_memory(max(1, count) * size), dtype, count).reshape(shape)
+        values[...] = 0
+        return values
+
+    def transfer(self, target: Any, source: Any) -> Work:
+        return Transfer(target, source)
+
+    def run(self, launches: Sequence[Work]) -> None:
         self.use()
         for launch in launches:
+            if isinstance(launch, Transfer):
+                places = (_address(launch.target), _address(launch.source), launch.source.nbytes)
+                cupy.cuda.runtime.memcpyAsync(*places, ANY_WAY, self.stream.ptr)
+                continue
             if isinstance(launch, HostCall):
                 with self.stream:
                     launch.program(*launch.arguments)
@@ -110,7 +125,7 @@ class CudaDevice(Device):
             else:
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 
-    def bound(self, launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
+    def bound(self, launches: Sequence[Work]) -> list[Work]:
         """Launches with Numba's views of their arrays, which cannot be made while a stream is captured."""
         self.use()
         return [
@@ -118,7 +133,7 @@ class CudaDevice(Device):
             for launch in launches
         ]
 
-    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
         bound = self.bound(launches)
         if any(isinstance(launch, HostCall) for launch in bound):
@@ -138,7 +153,7 @@ class CudaDevice(Device):
             self.use()
             graph.launch(self.stream)
 
-        go.graph, go.arguments = graph, [launch.arguments for launch in launches]  # type: ignore[attr-defined]
+        go.graph, go.kept = graph, list(launches)  # type: ignore[attr-defined]
         return go
 
     def synchronize(self) -> None:
@@ -156,6 +171,11 @@ class CudaDevice(Device):
     def free_memory(self) -> int:
         free, _ = cupy.cuda.Device(self.index).mem_info
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+
+
+def _address(array: Any) -> int:
+    """Where an array lies, on the host or on a device."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
 def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: int) -> None:

@@ -34,6 +34,16 @@ class HostCall(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+class Transfer(NamedTuple):
+    """A copy between an array of a GPU and one of `Device.pinned`, in order with launches; can be captured."""
+
+    target: Any
+    source: Any
+
+
+Work = Launch | HostCall | Transfer
+
+
 class Device:
     """What every device offers; `CpuDevice` here, `CudaDevice` in `eagre.backend.cuda_device`."""
 
@@ -68,11 +78,19 @@ class Device:
         """Overwrite one device array with another."""
         raise NotImplementedError
 
-    def run(self, launches: Sequence[Launch | HostCall]) -> None:
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Zeros on the host that `transfer` reaches."""
+        return np.zeros(shape, dtype)
+
+    def transfer(self, target: Any, source: Any) -> Work:
+        """A copy from or to an array of `pinned`, as a part of a list of launches; done after `synchronize`."""
+        return HostCall(np.copyto, (target, source))
+
+    def run(self, launches: Sequence[Work]) -> None:
         """Run launches in order."""
         raise NotImplementedError
 
-    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
 
@@ -137,11 +155,11 @@ class CpuDevice(HostArrays):
         self.threads = count
         self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
-    def run(self, launches: Sequence[Launch | HostCall]) -> None:
+    def run(self, launches: Sequence[Work]) -> None:
         for launch in launches:
             launch.program(*launch.arguments)
 
-    def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         bound = [(launch.program, launch.arguments) for launch in launches]
 
         def go() -> None:

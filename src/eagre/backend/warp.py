@@ -79,6 +79,22 @@ def _simulated_anywhere(condition):
 
 
 @cell
+def perhaps_anywhere(condition):
+    """As `anywhere`, for warps of a block that do different things; in the simulator always true, at no barrier."""
+    raise NotImplementedError("a warp operation")
+
+
+@perhaps_anywhere.variant("cuda")
+def _perhaps_any_lane(condition):
+    return cuda.any_sync(FULL, condition)
+
+
+@perhaps_anywhere.variant("simulator")
+def _simulated_perhaps(condition):
+    return True
+
+
+@cell
 def raise_maximum(array, bits):
     """array[0] = max(array[0], bits) over the warp: one atomic a warp at most."""
     raise NotImplementedError("a warp operation")

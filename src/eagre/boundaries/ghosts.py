@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
+from eagre.backend.cells import cell, cuda, entry, real, serial_entry, start_early, switch, wait_for_previous
 from eagre.boundaries.base import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
@@ -107,7 +107,8 @@ def fills(clock, turn):
 def tail(forcing, clock, rates, series, turn):
     """What comes after a boundary pass."""
     TAIL(clock, rates, turn)
-    evaluate_series(forcing, series, clock[T], clock[DT])
+    if SERIES:
+        evaluate_series(forcing, series, clock[T], clock[DT])
 
 
 @serial_entry
@@ -133,6 +134,8 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     Ghosts read the forcing that the tail replaces: with series the last block to finish runs it,
     without them the first block at once.
     """
+    start_early()
+    wait_for_previous()
     s = cuda.blockIdx.y
     at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     m = at // LAYERS

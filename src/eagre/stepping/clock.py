@@ -41,7 +41,9 @@ TOLERANCE = 14  # relative excess over the limit that is accepted; below 0: exac
 PARITY = 15  # which of two buffers holds the state, where steps alternate between them
 FREE = 16  # next time step before it was shortened to land, s
 ATTEMPTED = 17  # 1 if a whole step was made whose time step has not been looked at yet
-SIZE = 18
+NEXT_UNTIL = 18  # orders of the host for the next leg: the time to land on, s, and steps at most
+NEXT_STEPS = 19
+SIZE = 20
 
 INFINITE_RATE = 1e30
 COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
@@ -183,7 +185,7 @@ def verdict_and_finish(clock, rates, turn):
 
 
 @cell
-def settle(clock, found, following):
+def judge_attempt(clock, found, following):
     """Judge the step that was attempted, if one was; `found`, `following` : the rates of its two stages, s-1."""
     if clock[ATTEMPTED] > 0.0:
         clock[ATTEMPTED] = 0.0
@@ -192,7 +194,7 @@ def settle(clock, found, following):
 
 @cell
 def parity_after(clock, found):
-    """PARITY as `settle` will leave it."""
+    """PARITY as `judge_attempt` will leave it."""
     dt, courant, tolerance, parity = clock[DT], clock[CFL], clock[TOLERANCE], clock[PARITY]
     if clock[ATTEMPTED] > 0.0 and allowed(found, dt, courant, tolerance):
         parity = 1.0 - parity
@@ -201,9 +203,19 @@ def parity_after(clock, found):
 
 @cell
 def start_leg(clock, rates, turn):
-    """Begin a stretch towards a new UNTIL with the time step that was left over."""
-    left = clock[UNTIL] - clock[T]
-    clock[DT] = left if clock[FREE] >= left else clock[FREE]
+    """Begin a leg: a stretch towards a new UNTIL, with the time step that was left over."""
+    now, until, steps, free = clock[T], clock[NEXT_UNTIL], clock[NEXT_STEPS], clock[FREE]
+    left = until - now
+    clock[UNTIL] = until
+    clock[STEPS_LEFT] = steps
+    clock[ACCEPTED] = 0.0
+    clock[RUNNING] = 1.0 if left > 0.0 and steps > 0.0 else 0.0
+    clock[DT] = left if free >= left else free
+
+
+@cell
+def no_tail(clock, rates, turn):
+    """Nothing: ghosts are filled, and the clock stays."""
 
 
 class SeriesTable(NamedTuple):
@@ -264,22 +276,27 @@ def mean_from(series, row, last, time, dt):
 
 
 @cell
-def evaluate_series(forcing, series, now, dt):
-    """Write each series, at the end of the step or its mean over it, to its slot of the forcing; held at its ends.
+def series_value(series, k, now, dt):
+    """Series k at the end of the step, or its mean over the step; held at its ends.
 
-    A time on a row belongs to the row before, from wherever the search comes: the bits do not depend on that.
+    A time on a row belongs to the row before, from wherever the search begins: the bits do not depend on that.
     """
+    time = now if series.spread[k] == 1 else now + dt
+    first = series.starts[k]
+    last = series.starts[k + 1] - 1
+    row = series.cursors[k]
+    while row > first and series.times[row] >= time:
+        row -= 1
+    while row + 1 < last and series.times[row + 1] < time:
+        row += 1
+    series.cursors[k] = row
+    if series.spread[k] == 1:
+        return mean_from(series, row, last, time, dt)
+    return value_beside(series, row, last, time)
+
+
+@cell
+def evaluate_series(forcing, series, now, dt):
+    """Write each series to its slot of the forcing (see `series_value`)."""
     for k in range(series.starts.shape[0] - 1):
-        time = now if series.spread[k] == 1 else now + dt
-        first = series.starts[k]
-        last = series.starts[k + 1] - 1
-        row = series.cursors[k]
-        while row > first and series.times[row] >= time:
-            row -= 1
-        while row + 1 < last and series.times[row + 1] < time:
-            row += 1
-        series.cursors[k] = row
-        if series.spread[k] == 1:
-            forcing[series.slots[k]] = mean_from(series, row, last, time, dt)
-        else:
-            forcing[series.slots[k]] = value_beside(series, row, last, time)
+        forcing[series.slots[k]] = series_value(series, k, now, dt)

@@ -15,6 +15,7 @@ from typing import Any
 from eagre.errors import BlowUpError, InputError
 
 LOOK_SECONDS = 0.5  # wall time between two looks at the model
+REPORT_SECONDS = 0.1  # and between two reports of progress, which sum over the domain
 MOST_STEPS = 100_000
 NEARLY = 1e-9  # event times closer than this, relative to the end, are one
 
@@ -131,6 +132,7 @@ class _Loop:
         self.model, self.until, self.events, self.on_progress = model, until, events, on_progress
         self.first_steps = model.steps
         self.began = perf_counter()
+        self.next_report = 0.0
         self.nearly = NEARLY * max(abs(until), until - model.time)
 
     def go(self, interrupted: threading.Event) -> None:
@@ -162,9 +164,10 @@ class _Loop:
             event.action(self.model)
 
     def _report(self) -> None:
-        if self.on_progress is None:
-            return
         seconds = perf_counter() - self.began
+        if self.on_progress is None or (seconds < self.next_report and self.model.time < self.until):
+            return
+        self.next_report = seconds + REPORT_SECONDS
         steps = self.model.steps - self.first_steps
         error = self.model.diagnostics().get("volume_error", math.nan)
         self.on_progress(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
+from eagre.backend.cells import cell, cuda, entry, real, serial_entry, start_early, switch, wait_for_previous
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, faces_of
@@ -35,6 +35,8 @@ from eagre.sources import SourceMaps
 from eagre.stepping.clock import T, open_gate
 
 SUM, RATE, BOOKED = 0, 1, 2
+RATE_2 = 3  # where the second stage of a tile leaves its half of the rate; else 0
+COLUMNS = 4
 TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
 THREADS = 64
 
@@ -83,9 +85,10 @@ def mass_flux(q, bed, j, i, across, p):
 @cell
 def booked(book, k, rate, now):
     """Book the last rate of row k up to `now`, s, and leave a new one."""
-    book[k, SUM] += (now - book[k, BOOKED]) * book[k, RATE]
+    book[k, SUM] += (now - book[k, BOOKED]) * (book[k, RATE] + book[k, RATE_2])
     book[k, BOOKED] = now
     book[k, RATE] = rate
+    book[k, RATE_2] = 0.0
 
 
 @cell
@@ -111,6 +114,8 @@ def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
 @entry
 def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
     """As `book_cpu`, a thread a face and one for the rain."""
+    start_early()
+    wait_for_previous()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, turn):
         if k < faces.shape[0]:
@@ -133,7 +138,7 @@ class Balance:
 
     Attributes
     ----------
-    book : (faces of open sides + 1, 3) array
+    book : (faces of open sides + 1, COLUMNS) array
         The last row is the rain's.
     """
 
@@ -146,14 +151,19 @@ class Balance:
         self._rain = Series.constant(0.0) if sources is None else sources.factors[0]
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
         self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
-        self.book = device.zeros((self._weights.size, 3), np.float64)
+        self.book = device.zeros((self._weights.size, COLUMNS), np.float64)
+
+    @property
+    def varies(self) -> bool:
+        """Whether any rate of the book changes with time: open sides, or rain with a series."""
+        return bool(self._open.segments) or not self._rain.is_constant
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 
         common : bed, factors of the sources, parameters, clock, turn.
         """
-        if not self._open.segments and self._rain.is_constant:
+        if not self.varies:
             return []
         bed, factors, *numbers = common
         states = (q, middle if switches["TWO_STAGES"] else q)
@@ -161,7 +171,8 @@ class Balance:
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
         blocks = (-(-self._weights.size // THREADS),)
-        return [Launch(self.device.program(book_cuda, precision, switches), arguments, blocks, (THREADS,))]
+        program = self.device.program(book_cuda, precision, switches)
+        return [Launch(program, arguments, blocks, (THREADS,), early=True)]
 
     def begin(self, time: float) -> None:
         """Start an empty book at `time`, s."""
@@ -182,13 +193,14 @@ class Balance:
         if not self.goes_on(state):
             self.begin(time)
             return
-        rows = state["book"].copy()
+        rows = np.zeros(self.book.shape)
+        rows[:, : state["book"].shape[1]] = state["book"]  # older states have no second rate
         if self._rain.is_constant and rows[-1, RATE] != self._rain(time):
-            rows[-1] = rows[-1, SUM] + (time - rows[-1, BOOKED]) * rows[-1, RATE], self._rain(time), time
+            rows[-1] = rows[-1, SUM] + (time - rows[-1, BOOKED]) * rows[-1, RATE], self._rain(time), time, 0.0
         self.device.fill(self.book, rows)
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side, by its name, and as rain, up to `time`, s; m3."""
         rows = self.device.host(self.book)
-        came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * rows[:, RATE])
+        came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
         return self._open.by_name(came), float(came[-1])

@@ -10,6 +10,7 @@ from eagre.backend.cells import cell, cuda, entry, prange, real
 from eagre.kernels.bits import is_bad
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
+from eagre.stepping.clock import PARITY
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -23,6 +24,23 @@ def depth_and_velocity(j, i, q, bed, out, p):
     out[0, j + 2, i + 2] = h
     out[1, j + 2, i + 2] = over_h * q[1, j + 2, i + 2]
     out[2, j + 2, i + 2] = over_h * q[2, j + 2, i + 2]
+
+
+@cell
+def sampled(one, k, pair, bed, places, found, clock, p):
+    """w, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`; `one` is 0."""
+    q = pair[1 if clock[PARITY] > 0.0 else 0]
+    j, i = places[0, k] + 2, places[1, k] + 2
+    b = bed_centre(bed, j, i)
+    h = q[0, j, i] - b
+    over_h = over_depth(max(h, real(0.0)), p)
+    found[0, k] = q[0, j, i]
+    found[1, k] = h
+    found[2, k] = q[1, j, i]
+    found[3, k] = q[2, j, i]
+    found[4, k] = over_h * q[1, j, i]
+    found[5, k] = over_h * q[2, j, i]
+    found[6, k] = b
 
 
 @cell
@@ -114,3 +132,31 @@ def first_bad_cuda(q, found):
     for i in range(cuda.threadIdx.x, q.shape[2] - 4, BLOCK):
         if is_bad(q[0, j + 2, i + 2]) or is_bad(q[1, j + 2, i + 2]) or is_bad(q[2, j + 2, i + 2]):
             cuda.atomic.min(found, j, i)
+
+
+@cell
+def bad_at(q, j, i):
+    """Whether a value of interior cell (j, i) is not finite."""
+    return is_bad(q[0, j + 2, i + 2]) | is_bad(q[1, j + 2, i + 2]) | is_bad(q[2, j + 2, i + 2])
+
+
+@entry
+def scan_cpu(pair, clock, bad):
+    """Set bad[0] if any cell of the state is not finite."""
+    q = pair[1 if clock[PARITY] > 0.0 else 0]
+    for j in prange(q.shape[1] - 4):
+        found = False
+        for i in range(q.shape[2] - 4):
+            found = found | bad_at(q, j, i)
+        if found:
+            bad[0] = 1
+
+
+@entry
+def scan_cuda(pair, clock, bad):
+    """As `scan_cpu`; one block a row."""
+    parity = 1 if clock[PARITY] > 0.0 else 0
+    j = cuda.blockIdx.x
+    for i in range(cuda.threadIdx.x, pair.shape[3] - 4, BLOCK):
+        if bad_at(pair[parity], j, i):
+            bad[0] = 1

@@ -1,76 +1,29 @@
-"""The engine of the shallow-water model: its arrays, its programs and its time loop on a device."""
+"""The engine of the shallow-water model: its arrays on a device, its legs and what is read from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
-from eagre.backend.device import Device, Launch, check_precision
-from eagre.boundaries import SIDES, Segment
-from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, padded_bed, segment_table, tail_cpu
-from eagre.grid import Grid
+from eagre.backend.device import Device, Launch, Work, check_precision
+from eagre.boundaries import SIDES
+from eagre.boundaries.edges import edge_table
+from eagre.boundaries.ghosts import KIND, padded_bed, segment_table
+from eagre.errors import EagreError
 from eagre.kernels.water_sums import BLOCK, named_sums
-from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, tile_cuda
+from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.balance import Balance
-from eagre.models.shallow_water.junctions import Junctions
-from eagre.series import Series
-from eagre.sources import SourceMaps
+from eagre.models.shallow_water.schedules import March, Tiles
+from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.stepping import clock as ck
 
-TREATMENTS = {
-    "hydrostatic": {
-        "PRIMITIVE": cells.velocity_of_cell,
-        "FACES": cells.hydrostatic_faces,
-        "COVERED_FACES": cells.hydrostatic_covered,
-        "RESET": True,
-        "OF_DISCHARGES": False,
-    },
-    "kurganov-petrova": {
-        "PRIMITIVE": cells.discharge_of_cell,
-        "FACES": cells.kurganov_petrova_faces,
-        "COVERED_FACES": cells.kurganov_petrova_covered,
-        "RESET": False,
-        "OF_DISCHARGES": True,
-    },
-}
 PREDICTED_TOLERANCE = 0.02
-LARGEST_TILED = 300 * 300  # cells; on larger grids a GPU marches
-REGISTERS_OF_TILES = 96
-REGISTERS = {"single": (72, 96), "double": (168, 168)}  # of a thread of the first and the second stage on a GPU
-ROUND_REPEATS = 10  # how often a CUDA graph holds the launches of a step or a pair of steps
-
-
-@dataclass(frozen=True, eq=False)
-class Setup:
-    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
-
-    grid: Grid
-    bed: np.ndarray  # (ny + 1, nx + 1) corners, m
-    segments: Sequence[Segment]
-    manning: np.ndarray  # (ny, nx), s m-1/3
-    sources: SourceMaps | None
-    scheme: str
-    wet_dry: str
-    early_exit: bool
-    theta: float
-    kappa: float
-    gravity: float
-    cfl: float
-    time_step: str
-    longest_step: float
-    fixed: bool
-
-    @property
-    def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the sources."""
-        own = [segment.condition.value(segment.width) for segment in self.segments]
-        return own + (list(self.sources.factors) if self.sources else [])
+LONGEST_GRAPH = 512  # launches of a graph, about
+FEW_ROUNDS = 16  # up to here a graph of its own for every number of rounds
 
 
 class Engine:
@@ -79,8 +32,7 @@ class Engine:
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self.real = check_precision(precision)
-        grid = setup.grid
-        table, ghosts = segment_table(setup.segments, grid)
+        self.table, ghosts = segment_table(setup.segments, setup.grid)
         uniform = bool((setup.manning == setup.manning.flat[0]).all())
         self.switches: dict[str, Any] = {
             **TREATMENTS[setup.wet_dry],
@@ -90,65 +42,38 @@ class Engine:
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
             "SOURCES": setup.sources is not None,
         }
-        self._ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
-        self._allocate(table, uniform)
-        self._compile()
+        self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
+        self.bits = np.int32 if precision == "single" else np.int64
+        self._allocate(uniform)
+        self.schedule = Tiles(self) if Tiles.serve(setup, device) else March(self)
+        self._prepare_looks()
 
-    def _allocate(self, table: np.ndarray, uniform: bool) -> None:
+    def _allocate(self, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        wrap_x, wrap_y = self._wraps
         shape = (3, grid.ny + 4, grid.nx + 4)
-        self.bed = device.array(padded_bed(setup.bed, wrap_x, wrap_y, setup.segments).astype(real))
+        self.bed = device.array(padded_bed(setup.bed, *setup.wraps, setup.segments).astype(real))
         # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
         # stage overwrites the state; a GPU is slow at that (see march_cuda).
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
-        self._pair = device.zeros((1 if in_place else 2, *shape), real)
-        self.q = list(self._pair)
-        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else None
-        self._clocks = device.array(np.stack([self._first_clock()] * 2))
-        self.clock = self._clocks[0]
-        self._table = device.array(table)
-        self.balance = Balance(setup.segments, table, grid, setup.sources, device)
-        self._junctions = Junctions(setup.segments, table, device)
-        self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
-        self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
+        self.pair = device.zeros((1 if in_place else 2, *shape), real)
+        self.q = list(self.pair)
+        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else self.q[0]
+        self.clocks = device.array(np.stack([self._first_clock()] * 2))
+        self.clock = self.clocks[0]
+        self.edges = device.array(edge_table(setup.segments, grid, [int(kind) for kind in self.table[:, KIND]]))
+        self.balance = Balance(setup.segments, self.table, grid, setup.sources, device)
+        self.levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
+        self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
-        self._arrived = device.zeros((1,), np.uint32)
         g_n2 = setup.gravity * setup.manning**2
-        self._manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
-        numbers = (0.5 * setup.theta, 0.5 / setup.theta, setup.kappa, setup.kappa**4, 1e-3 * setup.kappa, setup.gravity)
-        numbers = (*numbers, 1.0 / grid.dx, 1.0 / grid.dy)
-        self.parameters = cells.Parameters._make(map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
+        self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
+        self.parameters = setup.parameters(real)
         maps, empty = setup.sources, np.zeros((1, 1))
         names = ("rain", "stress", "accel_x", "accel_y")
         arrays = [device.array((getattr(maps, name) if maps else empty).astype(real)) for name in names]
         rotation = device.array((maps.coriolis if maps else empty[0]).astype(real))
-        self._sources = cells.Sources._make([*arrays, rotation, self.forcing[len(setup.segments) :]])
-        bits = np.int32 if self.precision == "single" else np.int64
-        if device.kind == "cpu":
-            self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
-            self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), real)
-            self._rates = device.zeros((len(self._tiles),), bits)
-        else:
-            self._rates = device.zeros((3, 2) if self._tiled else (1,), bits)
-
-    @property
-    def _wraps(self) -> tuple[bool, bool]:
-        """Whether the domain is periodic in x and in y."""
-        west, south = (
-            any(s.condition.periodic for s in self.setup.segments if s.side == side) for side in ("west", "south")
-        )
-        return west, south
-
-    @property
-    def _tiled(self) -> bool:
-        """Whether two launches make a step: small grids on a GPU, RK2, walls or periodic sides."""
-        setup = self.setup
-        closed = all(segment.condition.closed for segment in setup.segments)
-        small = setup.grid.cells <= LARGEST_TILED and min(setup.grid.shape) >= tile_cuda.SMALLEST
-        steady = all(series.is_constant for series in setup.series)
-        return self.device.kind == "cuda" and setup.scheme == "rk2" and closed and small and steady
+        self.sources = cells.Sources._make([*arrays, rotation, self.forcing[len(setup.segments) :]])
 
     def _first_clock(self) -> np.ndarray:
         setup = self.setup
@@ -159,99 +84,97 @@ class Engine:
         clock[ck.DT_MIN] = 1e300
         return clock
 
-    def _compile(self) -> None:
-        """Bind the launches of a step, or of two steps that go back and forth between two buffers."""
-        self.step = self._launches_of_tiles() if self._tiled else self._launches_of_stages()
-        self._fill = [self._ghosts(q, ck.EITHER, TAIL=ck.start_leg, FILL=1) for q in self.q]
-        self._begin = self._ghosts(self.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
-        self._round: Callable[[], None] | None = None
-        grid, cuda = self.setup.grid, self.device.kind == "cuda"
-        self._row_sums = self.device.zeros((grid.ny, diagnostics.SUMS), np.float64)
-        self._bad_columns = self.device.zeros((grid.ny,), np.int64)
-        self._sum = self.device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
-        self._find = self.device.program(
-            diagnostics.first_bad_cuda if cuda else diagnostics.first_bad_cpu, self.precision
-        )
-        self._output = self.device.loop(diagnostics.depth_and_velocity, self.precision)
+    # -- legs ---------------------------------------------------------------------------------------
 
-    def _launches_of_stages(self) -> list[Launch]:
-        first = {"SECOND": False, "TAIL": ck.verdict}
-        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
-        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
-        launches: list[Launch] = []
-        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(self.q) == 2 else [(0, 0)]):
-            turn = at if len(self.q) == 2 else ck.EITHER
-            a, b = self.q[now], self.q[then]
-            if self.setup.scheme == "rk2":
-                launches += self._stage(turn, a, a, self.middle, **first)
-                launches += self._book(turn, a, TWO_STAGES=True, GATE_ACCEPTED=True)
-                launches += self._stage(turn, self.middle, a, b, **last)
-            else:
-                launches += self._book(turn, a, TWO_STAGES=False)
-                launches += self._stage(turn, a, a, b, **only)
-        self._steps_a_round = len(self.q)
-        return launches
+    def _prepare_looks(self) -> None:
+        """Lists of launches that begin a leg with the orders of the host, and that end it with a report to the host."""
+        device, cuda, ny = self.device, self.device.kind == "cuda", self.setup.grid.ny
+        self._orders = device.pinned((2,), np.float64)
+        self._report = device.pinned((ck.SIZE,), np.float64)
+        self._bad = device.zeros((1,), np.int32)
+        self._bad_report = device.pinned((1,), np.int32)
+        self._seen = self._first_clock()
+        scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
+        orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
+        self._begin: list[Work] = [orders, *self.schedule.begin]
+        self._look: list[Work] = [
+            *self.schedule.conclude,
+            Launch(scan, (self.pair, self.clock, self._bad), (ny,), (BLOCK,)),
+            device.transfer(self._report, self.clock),
+            device.transfer(self._bad_report, self._bad),
+        ]
+        self._graphs: dict[tuple[int, bool, bool], Callable[[], None]] = {}
+        self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
+        self._bad_columns = device.zeros((ny,), np.int64)
+        self._sum = device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
+        self._find = device.program(diagnostics.first_bad_cuda if cuda else diagnostics.first_bad_cpu, self.precision)
+        self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
+        self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
-    def _launches_of_tiles(self) -> list[Launch]:
-        grid, program = self.setup.grid, self.device.program
-        wrap_x, wrap_y = self._wraps
-        switches = {**self.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "REGISTERS": REGISTERS_OF_TILES}
-        stages = [program(tile_cuda.tile_stage_cuda, self.precision, {**switches, "SECOND": s}) for s in (False, True)]
-        blocks, threads = tile_cuda.shape_of(grid.ny, grid.nx)
-        shared = tile_cuda.shared_bytes(np.dtype(self.real).itemsize)
-        launches = []
-        for turn in range(tile_cuda.TURNS):
-            rates, clocks = tile_cuda.turn_of(turn, self._rates, self._clocks)
-            fields = (self._pair, self.middle, self.bed, self._manning, self._sources)
-            arguments = (*fields, rates, self.parameters, clocks)
-            launches += [Launch(stage, arguments, blocks, threads, shared, early=True) for stage in stages]
-        settle = program(tile_cuda.settle_cuda, self.precision)
-        self._steps_a_round = tile_cuda.TURNS
-        return [*launches, Launch(settle, (self._rates[2], self.clock))]
+    def leg(self, until: float, steps: int) -> int:
+        """Make up to `steps` steps towards `until`, s; returns how many were made."""
+        if not self._graphs:
+            self._warm_up()
+        self._orders[:] = until, steps
+        first = self._seen[ck.STEPS]
+        in_vain, left, begins = 0, float(steps), True
+        while True:
+            last = self._seen[ck.STEPS]
+            self._launch(min((until - self._seen[ck.T]) / self._seen[ck.FREE] + 1.0, left), begins)
+            self.device.synchronize()
+            self._seen = self._report.copy()
+            if self._seen[ck.RUNNING] == 0.0:
+                return int(self._seen[ck.STEPS] - first)
+            left, begins = self._seen[ck.STEPS_LEFT], False
+            in_vain = in_vain + 1 if self._seen[ck.STEPS] == last else 0
+            if in_vain > 2:  # a refused step is made again with the length that its own rate allows
+                raise EagreError(f"no time step is accepted at t = {self._seen[ck.T]:.10g} s: please report this")
 
-    def _stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
-        grid = self.setup.grid
-        tail = {name: switches[name] for name in switches if name != "SECOND"}
-        switches = {**self.switches, **switches}
-        common = (out, self.bed, self._manning, self._sources)
-        if self.device.kind == "cpu":
-            program = self.device.program(march_cpu.stage_cpu, self.precision, switches)
-            arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock, turn)
-            stage = Launch(program, arguments)
-        else:
-            blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
-            switches["REGISTERS"] = REGISTERS[self.precision][switches["SECOND"]]
-            program = self.device.program(march_cuda.stage_cuda, self.precision, switches)
-            arguments = (q, old, *common, self._rates, self.parameters, self.clock, turn)
-            stage = Launch(program, arguments, blocks, threads)
-        numbers = (self.bed, self.parameters, self.clock, turn)
-        mended = self._junctions.launches(self.precision, q, out, *numbers, **switches)
-        return [stage, *mended, *self._ghosts(out, turn, **tail)]
+    def _launch(self, steps: float, begins: bool) -> None:
+        """Enough rounds for so many steps, the orders before the first and a report after the last."""
+        attempts = 2.0 if self.setup.time_step == "exact" else 1.0
+        rounds = max(1, -int(-attempts * steps // self.schedule.steps_a_round))
+        sizes = self._sizes(rounds)
+        for number, size in enumerate(sizes):
+            key = (size, begins and number == 0, number == len(sizes) - 1)
+            if key not in self._graphs:
+                begin, look = self._begin if key[1] else [], self._look if key[2] else []
+                self._graphs[key] = self.device.repeated([*begin, *self.schedule.launches * size, *look], 1)
+            self._graphs[key]()
 
-    def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
-        numbers = (self.bed, self._sources.factor, self.parameters, self.clock, turn)
-        return self.balance.launches(self.precision, q, self.middle, *numbers, **self.switches, **switches)
+    def _sizes(self, rounds: int) -> list[int]:
+        """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
+        if not self.device.graphs:
+            return [rounds]
+        most = max(1, LONGEST_GRAPH // len(self.schedule.launches))
+        sizes = []
+        while rounds > FEW_ROUNDS:
+            sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
+            rounds -= sizes[-1]
+        return [*sizes, rounds] if rounds or not sizes else sizes
 
-    def _ghosts(self, q: Any, turn: int, **switches: Any) -> list[Launch]:
-        """The boundary pass."""
-        varying = any(not series.is_constant for series in self.setup.series)
-        switches = {**self._ghost_switches, "SERIES": varying, "FILL": 2 if varying else 1, **switches}
-        program = partial(self.device.program, precision=self.precision, switches=switches)
-        arguments = (q, self.bed, self._table, self.forcing, self._levels, self.parameters, self.clock)
-        if self.device.kind == "cpu":
-            tail = Launch(program(tail_cpu), (self.forcing, self.clock, self._rates, self._series, turn))
-            return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
-        arguments = (*arguments, self._rates, self._series, turn, self._arrived)
-        longest = 2 * max(self.setup.grid.nx, self.setup.grid.ny)
-        blocks = (-(-(longest + 1) // 64), len(self.setup.segments))
-        return [Launch(program(boundary_pass_cuda), arguments, blocks, (64,))]
+    def _warm_up(self) -> None:
+        """Compile and load every program before a graph is captured: stopped, they change nothing."""
+        if not self.device.graphs:
+            return
+        clock = self.read_clock()
+        stopped = clock.copy()
+        stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
+        self.write_clock(stopped)
+        self.device.run([*self._begin, *self.schedule.launches, *self._look])
+        self.write_clock(clock)
 
     # -- state --------------------------------------------------------------------------------------
 
     @property
+    def seen(self) -> np.ndarray:
+        """The clock as the host last saw it, which is as it is: only `leg` moves it."""
+        return self._seen
+
+    @property
     def current(self) -> int:
         """Which of the two buffers holds the state."""
-        return int(self.read_clock()[ck.PARITY])
+        return int(self._seen[ck.PARITY])
 
     def read_clock(self) -> np.ndarray:
         """A host copy of the clock."""
@@ -260,6 +183,11 @@ class Engine:
     def write_clock(self, values: np.ndarray) -> None:
         """Set the clock."""
         self.device.fill(self.clock, values)
+        self._seen = np.array(values)
+
+    def _fill_ghosts(self) -> None:
+        """Fill the ghosts of the state, for its time."""
+        self.device.run(self.schedule.fill[self.current])
 
     def set_state(self, w: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Set the interior state (ny, nx) and the time, and fill the ghosts."""
@@ -271,43 +199,14 @@ class Engine:
         clock = self.read_clock()
         clock[ck.T] = clock[ck.UNTIL] = time
         self.write_clock(clock)
-        self.device.fill(self.forcing, np.array([series(time) for series in self.setup.series]))
+        self._set_forcing(time)
         self.balance.begin(time)
-        for fill in self._fill:
+        for fill in self.schedule.fill:
             self.device.run(fill)
 
-    def start(self, until: float, steps: int) -> None:
-        """Aim at `until`, s, and at most `steps` steps."""
-        clock = self.read_clock()
-        clock[ck.UNTIL] = until
-        clock[ck.STEPS_LEFT] = steps
-        clock[ck.RUNNING] = float(clock[ck.T] < until and steps > 0)
-        clock[ck.ACCEPTED] = 0.0
-        self.write_clock(clock)
-        self.device.run(self._begin)
-
-    def round(self) -> int:
-        """Run a round of steps (one graph on CUDA); returns how many steps it may have made at most."""
-        repeats = ROUND_REPEATS if self.device.graphs else 1
-        if self._round is None:
-            if self.device.graphs:
-                self._warm_up()
-            self._round = self.device.repeated(self.step, repeats)
-        self._round()
-        return repeats * self._steps_a_round
-
-    def _warm_up(self) -> None:
-        """Compile and load every program before a graph is captured: stopped, they change nothing."""
-        clock = self.read_clock()
-        stopped = clock.copy()
-        stopped[ck.RUNNING] = 0.0
-        self.write_clock(stopped)
-        self.device.run(self.step)
-        self.write_clock(clock)
-
-    def _small_state(self) -> dict[str, np.ndarray]:
-        clock = self.read_clock()
-        return {"clock": clock, "edges": self._edges(clock[ck.T]), **self.balance.state()}
+    def _set_forcing(self, time: float) -> None:
+        self.device.fill(self.forcing, self.setup.values_at(time))
+        self.schedule.set_forcing(self.setup.values_at(time))
 
     def _edges(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
@@ -315,36 +214,46 @@ class Engine:
         kinds = [crc32(type(s.condition).__name__.encode()) for s in segments]
         places = [(SIDES.index(s.side), s.first, s.last) for s in segments]
         rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, segments, strict=True)]
-        values = [series(time) for series in self.setup.series[: len(rows)]]
+        values = self.setup.values_at(time)[: len(rows)]
         return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
 
-    def _restore_small(self, state: dict[str, np.ndarray]) -> None:
-        """Take up the time and the counts; what the user chose stays that of this set-up."""
-        clock, own = state["clock"].copy(), self._first_clock()
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
+        if isinstance(self.schedule, Tiles):
+            self._fill_ghosts()
+        clock = self._seen.copy()
+        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # orders are the host's
+        small = {"clock": clock, "edges": self._edges(self._seen[ck.T]), **self.balance.state()}
+        return {"q": self.device.host(self.q[self.current]), **small}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
+
+        What the user chose stays that of this set-up.
+        """
+        own = self._first_clock()
+        clock = own.copy()
+        clock[: state["clock"].size] = state["clock"]
         for chosen in (ck.CFL, ck.LIMIT, ck.TOLERANCE):
             clock[chosen] = own[chosen]
         clock[ck.FREE] = own[ck.LIMIT] if self.setup.fixed else min(clock[ck.FREE], own[ck.LIMIT])
         if len(self.q) == 1:
             clock[ck.PARITY] = 0.0
         self.write_clock(clock)
-        self.device.fill(self.forcing, np.array([series(clock[ck.T]) for series in self.setup.series]))
-        self.device.fill(self._rates, np.zeros(self._rates.shape))
+        self._set_forcing(clock[ck.T])
+        self.device.fill(self.schedule.rates, np.zeros(self.schedule.rates.shape))
         self.balance.resume(state, clock[ck.T])
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
-        if self._tiled:
-            self.device.run(self._fill[self.current])
-        return {"q": self.device.host(self.q[self.current]), **self._small_state()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now."""
-        self._restore_small(state)
+        self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
-        if not np.array_equal(state.get("edges", np.zeros(0)), self._edges(self.read_clock()[ck.T])):
-            self.device.run(self._fill[self.current])
+        if not np.array_equal(state.get("edges", np.zeros(0)), self._edges(clock[ck.T])):
+            self._fill_ghosts()
 
     # -- looks --------------------------------------------------------------------------------------
+
+    @property
+    def failure(self) -> int:
+        """0, or why the leg ended early: 1 values that are not finite, 2 the time step collapsed."""
+        return int(self._seen[ck.FAILED]) or int(self._bad_report[0] != 0)
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
@@ -367,22 +276,29 @@ class Engine:
         fields = self.derived()
         return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(fields[4], fields[5])), fields[4].shape))  # type: ignore[return-value]
 
-    def at(self, points: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-        """w, h, hu, hv, u, v, (6, n), and the bed, (n,), of interior cells (j, i)."""
-        j = np.array([point[0] for point in points], np.int64)
-        i = np.array([point[1] for point in points], np.int64)
-        w, hu, hv = self.device.pick(self.q[self.current], j + 2, i + 2)
-        c = self.setup.bed.astype(self.real)
-        bed = (0.25 * ((c[j, i] + c[j + 1, i]) + (c[j, i + 1] + c[j + 1, i + 1]))).astype(self.real)
-        h = w - bed
-        wet = np.maximum(h, 0).astype(np.float64)
-        over_h = np.sqrt(2.0) * wet / np.sqrt(wet**4 + np.maximum(wet**4, self.setup.kappa**4))
-        return np.stack([w, h, hu, hv, (hu * over_h).astype(self.real), (hv * over_h).astype(self.real)]), bed
+    def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """w, h, hu, hv, u, v and the bed of interior cells (j, i), (7, n)."""
+        places = np.stack([j, i]).astype(np.int64)
+        key = places.tobytes()
+        if key not in self._samples:
+            self._samples.clear()  # of one set of points, which a run asks for again and again
+            device, count = self.device, max(1, places.shape[1])
+            found = device.zeros((7, count), self.real)
+            report = device.pinned((7, count), self.real)
+            arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
+            launch = device.over(device.loop(diagnostics.sampled, self.precision), (1, places.shape[1]), arguments)
+            work: list[Work] = [launch, device.transfer(report, found)]
+            device.run(work)  # compiled before it is captured
+            self._samples[key] = device.repeated(work, 1), report
+        go, report = self._samples[key]
+        go()
+        self.device.synchronize()
+        return report[:, : places.shape[1]].copy()
 
     def derived(self) -> np.ndarray:
         """Host copy of w, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
         at = self.current
-        spare = self.middle if self.middle is not None else self.q[1 - at]
+        spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
         grid = self.setup.grid
         self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
         state, extra = self.device.host(self.q[at]), self.device.host(spare)

@@ -10,6 +10,7 @@ most rows, which makes their faces and fluxes simple, and rows that are dry have
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real
+from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
@@ -280,6 +281,21 @@ def fluxes_x(q, bed, s, j, i0, n, own, p):
 
 
 @cell
+def close_y(edges, s, side, i0, n):
+    """No water through the walls among the n faces in y that lie on a side, whose fluxes were just made."""
+    for i in range(n):
+        s[NORTH_M + i] = let_through(edges, side, i0 + i, s[NORTH_M + i])
+        s[NORTH_T + i] = let_through(edges, side, i0 + i, s[NORTH_T + i])
+
+
+@cell
+def close_x(edges, s, side, row, i):
+    """No water through face i of a row, which lies on a side, if it is a wall."""
+    s[FACE_M + i] = let_through(edges, side, row, s[FACE_M + i])
+    s[FACE_T + i] = let_through(edges, side, row, s[FACE_T + i])
+
+
+@cell
 def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
     """Interior row `row` of the new state."""
     j = row + 2
@@ -307,11 +323,12 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
 
 
 @cell
-def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, sources, edges, s, j0, i0, rows, columns, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
     rate = real(0.0)
+    ny, nx = q.shape[1] - 4, q.shape[2] - 4
     own, above = SHORES, SHORES
     for r in range(4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
@@ -319,19 +336,27 @@ def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
             own = above
             above = look_at_row(q, bed, s, j0 + (r - 2), i0, columns + 2, p)
             rate = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p) * p.over_dy
+    if j0 == 0:
+        close_y(edges, s, SOUTH, i0, columns)
     for row in range(rows):
         j = j0 + row
         velocities(q, bed, s, j + 4, i0, columns + 4, p)
         own = above
         above = look_at_row(q, bed, s, j + 2, i0, columns + 2, p)
         rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, own, above, p) * p.over_dy)
+        if j == ny - 1:
+            close_y(edges, s, NORTH, i0, columns)
         rate = max(rate, fluxes_x(q, bed, s, j + 2, i0, columns, own, p) * p.over_dx)
+        if i0 == 0:
+            close_x(edges, s, WEST, j, 0)
+        if i0 + columns == nx:
+            close_x(edges, s, EAST, j, columns)
         update(q, out, bed, manning, sources, s, j, i0, columns, p, dt)
     return to_bits(rate)
 
 
 @entry
-def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock, turn):
+def stage_cpu(q, out, bed, manning, sources, edges, scratch, tiles, rates, p, clock, turn):
     """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
 
     The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
@@ -345,6 +370,7 @@ def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock, tu
             bed,
             manning,
             sources,
+            edges,
             scratch[t],
             tiles[t, 0],
             tiles[t, 1],

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, early_load, entry, real, switch
+from eagre.backend.cells import cell, cuda, early_load, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
+from eagre.boundaries.edges import CLOSED, EAST, NORTH, SOUTH, WEST
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.roots import larger, smaller
+from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -32,6 +33,7 @@ from eagre.models.shallow_water.kernels import (
 from eagre.stepping.clock import DT, open_gate
 
 ROWS = switch("ROWS", 32)  # rows that a warp marches
+PARTS = switch("PARTS", False)  # whether a side has walls and other conditions: its faces are looked up one by one
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
 SHORTEST = 4  # rows
@@ -84,6 +86,28 @@ class Flux(NamedTuple):
     high: float
     tangential: float
     speed: float
+
+
+class Walls(NamedTuple):
+    """0 where no water crosses, else 1: the west faces of a lane's column, and its face on the northern side."""
+
+    west: float
+    north: float
+
+
+@cell
+def openness(edges, side, m):
+    """0 where face m of a side is a wall, else 1: what a flux of mass is multiplied by."""
+    return select(edges[side, m, CLOSED] != 0, real(0.0), real(1.0))
+
+
+@cell
+def walls_of(edges, column, row, ny, nx):
+    """`Walls` of a lane's column; of whole sides those of the first face."""
+    west, north = real(1.0), openness(edges, NORTH, min(max(column, 2) - 2, nx - 1) if PARTS else 0)
+    if column == 2 or column == nx + 2:
+        west = openness(edges, WEST if column == 2 else EAST, min(row, ny - 1) if PARTS else 0)
+    return Walls(west, north)
 
 
 @cell
@@ -209,17 +233,22 @@ def any_flux_x(row, south, north, p):
 
 
 @cell
-def store_row(out, manning, sources, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt):
+def store_row(out, manning, sources, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt):
     """Write interior row j of the new state; returns the largest rate met.
 
     x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
     """
+    ny = out.shape[1] - 4
+    if PARTS:
+        walls = walls_of(edges, i, j, ny, out.shape[2] - 4)
+    north = select(j + 1 == ny, walls.north, real(1.0))
+    x_mass, x_along, y_mass = x.mass * walls.west, x.tangential * walls.west, y.mass * north
     gh = p.g * row.h
-    r_w = p.over_dx * (x.mass - from_lane_above(x.mass, 1)) + p.over_dy * (south_flux.mass - y.mass)
+    r_w = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
-        south_flux.tangential - y.tangential
+        south_flux.tangential - y.tangential * north
     )
-    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
+    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (
         south_flux.high - y.low - gh * rise
     )
     fastest = real(0.0)
@@ -247,6 +276,8 @@ def update_row(
     bed,
     manning,
     sources,
+    edges,
+    walls,
     j,
     ahead_j,
     i,
@@ -285,17 +316,21 @@ def update_row(
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
-        fastest = store_row(out, manning, sources, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt)
+        fastest = store_row(
+            out, manning, sources, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+        )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
-        fastest = store_row(out, manning, sources, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt)
+        fastest = store_row(
+            out, manning, sources, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+        )  # fmt: skip
     shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock, turn):
+def stage_cuda(q, old, out, bed, manning, sources, edges, rates, p, clock, turn):
     """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
@@ -311,6 +346,8 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock, turn):
     column = np.uint32(cuda.blockIdx.x * STRIP + lane)
     i = min(column, np.uint32(nx + 3))
     j0 = np.uint32(cuda.blockIdx.y * ROWS)
+    start_early()
+    wait_for_previous()
     if j0 >= ny:
         return
     end = min(np.uint32(j0 + ROWS), ny)
@@ -340,6 +377,10 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock, turn):
     above = make_row(state_3, north, next_north, row, p)
     flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
     fastest = flux.speed * p.over_dy if store else zero
+    walls = walls_of(edges, i, j0, ny, nx)
+    if j0 == 0:
+        south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
+        flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential * south_open, flux.speed)
     shore = uncovered(row_1.w, row.w, above.w, south, north, p)
     shore_above = uncovered(row.w, above.w, top_state.w, north, next_north, p)
 
@@ -347,14 +388,14 @@ def stage_cuda(q, old, out, bed, manning, sources, rates, p, clock, turn):
     j = j0
     while j < end:
         top, state_5, corners_6, flux, face, rise, shore, shore_above, rate = update_row(
-            q, old, out, bed, manning, sources, j, min(np.uint32(j + 5), last), i,
+            q, old, out, bed, manning, sources, edges, walls, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
             flux, face, rise, shore, shore_above, store, faced, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
         next_top, state_6, corners_7, flux, face, rise, shore, shore_above, rate = update_row(
-            q, old, out, bed, manning, sources, j + 1, min(np.uint32(j + 6), last), i,
+            q, old, out, bed, manning, sources, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
             flux, face, rise, shore, shore_above, store and more, faced and more, p, dt,
         )  # fmt: skip

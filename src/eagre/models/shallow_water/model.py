@@ -23,12 +23,13 @@ from eagre.checks import (
     one_of,
 )
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, EagreError, InputError
+from eagre.errors import BlowUpError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance
 from eagre.models.shallow_water import bounds
-from eagre.models.shallow_water.engine import Engine, Setup
+from eagre.models.shallow_water.engine import Engine
+from eagre.models.shallow_water.setup import Setup
 from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
 
@@ -178,17 +179,17 @@ class ShallowWater:
     @property
     def time(self) -> float:
         """Model time, s."""
-        return float(self._engine.read_clock()[ck.T])
+        return float(self._engine.seen[ck.T])
 
     @property
     def steps(self) -> int:
         """Steps made."""
-        return int(self._engine.read_clock()[ck.STEPS])
+        return int(self._engine.seen[ck.STEPS])
 
     @property
     def time_step(self) -> float:
         """Next time step before it is shortened to land, s."""
-        return float(self._engine.read_clock()[ck.FREE])
+        return float(self._engine.seen[ck.FREE])
 
     def advance(self, until: float, max_steps: int | None = None) -> None:
         """Step to `until`, s, and land on it exactly, or stop after `max_steps` steps.
@@ -216,28 +217,10 @@ class ShallowWater:
         if always or self._kept is None or perf_counter() - self._kept_at >= wait:
             self._kept, self._kept_at = self._engine.state(), perf_counter()
 
-    def _steps_towards(self, until: float, steps: int) -> tuple[int, tuple[int, int] | None, int]:
-        """Up to `steps` steps: how many were made, the first bad cell, the clock's failure."""
-        engine = self._engine
-        engine.start(until, steps)
-        before = clock = engine.read_clock()
-        in_vain = 0
-        while clock[ck.RUNNING] > 0.0:
-            expected = (until - clock[ck.T]) / clock[ck.FREE] + 1.0  # steps at the present time step
-            wanted = int(min(expected, clock[ck.STEPS_LEFT]))
-            made = 0
-            while made <= wanted:
-                made += engine.round()
-            last, clock = clock, engine.read_clock()
-            in_vain = in_vain + 1 if clock[ck.STEPS] == last[ck.STEPS] else 0
-            if in_vain > 2:  # a refused step is made again with the length that its own rate allows
-                raise EagreError(f"no time step is accepted at t = {clock[ck.T]:.10g} s: please report this")
-        return int(clock[ck.STEPS] - before[ck.STEPS]), engine.bad_cell(), int(clock[ck.FAILED])
-
     def _chunk(self, until: float, steps: int) -> int:
         """Up to `steps` steps between two looks; returns how many were made."""
-        made, bad, failed = self._steps_towards(until, steps)
-        if bad or failed:
+        made = self._engine.leg(until, steps)
+        if self._engine.failure:
             self._diagnose(until)
         return made
 
@@ -252,8 +235,9 @@ class ShallowWater:
         stride = LOOK_STEPS[self.device.kind]
         while (time := self.time) < until:
             self._keep(always=True)
-            _, bad, failed = self._steps_towards(until, stride)
-            if not (bad or failed):
+            engine.leg(until, stride)
+            failed, bad = engine.failure, engine.bad_cell()
+            if not failed:
                 continue
             engine.restore(self._kept)
             self._cache = None
@@ -300,8 +284,8 @@ class ShallowWater:
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
-        check_sample(names, points, self.variables, self.grid)
-        found = self._fields_of(*self._engine.at(points))
+        values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
+        found = self._fields_of(values[:6], values[6])
         return {name: found[name] for name in names}
 
     @property
@@ -352,7 +336,7 @@ class ShallowWater:
 
     def statistics(self) -> dict[str, float]:
         """Steps, refused steps, range of the time step, largest Courant number."""
-        clock = self._engine.read_clock()
+        clock = self._engine.seen
         return {
             "steps": int(clock[ck.STEPS]),
             "redone_steps": int(clock[ck.REDONE]),

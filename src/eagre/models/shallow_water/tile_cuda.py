@@ -1,35 +1,26 @@
-"""RK2 steps on a GPU for small grids between walls or periodic sides: two launches and nothing else.
+"""RK2 steps on a GPU for small grids: two launches and nothing else.
 
 There a step takes microseconds, and latency is what it spends them on. A thread has a cell, and a block
 updates a tile of 32 x TALL cells in four passes: the state of the tile and of two cells around it; face
-values; fluxes; the new state. Three more warps have the cells just outside of the tile, whose face values
-its own fluxes need, and a last one has the clock. Ghost cells are cells of the domain, mirrored or wrapped
-on the way in.
+values; fluxes; the new state. Four more warps have the cells just outside of the tile, whose face values
+its own fluxes need, and a last one has the clock and the series. Ghost cells are made on the way in (`tile_sides`).
 
 Nobody waits for the verdict on a time step: the first launch of a step looks at what the two launches before
 it have found. If that step was allowed, it counts and the buffers change their roles; if it was too long, it is
-made again from the same state, shorter. A launch may start before the one before it has ended.
+made again from the same state, shorter. A launch may start before the one before it has ended. Every block
+judges the clock and evaluates the series for itself, all with the same bits; they may write them to one place.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import (
-    cell,
-    cuda,
-    early_load,
-    entry,
-    flat_store,
-    real,
-    start_early,
-    switch,
-    wait_for_previous,
-    word,
-)
+from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous, word
 from eagre.backend.warp import raise_maximum
+from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
+from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
-from eagre.kernels.roots import select
+from eagre.models.shallow_water.balance import booked
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
@@ -41,10 +32,11 @@ from eagre.models.shallow_water.kernels import (
     with_sources,
 )
 from eagre.models.shallow_water.tile_faces import (
+    FLUX_X,
+    FLUX_Y,
     PITCH,
     TALL,
     WIDE,
-    WORDS,
     Corners,
     Place,
     U,
@@ -52,35 +44,63 @@ from eagre.models.shallow_water.tile_faces import (
     W,
     bed_east,
     bed_west,
-    faces_of_block,
-    fluxes_of_block,
+    faces_of_cell,
+    fluxes_of_cell,
+    shared_load,
+    shared_store,
     tendencies,
 )
-from eagre.stepping.clock import ATTEMPTED, DT, PARITY, RUNNING, SIZE, parity_after, rate_of, settle
+from eagre.models.shallow_water.tile_sides import (
+    WRAP_X,
+    WRAP_Y,
+    Source,
+    book_rate,
+    book_up_to,
+    ghost_place,
+    is_shut,
+    one_of,
+    states_of,
+)
+from eagre.stepping.clock import (
+    ATTEMPTED,
+    DT,
+    EITHER,
+    PARITY,
+    RUNNING,
+    SIZE,
+    T,
+    judge_attempt,
+    parity_after,
+    rate_of,
+    series_value,
+    start_leg,
+)
 
-SOUTH, NORTH, BESIDE, CLOCK = TALL, TALL + 1, TALL + 2, TALL + 3  # warps for what is not in the tile
+ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps behind those of the tile: cells around it, and the clock
+WARPS_AROUND = 5
 TURNS = 6  # steps after which the three pairs of rates and the two clocks come round again
-FOUND, FOLLOWING = SIZE, SIZE + 1  # behind the clock in shared memory: the rates of the step before
+RATE_STAGE_1, RATE_STAGE_2 = SIZE, SIZE + 1  # behind the clock in shared memory: the rates of the step before
 CLOCK_WORDS = SIZE + 2
-SMALLEST = 2  # cells: what a wall mirrors
-
-WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic, else walls
-WRAP_Y = switch("WRAP_Y", False)
+KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches keep the water balance
 
 
-class Rates(NamedTuple):
-    """The largest rates of both stages as bit patterns: (2,) of the step before, of this step and of the next one."""
+class Fields(NamedTuple):
+    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), middle (3, ny + 4, nx + 4), bed at corners, g n^2."""
 
-    before: np.ndarray
-    now: np.ndarray  # each stage adds its own
-    after: np.ndarray  # cleared
+    pair: np.ndarray
+    middle: np.ndarray
+    bed: np.ndarray
+    manning: np.ndarray
 
 
-class Clocks(NamedTuple):
-    """The clock that a step finds and the one that its first stage leaves."""
+class Steering(NamedTuple):
+    """Clocks, and the largest rates of both stages as bit patterns, (2,), of three steps."""
 
-    before: np.ndarray
-    now: np.ndarray
+    clock_before: np.ndarray  # as the step finds it
+    clock_now: np.ndarray  # as its first stage leaves it
+    rates_before: np.ndarray  # of the step before
+    rates_now: np.ndarray  # each stage adds its own
+    rates_after: np.ndarray  # of the next step: cleared
 
 
 class Own(NamedTuple):
@@ -96,58 +116,30 @@ class Own(NamedTuple):
 
 
 @cell
-def place(ny, nx):
+def place(sides, ny, nx):
     """What this thread looks after."""
     x, warp = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    y, across_x, across_y = warp, warp < TALL, warp < TALL
-    if warp == SOUTH:
-        y, across_y = np.int32(-1), True
-    elif warp >= NORTH:
-        y, across_y = np.int32(TALL), warp == NORTH
-    if warp == BESIDE:
-        y, across_x = np.int32(x % TALL), True
-        x = np.int32(-1 if x < TALL else WIDE)
+    around = warp - TALL
+    y, in_tile = warp, around < 0
+    if around == ABOVE:
+        y = np.int32(-1)
+    elif around >= 0:
+        y = np.int32(TALL)
+    if around == BEFORE or around == BEHIND:
+        y = min(x, np.int32(TALL - 1))
+        x = np.int32(-1 if around == BEFORE else WIDE)
+    across_x = in_tile or around == BEFORE or around == BEHIND
+    across_y = in_tile or around == ABOVE or around == BELOW
+    flux_x, flux_y = in_tile or around == BEHIND, in_tile or around == BELOW
     row, column = np.int32(cuda.blockIdx.y * TALL + y), np.int32(cuda.blockIdx.x * WIDE + x)
-    inside = warp < TALL and row < ny and column < nx
-    west = across_x and x >= 0 and row < ny and column <= nx
-    south = across_y and y >= 0 and row <= ny and column < nx
+    inside = in_tile and row < ny and column < nx
+    west = flux_x and row < ny and column <= nx
+    south = flux_y and row <= ny and column < nx
     j, i = min(np.int32(row + 2), np.int32(ny + 3)), min(np.int32(column + 2), np.int32(nx + 3))
     k = np.uint32((y + 2) * PITCH + x + 2)
-    return Place(k, j, i, row, column, across_x, across_y, west, south, inside)
-
-
-@cell
-def inner_cell(k, n, wrap):
-    """Place of the cell that cell k of a padded row of n cells is a copy of."""
-    if k < 2:
-        k = k + n if wrap else 3 - k
-    elif k >= n + 2:
-        k = k - n if wrap else n + n + 3 - k
-    return np.uint32(max(2, min(k, n + 1)))
-
-
-@cell
-def one_of(pair, parity, j, i):
-    """w, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
-    even, odd = pair[0], pair[1]
-    w, hu, hv = early_load(even, 0, j, i), early_load(even, 1, j, i), early_load(even, 2, j, i)
-    other_w, other_hu, other_hv = early_load(odd, 0, j, i), early_load(odd, 1, j, i), early_load(odd, 2, j, i)
-    return select(parity, other_w, w), select(parity, other_hu, hu), select(parity, other_hv, hv)
-
-
-@cell
-def state_of(pair, middle, parity, j, i, ny, nx):
-    """State that the stage begins from in cell (j, i) of the padded arrays, perhaps a ghost."""
-    inner_j, inner_i = inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X)
-    if SECOND:
-        w, hu, hv = middle[0, inner_j, inner_i], middle[1, inner_j, inner_i], middle[2, inner_j, inner_i]
-    else:
-        w, hu, hv = one_of(pair, parity, inner_j, inner_i)
-    if not WRAP_X and (i < 2 or i >= nx + 2):
-        hu = -hu
-    if not WRAP_Y and (j < 2 or j >= ny + 2):
-        hv = -hv
-    return w, hu, hv
+    shut_x = west and is_shut(sides, WEST, EAST, row, column == 0, column == nx, WRAP_X)
+    shut_y = south and is_shut(sides, SOUTH, NORTH, column, row == 0, row == ny, WRAP_Y)
+    return Place(k, j, i, row, column, across_x, across_y, flux_x, flux_y, west, south, inside, shut_x, shut_y)
 
 
 @cell
@@ -164,26 +156,31 @@ def keep_state(s, k, state, z, p):
     h = depth(w, real(0.5) * (bed_west(z) + bed_east(z)))
     over_h = over_depth(h, p)
     u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
-    flat_store(s, k, W, w)
-    flat_store(s, k, U, u)
-    flat_store(s, k, V, v)
+    shared_store(s, k, W, w)
+    shared_store(s, k, U, u)
+    shared_store(s, k, V, v)
     return Own(w, hu, hv, h, over_h, u, v)
 
 
 @cell
-def load_tile(pair, middle, bed, s, z, parity, at, ny, nx, p):
+def beyond(at, ny, nx):
+    """The cell beyond that of a thread of the warps around the tile: how far in y and x, and its place."""
+    around = np.int32(cuda.threadIdx.y) - TALL
+    dj, di = np.int32(0), np.int32(0)
+    if around == ABOVE or around == BELOW:
+        dj = np.int32(-1 if around == ABOVE else 1)
+    elif around == BEFORE or around == BEHIND:
+        di = np.int32(-1 if around == BEFORE else 1)
+    return dj, di, min(np.int32(at.j + dj), np.int32(ny + 3)), min(np.int32(at.i + di), np.int32(nx + 3))
+
+
+@cell
+def load_tile(source, sides, s, bed, ghost, z, at, p):
     """State of this thread's cell, between corners z, and beside the tile that of the one beyond it; the former."""
-    state = state_of(pair, middle, parity, at.j, at.i, ny, nx)
-    warp = np.int32(cuda.threadIdx.y)
-    if SOUTH <= warp <= BESIDE:
-        dj, di = np.int32(0), np.int32(0)
-        if warp == BESIDE:
-            di = np.int32(-1 if cuda.threadIdx.x < TALL else 1)
-        else:
-            dj = np.int32(-1 if warp == SOUTH else 1)
-        j, i = min(np.int32(at.j + dj), np.int32(ny + 3)), min(np.int32(at.i + di), np.int32(nx + 3))
-        beyond = state_of(pair, middle, parity, j, i, ny, nx)
-        keep_state(s, np.uint32(at.k + dj * PITCH + di), beyond, corners(bed, j, i), p)
+    dj, di, j, i = beyond(at, source.middle.shape[1] - 4, source.middle.shape[2] - 4)
+    state, far_state = states_of(source, sides, ghost, at.j, at.i, j, i, p)
+    if cuda.threadIdx.y >= TALL:
+        keep_state(s, np.uint32(at.k + dj * PITCH + di), far_state, corners(bed, j, i), p)
     return keep_state(s, at.k, state, z, p)
 
 
@@ -198,9 +195,9 @@ def load_clock(shared, clock, found):
 
 
 @cell
-def book(clock):
+def advance_clock(clock):
     """Judge the step before and announce the next; one thread."""
-    settle(clock, clock[FOUND], clock[FOLLOWING])
+    judge_attempt(clock, clock[RATE_STAGE_1], clock[RATE_STAGE_2])
     clock[ATTEMPTED] = clock[RUNNING]
 
 
@@ -215,17 +212,76 @@ def write_clock(shared, clock, rates):
 
 
 @cell
-def write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt):
+def evaluate(sides, series, sources, clock):
+    """Series for the step that was announced: values of sides for the buffer that it fills, factors of its terms.
+
+    Every block needs the factors and writes the same; the values of sides are for the stage after this one.
+    """
+    segments = sides.values.shape[1]
+    then = 0 if clock[PARITY] > 0.0 else 1
+    first_block = cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0
+    for k in range(np.int32(cuda.threadIdx.x), series.starts.shape[0] - 1, 32):
+        slot = series.slots[k]
+        if series.spread[k] == 1:
+            sources.factor[slot - segments] = series_value(series, k, clock[T], clock[DT])
+        elif first_block:
+            sides.values[then, slot] = series_value(series, k, clock[T], clock[DT])
+
+
+@cell
+def book_last(sides, sources, clock, ny, nx):
+    """Book what the step before let in through the block's open faces; in the first block also the rain."""
+    lane, now = np.int32(cuda.threadIdx.x), clock[T]
+    row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
+    if lane < TALL and row < ny:
+        if cuda.blockIdx.x == 0:
+            book_up_to(sides, WEST, row, now)
+        if cuda.blockIdx.x == cuda.gridDim.x - 1:
+            book_up_to(sides, EAST, row, now)
+    if column < nx:
+        if cuda.blockIdx.y == 0:
+            book_up_to(sides, SOUTH, column, now)
+        if cuda.blockIdx.y == cuda.gridDim.y - 1:
+            book_up_to(sides, NORTH, column, now)
+    if SOURCES and lane == 0 and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        booked(sides.book, sides.book.shape[0] - 1, sources.factor[0], now)
+
+
+@cell
+def book_now(s, sides, ny, nx):
+    """Leave the rates of this stage through the block's open faces, from the fluxes in shared memory."""
+    lane = np.int32(cuda.threadIdx.x)
+    row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
+    low = np.uint32(2 * PITCH + 2)
+    if lane < TALL and row < ny:
+        k = np.uint32(low + lane * PITCH)
+        if cuda.blockIdx.x == 0:
+            book_rate(sides, WEST, row, shared_load(s, k, FLUX_X, 0))
+        if cuda.blockIdx.x == cuda.gridDim.x - 1:
+            last = np.uint32(nx - cuda.blockIdx.x * WIDE)
+            book_rate(sides, EAST, row, shared_load(s, np.uint32(k + last), FLUX_X, 0))
+    if column < nx:
+        k = np.uint32(low + lane)
+        if cuda.blockIdx.y == 0:
+            book_rate(sides, SOUTH, column, shared_load(s, k, FLUX_Y, 0))
+        if cuda.blockIdx.y == cuda.gridDim.y - 1:
+            last = np.uint32(ny - cuda.blockIdx.y * TALL)
+            book_rate(sides, NORTH, column, shared_load(s, np.uint32(k + last * PITCH), FLUX_Y, 0))
+
+
+@cell
+def write_cell(fields, sources, own, before, rates, parity, at, p, dt):
     """The new state of a thread's cell, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
+    r_w, r_u, r_v = rates
     if SOURCES:
         r_w, r_u, r_v = with_sources(r_w, r_u, r_v, own.h, own.hu, own.hv, sources, row, column)
-    g_n2 = manning_of(manning, row, column, p)
+    g_n2 = manning_of(fields.manning, row, column, p)
     w, hu, hv = updated(
         own.w, own.hu, own.hv, before[0], before[1], before[2],
         own.h, own.over_h, own.u, own.v, r_w, r_u, r_v, g_n2, p, dt,
     )  # fmt: skip
-    target = pair[0 if parity else 1] if SECOND else middle
+    target = fields.pair[0 if parity else 1] if SECOND else fields.middle
     j, i = np.uint32(at.j), np.uint32(at.i)
     target[0, j, i] = w
     target[1, j, i] = hu
@@ -233,75 +289,97 @@ def write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parit
 
 
 @cell
-def state_of_step(pair, found, clocks, at):
-    """Parity of the state that the step begins from, whether there is a step, and that state of a thread's cell."""
+def state_of_step(pair, steering, at):
+    """Parity of the state that the step begins from, and in the second stage that state of a thread's cell."""
     if SECOND:
-        now = clocks.now
-        parity = now[PARITY] > 0.0
-        return parity, now[ATTEMPTED] > 0.0, one_of(pair, parity, np.uint32(at.j), np.uint32(at.i))
+        parity = steering.clock_now[PARITY] > 0.0
+        return parity, one_of(pair, parity, np.uint32(at.j), np.uint32(at.i))
     zero = real(0.0)
-    return parity_after(clocks.before, rate_of(found[0])) > 0.0, True, (zero, zero, zero)
+    return parity_after(steering.clock_before, rate_of(steering.rates_before[0])) > 0.0, (zero, zero, zero)
+
+
+@cell
+def clock_warp(s, clock, top, sources, sides, series, steering, ny, nx):
+    """What the last warp does: the clock, the series and the water balance of the block."""
+    lane = cuda.threadIdx.x
+    load_clock(clock, steering.clock_now if SECOND else steering.clock_before, steering.rates_before)
+    top[0] = 0
+    cuda.syncthreads()
+    if not SECOND and lane == 0:
+        advance_clock(clock)
+    cuda.syncthreads()
+    attempted = clock[ATTEMPTED] > 0.0
+    if SERIES and not SECOND and attempted:
+        evaluate(sides, series, sources, clock)
+    if KEEPS_BALANCE and not SECOND and attempted:
+        book_last(sides, sources, clock, ny, nx)
+    cuda.syncthreads()
+    if KEEPS_BALANCE and attempted:
+        book_now(s, sides, ny, nx)
+    if lane == 0:
+        cuda.atomic.max(steering.rates_now, 1 if SECOND else 0, top[0])
+    if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        write_clock(clock, steering.clock_now, steering.rates_after)
 
 
 @entry
-def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks):
+def tile_stage_cuda(fields, sources, sides, series, p, steering):
     """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
 
-    Block (32, TALL + 4), grid over tiles. pair : (2, 3, ny + 4, nx + 4).
+    Block (32, TALL + 5), grid over tiles.
     """
     s = cuda.shared.array(0, word)
     clock = cuda.shared.array(CLOCK_WORDS, np.float64)
-    top = cuda.shared.array(1, rates.now.dtype)
-    ny, nx = np.int32(pair.shape[2] - 4), np.int32(pair.shape[3] - 4)
-    at = place(ny, nx)
-    lane, warp = cuda.threadIdx.x, cuda.threadIdx.y
+    top = cuda.shared.array(1, steering.rates_now.dtype)
+    ny, nx = np.int32(fields.pair.shape[2] - 4), np.int32(fields.pair.shape[3] - 4)
     start_early()
-    around = corners(bed, at.j, at.i)
+    if cuda.threadIdx.y == TALL + CLOCK:
+        wait_for_previous()
+        clock_warp(s, clock, top, sources, sides, series, steering, ny, nx)
+        return
+    at = place(sides, ny, nx)
+    around = corners(fields.bed, at.j, at.i)
+    _, _, far_j, far_i = beyond(at, ny, nx)
+    ghost = ghost_place(sides, at.j, at.i, far_j, far_i, ny, nx)
     wait_for_previous()
-    if warp == CLOCK:
-        load_clock(clock, clocks.now if SECOND else clocks.before, rates.before)
-        top[0] = 0
-    parity, attempted, before = state_of_step(pair, rates.before, clocks, at)
-    own = load_tile(pair, middle, bed, s, around, parity, at, ny, nx, p)
+    parity, before = state_of_step(fields.pair, steering, at)
+    source = Source(fields.pair, fields.middle, parity)
+    own = load_tile(source, sides, s, fields.bed, ghost, around, at, p)
     cuda.syncthreads()
-    if not SECOND and warp == CLOCK and lane == 0:
-        book(clock)
-    x, y, shore = faces_of_block(s, around, at, p)
-    west, south, rate = fluxes_of_block(s, x, y, shore, at, p)
+    x, y = faces_of_cell(s, around, at, p)
+    cuda.syncthreads()
+    west, south, rate = fluxes_of_cell(s, x, y, at, p)
     raise_maximum(top, to_bits(rate))
     cuda.syncthreads()
-    if at.inside and attempted:
-        r_w, r_u, r_v = tendencies(s, at.k, x, y, west, south, own.h, p)
-        dt = real(clock[DT])
-        write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt)
-    if warp == CLOCK:
-        if lane == 0:
-            cuda.atomic.max(rates.now, 1 if SECOND else 0, top[0])
-        if not SECOND and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
-            write_clock(clock, clocks.now, rates.after)
+    if at.inside and clock[ATTEMPTED] > 0.0:
+        rates = tendencies(s, at.k, x, y, west, south, own.h, p)
+        write_cell(fields, sources, own, before, rates, parity, at, p, real(clock[DT]))
 
 
 @entry
-def settle_cuda(rates, clock):
-    """Judge the last step of a round, so that the host finds the clock as it is; one thread."""
-    settle(clock, rate_of(rates[0]), rate_of(rates[1]))
+def conclude_cuda(rates, clock, values, forcing):
+    """Judge the last step of a leg, so that the host finds clock and forcing as they are; one thread."""
+    judge_attempt(clock, rate_of(rates[0]), rate_of(rates[1]))
     rates[0] = 0
     rates[1] = 0
+    now = 1 if clock[PARITY] > 0.0 else 0
+    for segment in range(values.shape[1]):
+        forcing[segment] = values[now, segment]
 
 
-def turn_of(turn: int, rates: Any, clocks: Any) -> tuple[Rates, Clocks]:
+@entry
+def begin_cuda(clock, rates):
+    """Begin a leg; one thread."""
+    start_leg(clock, rates, EITHER)
+
+
+def steering_of(turn: int, rates: Any, clocks: Any) -> Steering:
     """What step `turn` of a round finds and leaves; rates : (3, 2), clocks : (2, SIZE)."""
-    return (
-        Rates(rates[(turn + 2) % 3], rates[turn % 3], rates[(turn + 1) % 3]),
-        Clocks(clocks[turn % 2], clocks[(turn + 1) % 2]),
+    return Steering(
+        clocks[turn % 2], clocks[(turn + 1) % 2], rates[(turn + 2) % 3], rates[turn % 3], rates[(turn + 1) % 3]
     )
 
 
-def shape_of(ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid and block of `tile_stage_cuda`."""
-    return (-(-nx // WIDE), -(-ny // TALL)), (WIDE, TALL + 4)
-
-
-def shared_bytes(itemsize: int) -> int:
-    """Dynamic shared memory of a block."""
-    return WORDS * itemsize
+def shape_of(ny: int, nx: int, tall: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Grid and block of `tile_stage_cuda` for tiles of `tall` rows."""
+    return (-(-nx // WIDE), -(-ny // tall)), (WIDE, tall + WARPS_AROUND)

@@ -1,4 +1,4 @@
-"""Faces and fluxes of a tile of `tile_cuda`: what the threads of a block tell each other through shared memory.
+"""Faces and fluxes of a tile of `tile_cuda`: what the threads of a block share through shared memory.
 
 Shared memory is planes of (TALL + 4) x PITCH words, a word for each cell of the tile and of two cells
 around it. Cell k has its neighbours at k - 1 and k + 1, k - PITCH and k + PITCH.
@@ -8,19 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, flat_load, flat_store, real
+from eagre.backend.cells import cell, flat_load, flat_store, real, switch
+from eagre.backend.warp import perhaps_anywhere
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.roots import larger, smaller
+from eagre.kernels.roots import larger, select, smaller
 from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered, depth
 
-WIDE, TALL = 32, 16
+WIDE = 32
 PITCH = WIDE + 4
-PLANE = PITCH * (TALL + 4)
-W, U, V = 0, PLANE, 2 * PLANE  # surface and velocity of a cell; once there are faces, its fluxes to the west
-EAST_SIDE, NORTH_SIDE = 3 * PLANE, 7 * PLANE  # its east and north face: surface, bed, velocity across and along
-FLUX_X, FLUX_Y = W, 11 * PLANE  # through its west and south face: mass, momentum across as the low cell sees it, along
-WORDS = 14 * PLANE
+TALL = switch("TALL", 16)  # rows of a tile
+PLANE = switch("PLANE", PITCH * (16 + 4))  # words of a plane
+# Planes: surface and velocity of a cell; once there are faces, its fluxes to the west.
+W, U, V = 0, 1, 2
+EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface, bed, velocity across and along
+FLUX_X, FLUX_Y = W, 11  # through its west and south face: mass, momentum across as the low cell sees it, along
+PLANES = 14
 
 
 class Corners(NamedTuple):
@@ -42,9 +45,13 @@ class Place(NamedTuple):
     column: np.int32
     across_x: bool | np.bool_  # whether its faces in x matter to the tile, and in y
     across_y: bool | np.bool_
+    flux_x: bool | np.bool_  # whether the tile needs the flux through its low face in x, and in y
+    flux_y: bool | np.bool_
     west: bool | np.bool_  # whether the face to the west, or to the south, is the tile's and a cell of the domain's
     south: bool | np.bool_
     inside: bool | np.bool_  # whether the cell belongs to the tile and the domain
+    shut_x: bool | np.bool_  # whether no water crosses its west, or its south face: a wall
+    shut_y: bool | np.bool_
 
 
 class Slopes(NamedTuple):
@@ -108,15 +115,27 @@ def bed_north(z):
 
 
 @cell
+def shared_load(s, k, plane, step):
+    """Word of cell k + step in a plane."""
+    return flat_load(s, k, plane * PLANE + step)
+
+
+@cell
+def shared_store(s, k, plane, value):
+    """Set the word of cell k in a plane."""
+    flat_store(s, k, plane * PLANE, value)
+
+
+@cell
 def slopes(s, k, across, along, step, p):
     """Slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
-    w, n, t = flat_load(s, k, W), flat_load(s, k, across), flat_load(s, k, along)
+    w, n, t = shared_load(s, k, W, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
     return Slopes(
-        w, scaled_difference(flat_load(s, k, W - step), w, p), scaled_difference(w, flat_load(s, k, W + step), p),
-        n, scaled_difference(flat_load(s, k, across - step), n, p),
-        scaled_difference(n, flat_load(s, k, across + step), p),
-        t, scaled_difference(flat_load(s, k, along - step), t, p),
-        scaled_difference(t, flat_load(s, k, along + step), p),
+        w, scaled_difference(shared_load(s, k, W, -step), w, p), scaled_difference(w, shared_load(s, k, W, step), p),
+        n, scaled_difference(shared_load(s, k, across, -step), n, p),
+        scaled_difference(n, shared_load(s, k, across, step), p),
+        t, scaled_difference(shared_load(s, k, along, -step), t, p),
+        scaled_difference(t, shared_load(s, k, along, step), p),
     )  # fmt: skip
 
 
@@ -138,61 +157,79 @@ def any_faces(d, z_l, z_h, p):
 
 
 @cell
-def tell(s, k, plane, faces):
+def share(s, k, plane, faces):
     """Leave the high face of a cell for the neighbour beyond it."""
-    flat_store(s, k, plane, faces.w_h)
-    flat_store(s, k, plane + PLANE, faces.z_h)
-    flat_store(s, k, plane + 2 * PLANE, faces.n_h)
-    flat_store(s, k, plane + 3 * PLANE, faces.t_h)
+    shared_store(s, k, plane, faces.w_h)
+    shared_store(s, k, plane + 1, faces.z_h)
+    shared_store(s, k, plane + 2, faces.n_h)
+    shared_store(s, k, plane + 3, faces.t_h)
 
 
 @cell
-def faces_of_block(s, z, at, p):
-    """Faces of a thread's cell in x and in y, told to the neighbours; and whether any of the block is a shore.
+def faces_across(s, k, across, along, step, z_l, z_h, p):
+    """Faces of cell k in one direction; a warp that water covers takes the short formulas."""
+    faces, wet = covered_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
+    if perhaps_anywhere(not wet):
+        faces = any_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
+    return faces
 
-    A block that water covers takes the short formulas. z : `Corners` of the cell.
+
+@cell
+def faces_of_cell(s, z, at, p):
+    """Faces of a cell in x and in y where they matter, shared with the neighbours; z : its `Corners`."""
+    zero = real(0.0)
+    x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero)
+    if at.across_x:
+        x = faces_across(s, at.k, U, V, 1, bed_west(z), bed_east(z), p)
+        share(s, at.k, EAST_SIDE, x)
+    if at.across_y:
+        y = faces_across(s, at.k, V, U, PITCH, bed_south(z), bed_north(z), p)
+        share(s, at.k, NORTH_SIDE, y)
+    return x, y
+
+
+@cell
+def flux(s, k, plane, step, faces, p):
+    """Flux through the low face of cell k; `plane` holds the high faces, the neighbour's is `step` back.
+
+    Where every face of the warp has one bed on both sides, below both surfaces, the short formulas do.
     """
-    x, wet_x = covered_faces(slopes(s, at.k, U, V, 1, p), bed_west(z), bed_east(z), p)
-    y, wet_y = covered_faces(slopes(s, at.k, V, U, PITCH, p), bed_south(z), bed_north(z), p)
-    tell(s, at.k, EAST_SIDE, x)
-    tell(s, at.k, NORTH_SIDE, y)
-    wet = (wet_x or not at.across_x) and (wet_y or not at.across_y)
-    shore = cuda.syncthreads_or(0 if wet else 1) != 0
-    if shore:
-        x = any_faces(slopes(s, at.k, U, V, 1, p), bed_west(z), bed_east(z), p)
-        y = any_faces(slopes(s, at.k, V, U, PITCH, p), bed_south(z), bed_north(z), p)
-        tell(s, at.k, EAST_SIDE, x)
-        tell(s, at.k, NORTH_SIDE, y)
-        cuda.syncthreads()
-    return x, y, shore
-
-
-@cell
-def flux(s, k, told, faces, shore, out, p):
-    """Flux through the low face of cell k, whose other side was told at `told` steps from plane 0; left at `out`."""
-    w, z = flat_load(s, k, told), flat_load(s, k, told + PLANE)
-    n, t = flat_load(s, k, told + 2 * PLANE), flat_load(s, k, told + 3 * PLANE)
-    if shore:
+    w, z = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
+    n, t = shared_load(s, k, plane + 2, -step), shared_load(s, k, plane + 3, -step)
+    if perhaps_anywhere(z != faces.z_l or smaller(w, faces.w_l) < z):
         mass, low, high, along, speed = central_upwind(w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g)
     else:
         z = faces.z_l
         mass, low, high, along, speed = covered_flux(w - z, n, t, faces.w_l - z, faces.n_l, faces.t_l, p.g)
-    flat_store(s, k, out, mass)
-    flat_store(s, k, out + PLANE, low)
-    flat_store(s, k, out + 2 * PLANE, along)
-    return Flux(mass, high, along, speed)
+    return mass, low, high, along, speed
 
 
 @cell
-def fluxes_of_block(s, x, y, shore, at, p):
+def keep_flux(s, k, plane, mass, low, along):
+    """Leave a flux for the neighbour on the low side."""
+    shared_store(s, k, plane, mass)
+    shared_store(s, k, plane + 1, low)
+    shared_store(s, k, plane + 2, along)
+
+
+@cell
+def fluxes_of_cell(s, x, y, at, p):
     """Fluxes through the west and the south face of a thread's cell, and the largest rate of the tile's, s-1."""
-    west = flux(s, at.k, EAST_SIDE - 1, x, shore, FLUX_X, p)
-    south = flux(s, at.k, NORTH_SIDE - PITCH, y, shore, FLUX_Y, p)
-    rate = real(0.0)
-    if at.west:
-        rate = west.speed * p.over_dx
-    if at.south:
-        rate = larger(rate, south.speed * p.over_dy)
+    zero = real(0.0)
+    rate = zero
+    west = south = Flux(zero, zero, zero, zero)
+    if at.flux_x:
+        mass, low, high, along, speed = flux(s, at.k, EAST_SIDE, 1, x, p)
+        mass, along = select(at.shut_x, zero, mass), select(at.shut_x, zero, along)
+        keep_flux(s, at.k, FLUX_X, mass, low, along)
+        west = Flux(mass, high, along, speed)
+        rate = select(at.west, speed * p.over_dx, zero)
+    if at.flux_y:
+        mass, low, high, along, speed = flux(s, at.k, NORTH_SIDE, PITCH, y, p)
+        mass, along = select(at.shut_y, zero, mass), select(at.shut_y, zero, along)
+        keep_flux(s, at.k, FLUX_Y, mass, low, along)
+        south = Flux(mass, high, along, speed)
+        rate = larger(rate, select(at.south, speed * p.over_dy, zero))
     return west, south, rate
 
 
@@ -200,13 +237,13 @@ def fluxes_of_block(s, x, y, shore, at, p):
 def tendencies(s, k, x, y, west, south, h, p):
     """Tendencies of w, hu and hv of cell k, of depth h, from the fluxes around it."""
     gh = p.g * h
-    r_w = p.over_dx * (west.mass - flat_load(s, k, FLUX_X + 1)) + p.over_dy * (
-        south.mass - flat_load(s, k, FLUX_Y + PITCH)
+    r_w = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
+        south.mass - shared_load(s, k, FLUX_Y, PITCH)
     )
-    r_u = p.over_dx * (west.normal - flat_load(s, k, FLUX_X + PLANE + 1) - gh * (x.w_h - x.w_l)) + p.over_dy * (
-        south.tangential - flat_load(s, k, FLUX_Y + 2 * PLANE + PITCH)
+    r_u = p.over_dx * (west.normal - shared_load(s, k, FLUX_X + 1, 1) - gh * (x.w_h - x.w_l)) + p.over_dy * (
+        south.tangential - shared_load(s, k, FLUX_Y + 2, PITCH)
     )
-    r_v = p.over_dx * (west.tangential - flat_load(s, k, FLUX_X + 2 * PLANE + 1)) + p.over_dy * (
-        south.normal - flat_load(s, k, FLUX_Y + PLANE + PITCH) - gh * (y.w_h - y.w_l)
+    r_v = p.over_dx * (west.tangential - shared_load(s, k, FLUX_X + 2, 1)) + p.over_dy * (
+        south.normal - shared_load(s, k, FLUX_Y + 1, PITCH) - gh * (y.w_h - y.w_l)
     )
     return r_w, r_u, r_v

@@ -1,0 +1,72 @@
+"""The faces on the boundary of a domain, side by side: which segment each belongs to, whether it is closed, its book."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.boundaries.base import SIDES, Segment
+from eagre.grid import Grid
+from eagre.kernels.roots import select
+
+SEGMENT, CLOSED, BOOK, KIND = 0, 1, 2, 3  # of a face; BOOK: its row in the water balance, or -1; KIND: of condition
+LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two cells inside and of two ghosts, m
+WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # sides in the order of `SIDES`
+
+
+def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) -> np.ndarray:
+    """Segment, closedness, row of the balance and kind of condition of every face on the boundary.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    grid : Grid
+    kinds : sequence of int
+        Number of the kind of condition of each segment.
+
+    Returns
+    -------
+    (4, max(nx, ny), 4) int32 array
+        By side (west, east, south, north), cell along the side, and SEGMENT, CLOSED, BOOK, KIND. A face of a periodic
+        side is not closed and has no row.
+    """
+    table = np.zeros((4, max(grid.shape), 4), np.int32)
+    table[..., BOOK] = -1
+    booked = 0
+    for number, segment in enumerate(segments):
+        rows = table[SIDES.index(segment.side), segment.first : segment.last]
+        rows[:, SEGMENT], rows[:, KIND] = number, kinds[number]
+        rows[:, CLOSED] = segment.condition.closed and not segment.condition.periodic
+        if not segment.condition.closed:
+            rows[:, BOOK] = booked + np.arange(len(rows))
+            booked += len(rows)
+    return table
+
+
+def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray) -> np.ndarray:
+    """Level of the condition and bed on both sides of every face on the boundary; padded_bed : with ghosts, m.
+
+    Returns
+    -------
+    (4, max(nx, ny), 5) array
+        By side, cell along the side, and LEVEL, BED_1, BED_2, BED_GHOSTS, BED_GHOSTS + 1, m.
+    """
+    c = padded_bed
+    bed = 0.25 * ((c[:-1, :-1] + c[1:, :-1]) + (c[:-1, 1:] + c[1:, 1:]))
+    levels = np.zeros((4, max(grid.shape), 5))
+    for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
+        along = grid.ny if side <= EAST else grid.nx
+        second = 3 if len(lines) > 5 else 2  # of a single cell there is no second
+        for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
+            levels[side, :along, column] = lines[line][2 : 2 + along]
+    for segment in segments:
+        levels[SIDES.index(segment.side), segment.first : segment.last, LEVEL] = segment.condition.still_level()
+    return levels
+
+
+@cell
+def let_through(edges, side, m, amount):
+    """A flux of mass, or of what mass carries, through face m of a side: nothing where the face is closed."""
+    return select(edges[side, m, CLOSED] != 0, real(0.0), amount)

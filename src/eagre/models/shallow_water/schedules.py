@@ -1,0 +1,177 @@
+"""What a step of the shallow-water model launches: stages and boundary passes, or tiles where grids are small.
+
+A schedule has the launches of a `round` of steps, those that begin a leg and that conclude it, and those that fill
+the ghosts of either buffer.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch
+from eagre.boundaries.edges import edge_levels
+from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, tail_cpu
+from eagre.models.shallow_water import march_cpu, march_cuda, tile_cuda, tile_faces, tile_sides
+from eagre.models.shallow_water.setup import Setup
+from eagre.stepping import clock as ck
+
+SIMULATED_MULTIPROCESSORS = 132
+SMALLEST = 2  # cells: what a wall mirrors
+REGISTERS = {"single": (72, 96), "double": (168, 168)}  # of a thread of the first and the second stage on a GPU
+TILE_REGISTERS = {"single": 64, "double": 96}
+TALLEST = 27  # rows of a tile: with the warps around it a block has 32
+QUARTER = 16384  # registers of a quarter of a multiprocessor, which holds every fourth warp of a block
+
+
+def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launch]:
+    """The launches that fill the ghosts of q and run a tail."""
+    setup, device = engine.setup, engine.device
+    switches = {**engine.ghost_switches, "SERIES": setup.varies, "FILL": 2 if setup.varies else 1, **switches}
+    program = partial(device.program, precision=engine.precision, switches=switches)
+    arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
+    if device.kind == "cpu":
+        tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
+        return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
+    arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
+    longest = 2 * max(setup.grid.nx, setup.grid.ny)
+    blocks = (-(-(longest + 1) // 64), len(setup.segments))
+    return [Launch(program(boundary_pass_cuda), arguments, blocks, (64,), early=True)]
+
+
+class March:
+    """Stages that march over rows, each followed by a pass over the boundary."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        grid, device = engine.setup.grid, engine.device
+        if device.kind == "cpu":
+            self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
+            self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
+        engine.segments = device.array(engine.table)
+        engine.rates = device.zeros((len(self._tiles) if device.kind == "cpu" else 1,), engine.bits)
+        engine.arrived = device.zeros((1,), np.uint32)
+        self.rates = engine.rates
+        self.steps_a_round = len(engine.q)
+        self.launches = self._steps()
+        self.fill = [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
+        self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
+        self.conclude: list[Launch] = []
+
+    def set_forcing(self, values: np.ndarray) -> None:
+        """Nothing: ghosts are made from the engine's forcing."""
+
+    def _steps(self) -> list[Launch]:
+        first = {"SECOND": False, "TAIL": ck.verdict}
+        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
+        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
+        engine = self.engine
+        launches: list[Launch] = []
+        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(engine.q) == 2 else [(0, 0)]):
+            turn = at if len(engine.q) == 2 else ck.EITHER
+            a, b, middle = engine.q[now], engine.q[then], engine.middle
+            if engine.setup.scheme == "rk2":
+                launches += self._stage(turn, a, a, middle, **first)
+                launches += self._book(turn, a, TWO_STAGES=True, GATE_ACCEPTED=True)
+                launches += self._stage(turn, middle, a, b, **last)
+            else:
+                launches += self._book(turn, a, TWO_STAGES=False)
+                launches += self._stage(turn, a, a, b, **only)
+        return launches
+
+    def _stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        engine = self.engine
+        grid, device = engine.setup.grid, engine.device
+        tail = {name: switches[name] for name in switches if name != "SECOND"}
+        switches = {**engine.switches, **switches}
+        common = (out, engine.bed, engine.manning, engine.sources, engine.edges)
+        if device.kind == "cpu":
+            program = device.program(march_cpu.stage_cpu, engine.precision, switches)
+            arguments = (q, *common, self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, turn)
+            stage = Launch(program, arguments)
+        else:
+            blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
+            switches["PARTS"] = engine.setup.has_parts
+            switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
+            program = device.program(march_cuda.stage_cuda, engine.precision, switches)
+            arguments = (q, old, *common, self.rates, engine.parameters, engine.clock, turn)
+            stage = Launch(program, arguments, blocks, threads, early=True)
+        return [stage, *boundary_pass(engine, out, turn, **tail)]
+
+    def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        engine = self.engine
+        numbers = (engine.bed, engine.sources.factor, engine.parameters, engine.clock, turn)
+        return engine.balance.launches(
+            engine.precision, q, engine.middle, *numbers, **engine.switches, **switches
+        )
+
+
+class Tiles:
+    """Two launches a step: small grids on a GPU, RK2, any sides."""
+
+    @staticmethod
+    def serve(setup: Setup, device: Device) -> bool:
+        """Whether tiles are the faster way on this device: where each multiprocessor has one at most."""
+        ny, nx = setup.grid.shape
+        blocks = -(-nx // tile_faces.WIDE) * -(-ny // TALLEST)
+        small = blocks <= getattr(device, "multiprocessors", SIMULATED_MULTIPROCESSORS) and min(ny, nx) >= SMALLEST
+        return device.kind == "cuda" and setup.scheme == "rk2" and small
+
+    def __init__(self, engine: Any) -> None:
+        setup, device = engine.setup, engine.device
+        self._device = device
+        self.rates = engine.rates = device.zeros((3, 2), engine.bits)
+        engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
+        self._values = device.zeros((2, len(setup.segments)), np.float64)
+        levels = edge_levels(setup.segments, setup.grid, device.host(engine.bed))
+        sides = tile_sides.Sides(
+            engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
+        )
+        fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning)
+        shared = (fields, engine.sources, sides, engine.series)
+        stages = self._programs(engine)
+        shape = (*self._shape, tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize)
+        self.launches = []
+        for turn in range(tile_cuda.TURNS):
+            arguments = (*shared, engine.parameters, tile_cuda.steering_of(turn, self.rates, engine.clocks))
+            self.launches += [Launch(stage, arguments, *shape, early=True) for stage in stages]
+        self.steps_a_round = tile_cuda.TURNS
+        own = (self.rates[2], engine.clock, self._values, engine.forcing)
+        program = partial(device.program, precision=engine.precision)
+        self.conclude = [Launch(program(tile_cuda.conclude_cuda), own)]
+        self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
+        self.fill = [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
+
+    def _programs(self, engine: Any) -> list[Any]:
+        """The two stages; and how they are laid out."""
+        setup, device = engine.setup, engine.device
+        tall = tallness(*setup.grid.shape, getattr(device, "multiprocessors", 1))
+        warps = tall + tile_cuda.WARPS_AROUND
+        self._plane = tile_faces.PITCH * (tall + 4)
+        self._shape = tile_cuda.shape_of(*setup.grid.shape, tall)
+        wrap_x, wrap_y = setup.wraps
+        switches = {
+            **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
+            "KEEPS_BALANCE": engine.balance.varies, "TALL": tall, "PLANE": self._plane,
+            "REGISTERS": min(TILE_REGISTERS[engine.precision], QUARTER // (32 * -(-warps // 4)) // 8 * 8),
+        }  # fmt: skip
+        return [
+            device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, "SECOND": second})
+            for second in (False, True)
+        ]
+
+    def set_forcing(self, values: np.ndarray) -> None:
+        """Set the values of the sides for the present."""
+        self._device.fill(self._values, np.stack([values[: self._values.shape[1]]] * 2))
+
+
+def tallness(ny: int, nx: int, multiprocessors: int) -> int:
+    """Rows of a tile that leave the busiest multiprocessor the fewest warps; of equal the tallest."""
+
+    def busiest(tall: int) -> int:
+        blocks = -(-nx // tile_faces.WIDE) * -(-ny // tall)
+        return max(12, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
+
+    return min(range(TALLEST, 3, -1), key=busiest)

@@ -1,0 +1,98 @@
+"""What fixes a run of the explicit shallow-water model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eagre.boundaries import Segment
+from eagre.grid import Grid
+from eagre.models.shallow_water import kernels as cells
+from eagre.series import Series
+from eagre.sources import SourceMaps
+
+TREATMENTS: dict[str, dict[str, Any]] = {
+    "hydrostatic": {
+        "PRIMITIVE": cells.velocity_of_cell,
+        "FACES": cells.hydrostatic_faces,
+        "COVERED_FACES": cells.hydrostatic_covered,
+        "RESET": True,
+        "OF_DISCHARGES": False,
+    },
+    "kurganov-petrova": {
+        "PRIMITIVE": cells.discharge_of_cell,
+        "FACES": cells.kurganov_petrova_faces,
+        "COVERED_FACES": cells.kurganov_petrova_covered,
+        "RESET": False,
+        "OF_DISCHARGES": True,
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+
+    grid: Grid
+    bed: np.ndarray  # (ny + 1, nx + 1) corners, m
+    segments: Sequence[Segment]
+    manning: np.ndarray  # (ny, nx), s m-1/3
+    sources: SourceMaps | None
+    scheme: str
+    wet_dry: str
+    early_exit: bool
+    theta: float
+    kappa: float
+    gravity: float
+    cfl: float
+    time_step: str
+    longest_step: float
+    fixed: bool
+
+    @cached_property
+    def series(self) -> list[Series]:
+        """Series that drive the run: one a segment, then the factors of the sources."""
+        own = [segment.condition.value(segment.width) for segment in self.segments]
+        return own + (list(self.sources.factors) if self.sources else [])
+
+    @property
+    def varies(self) -> bool:
+        """Whether any series changes with time."""
+        return any(not series.is_constant for series in self.series)
+
+    @property
+    def closed(self) -> bool:
+        """Whether no water crosses any side."""
+        return all(segment.condition.closed for segment in self.segments)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether walls share a side with other conditions."""
+        kinds = {(segment.side, segment.condition.closed) for segment in self.segments}
+        return len(kinds) > len({side for side, _ in kinds})
+
+    @property
+    def wraps(self) -> tuple[bool, bool]:
+        """Whether the domain is periodic in x and in y."""
+        west, south = (
+            any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south")
+        )
+        return west, south
+
+    def values_at(self, time: float) -> np.ndarray:
+        """The forcing at a time, s."""
+        return np.array([series(time) for series in self.series])
+
+    def parameters(self, real: Any) -> cells.Parameters:
+        """Numbers of a run in its precision."""
+        g_n2 = self.gravity * self.manning**2
+        uniform = float(g_n2.flat[0]) if (g_n2 == g_n2.flat[0]).all() else 0.0
+        numbers = (
+            0.5 * self.theta, 0.5 / self.theta, self.kappa, self.kappa**4, 1e-3 * self.kappa, self.gravity,
+            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform,
+        )  # fmt: skip
+        return cells.Parameters._make(map(real, numbers))

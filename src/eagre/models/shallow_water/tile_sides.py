@@ -1,0 +1,212 @@
+"""The sides of a domain as a tile of `tile_cuda` meets them: ghost cells made on the way in, and the water balance."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, early_load, real, switch
+from eagre.boundaries.edges import (
+    BED_1,
+    BED_2,
+    BED_GHOSTS,
+    BOOK,
+    CLOSED,
+    EAST,
+    KIND,
+    LEVEL,
+    NORTH,
+    SEGMENT,
+    SOUTH,
+    WEST,
+)
+from eagre.boundaries.ghosts import ghost_of_kind
+from eagre.kernels.roots import select
+from eagre.models.shallow_water.balance import BOOKED, RATE, RATE_2, SUM
+from eagre.models.shallow_water.kernels import SECOND
+
+WRAP_X = switch("WRAP_X", False)  # whether the sides to the west and east are periodic
+WRAP_Y = switch("WRAP_Y", False)
+OPEN = switch("OPEN", False)  # whether water crosses any side: else all that is not periodic is wall
+
+
+class Sides(NamedTuple):
+    """What the four sides hold."""
+
+    edges: np.ndarray  # see `eagre.boundaries.edges.edge_table`
+    levels: np.ndarray  # see `eagre.boundaries.edges.edge_levels`
+    values: np.ndarray  # number of each segment at the time of either buffer of the state, (2, segments), double
+    book: np.ndarray  # of the water balance
+
+
+class Source(NamedTuple):
+    """Where a stage reads its state: pair[parity] or middle, (3, ny + 4, nx + 4) each."""
+
+    pair: np.ndarray
+    middle: np.ndarray
+    parity: bool | np.bool_
+
+
+@cell
+def one_of(pair, parity, j, i):
+    """w, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
+    even, odd = pair[0], pair[1]
+    w, hu, hv = early_load(even, 0, j, i), early_load(even, 1, j, i), early_load(even, 2, j, i)
+    other_w, other_hu, other_hv = early_load(odd, 0, j, i), early_load(odd, 1, j, i), early_load(odd, 2, j, i)
+    return select(parity, other_w, w), select(parity, other_hu, hu), select(parity, other_hv, hv)
+
+
+@cell
+def state_at(source, j, i):
+    """w, hu, hv of interior cell (j, i) of the padded arrays, which the stage begins from."""
+    j, i = np.uint32(j), np.uint32(i)
+    if SECOND:
+        middle = source.middle
+        return middle[0, j, i], middle[1, j, i], middle[2, j, i]
+    return one_of(source.pair, source.parity, j, i)
+
+
+@cell
+def side_of(j, i, ny, nx):
+    """Side beyond which cell (j, i) of the padded arrays lies, and how far, 0 or 1; -1 for one of the domain."""
+    side, layer = -1, 0
+    if i < 2:
+        side, layer = WEST, 1 - i
+    elif i >= nx + 2:
+        side, layer = EAST, i - nx - 2
+    elif j < 2:
+        side, layer = SOUTH, 1 - j
+    elif j >= ny + 2:
+        side, layer = NORTH, j - ny - 2
+    return side, layer
+
+
+@cell
+def inner_cell(k, n, wrap):
+    """Place of the cell that cell k of a padded row of n cells is a copy of, where sides are periodic or walls."""
+    if k < 2:
+        k = k + n if wrap else 3 - k
+    elif k >= n + 2:
+        k = k - n if wrap else n + n + 3 - k
+    return max(2, min(k, n + 1))
+
+
+@cell
+def mirrored_state(source, j, i, ny, nx):
+    """State of cell (j, i) where every side is periodic or a wall: that of a cell of the domain."""
+    w, hu, hv = state_at(source, inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X))
+    if not WRAP_X and (i < 2 or i >= nx + 2):
+        hu = -hu
+    if not WRAP_Y and (j < 2 or j >= ny + 2):
+        hv = -hv
+    return w, hu, hv
+
+
+class Ghost(NamedTuple):
+    """What is known of the face beside a cell and the one beyond it before the state."""
+
+    side: int  # -1 where neither is a ghost, or both are copies by a periodic side
+    layer: int  # of the cell: 0 next to the domain, 1 behind that, -1 if only the one beyond it is a ghost
+    segment: int
+    kind: int
+    level: float
+    bed_1: float  # of the cell inside, the second cell inside and both ghosts, m
+    bed_2: float
+    bed_near: float
+    bed_far: float
+
+
+@cell
+def across_of(side, j, i, ny, nx):
+    """The cell next to a side and the second inside, beside ghost (j, i): their places, and the sign of inwards."""
+    in_x, low = side <= EAST, side == WEST or side == SOUTH
+    first, inward = 2 if low else (nx if in_x else ny) + 1, 1 if low else -1
+    fj, fi = min(max(j, 2), ny + 1), min(max(i, 2), nx + 1)
+    if in_x:
+        return fj, first, fj, first + inward, inward
+    return first, fi, first + inward, fi, inward
+
+
+@cell
+def ghost_place(sides, j, i, far_j, far_i, ny, nx):
+    """What is known of cell (j, i) of the padded arrays and the one beyond it, perhaps itself, before the state."""
+    zero = real(0.0)
+    segment, kind, level, bed_1, bed_2, near, far = 0, 0, zero, zero, zero, zero, zero
+    side, layer = side_of(j, i, ny, nx)
+    if side < 0:
+        side, layer = side_of(far_j, far_i, ny, nx)
+        layer -= 1
+    if (WRAP_X and side <= EAST) or (WRAP_Y and side >= SOUTH):
+        side = -1
+    if OPEN and side >= 0:
+        m = min(max(j if side <= EAST else i, 2), (ny if side <= EAST else nx) + 1) - 2
+        segment, kind = sides.edges[side, m, SEGMENT], sides.edges[side, m, KIND]
+        level, bed_1, bed_2 = sides.levels[side, m, LEVEL], sides.levels[side, m, BED_1], sides.levels[side, m, BED_2]
+        near, far = sides.levels[side, m, BED_GHOSTS], sides.levels[side, m, BED_GHOSTS + 1]
+    return Ghost(side, layer, segment, kind, level, bed_1, bed_2, near, far)
+
+
+@cell
+def ghost_states(source, sides, ghost, j, i, p):
+    """States of the cell next to a side, the ghost beyond it and the one behind, in the line of cell (j, i)."""
+    ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
+    row = 1 if source.parity != SECOND else 0  # the middle state has the time of the buffer that the step will fill
+    even, odd = sides.values[0, ghost.segment], sides.values[1, ghost.segment]
+    fj, fi, sj, si, inward = across_of(ghost.side, j, i, ny, nx)
+    in_x, sign, g = ghost.side <= EAST, real(inward), ghost
+    w_1, hu_1, hv_1 = state_at(source, fj, fi)
+    w_2, hu_2, hv_2 = state_at(source, sj, si)
+    first = (w_1, sign * select(in_x, hu_1, hv_1), select(in_x, hv_1, hu_1))
+    second = (w_2, sign * select(in_x, hu_2, hv_2), select(in_x, hv_2, hu_2))
+    beside = (w_2, second[1], g.bed_2)
+    value, one, two = real(odd if row == 1 else even), real(1.0), real(2.0)
+    w, n, t = ghost_of_kind(g.kind, first, beside, first, g.bed_1, g.bed_near, one, value, g.level, p)
+    far_w, far_n, far_t = ghost_of_kind(g.kind, first, beside, second, g.bed_1, g.bed_far, two, value, g.level, p)
+    n, far_n = sign * n, sign * far_n
+    near = (w, select(in_x, n, t), select(in_x, t, n))
+    return (w_1, hu_1, hv_1), near, (far_w, select(in_x, far_n, far_t), select(in_x, far_t, far_n))
+
+
+@cell
+def states_of(source, sides, ghost, j, i, far_j, far_i, p):
+    """State that the stage begins from in cells (j, i) and (far_j, far_i) of the padded arrays, perhaps ghosts.
+
+    Of a cell in the tile they are the same cell; beside the tile the far one lies behind the other.
+    """
+    ny, nx = source.middle.shape[1] - 4, source.middle.shape[2] - 4
+    if OPEN and ghost.side >= 0:
+        inside, near, far = ghost_states(source, sides, ghost, j, i, p)
+        if ghost.layer < 0:
+            return inside, near
+        return (near, far) if ghost.layer == 0 else (far, far)
+    own = mirrored_state(source, j, i, ny, nx)
+    beyond = own
+    if far_j != j or far_i != i:
+        beyond = mirrored_state(source, far_j, far_i, ny, nx)
+    return own, beyond
+
+
+@cell
+def is_shut(sides, low, high, m, at_low, at_high, wrap):
+    """Whether the face at the low or the high end of row or column m is a wall."""
+    shut = (at_low or at_high) and not wrap
+    if OPEN and shut:
+        shut = sides.edges[low if at_low else high, m, CLOSED] != 0
+    return shut
+
+
+@cell
+def book_up_to(sides, side, m, now):
+    """Book what came through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
+    k = sides.edges[side, m, BOOK]
+    if k >= 0:
+        sides.book[k, SUM] += (now - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
+        sides.book[k, BOOKED] = now
+
+
+@cell
+def book_rate(sides, side, m, mass):
+    """Leave half the flux through face m of a side in this stage, m2 s-1, in the direction of the axis, as a rate."""
+    k = sides.edges[side, m, BOOK]
+    inflow = 0.5 * float(mass) * (1.0 if side == WEST or side == SOUTH else -1.0)
+    if k >= 0:
+        sides.book[k, RATE_2 if SECOND else RATE] = inflow
