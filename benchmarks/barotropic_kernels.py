@@ -41,7 +41,7 @@ def main() -> None:
             for variant in OPTIONS:
                 model = model_of(points, device, precision, variant)
                 model._engine.advance(4)
-                words, step = kernels_of(model), model._engine._alternate[0]
+                words, step = kernels_of(model), model._engine.launches[0]
                 times = [microseconds(device, [launch]) for launch in step]
                 share = times[0] / sum(times)
                 print(f"{points} {precision} {variant}: update {share:.0%}, Poisson {1 - share:.0%} (24, 76)")

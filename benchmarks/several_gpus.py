@@ -63,7 +63,7 @@ class Gyre:
         engine = self.model._engine
         if isinstance(engine, Bands):
             return [*engine._step(0), *engine._step(1)]
-        return [*engine._alternate[0], *engine._alternate[1]]
+        return [*engine.launches[0], *engine.launches[1]]
 
 
 class Pool:

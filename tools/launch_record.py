@@ -90,7 +90,7 @@ def launches_of_step(model: Any) -> list[Any]:
         return list(engine.step)
     if model.kind == "shallow-water-adi":
         return [*engine.launches(0, 0), *engine.launches(1, 2)]
-    return [*engine._alternate[0], *engine._alternate[1]]
+    return [*engine.launches[0], *engine.launches[1]]
 
 
 def state_hash(model: Any) -> str:

@@ -84,7 +84,7 @@ def test_shallow_water_adi():
 def test_barotropic(name):
     device = RecordingDevice()
     model = model_on(device, 65, 49, **{**CASES[name], "precision": "single"})
-    for step in model._engine._alternate:
+    for step in model._engine.launches:
         device.run(step)
     assert {"solve_columns_cuda"} <= check(device) or model.setup.basin != "box"  # the others transform by a library
 
@@ -110,7 +110,7 @@ def test_a_double_is_noticed(monkeypatch):
 def test_loops_on_the_cpu_are_vectorised(model):
     """Sweeps of the implicit model and the update of the vorticity (the explicit stage: `test_programs`)."""
     if model == "barotropic":
-        launches = model_on("cpu", 65, 49, precision="single")._engine._alternate[0][:1]
+        launches = model_on("cpu", 65, 49, precision="single")._engine.launches[0][:1]
     else:
         launches = [one for one in everything("single")._engine.launches(0, 0) if len(one.arguments) > 10]
     assert len(launches) == (1 if model == "barotropic" else 2)
@@ -126,7 +126,7 @@ def test_loops_on_the_cpu_are_vectorised(model):
 def test_columns_on_the_cpu_are_vectorised():
     """In double precision too, the recurrences of the longest waves."""
     [launch] = [
-        one for one in model_on("cpu", 65, 49, precision="single")._engine._alternate[0]
+        one for one in model_on("cpu", 65, 49, precision="single")._engine.launches[0]
         if not isinstance(one, HostCall) and name_of(one.program) == "solve_columns_cpu"
     ]  # fmt: skip
     text = ir_of(launch)

@@ -20,7 +20,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import MEET, Group, Stage
 from eagre.errors import InputError
 from eagre.models.barotropic import kernels
-from eagre.models.barotropic.engine import Engine, Stepping, inversion_for
+from eagre.models.barotropic.engine import Engine, Steps, inversion_for
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
 from eagre.models.barotropic.passes import Passes
 from eagre.models.barotropic.setup import Setup
@@ -130,7 +130,7 @@ class Band(State):
         self.forget()
 
 
-class Bands(Stepping):
+class Bands:
     """The engine of one run over several devices; what it gives to the model is gathered on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
@@ -149,7 +149,8 @@ class Bands(Stepping):
             for name in ("q", "psi")
         )
         self.tracer = [tuple(band.tracer[at] for band in self.bands) for at in (0, 1)] if self.bands[0].tracer else []
-        self.prepare(self._step(0), self._step(1))
+        self.launches = [self._step(0), self._step(1)]
+        self.advance = Steps(group, self.bands, self.launches).advance
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
@@ -169,11 +170,6 @@ class Bands(Stepping):
     def steps(self) -> int:
         """Steps made."""
         return self.bands[0].steps
-
-    @steps.setter
-    def steps(self, value: int) -> None:
-        for band in self.bands:
-            band.steps = value
 
     @property
     def at(self) -> int:

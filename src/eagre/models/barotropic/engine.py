@@ -6,20 +6,22 @@ pairs of steps are one graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
 from eagre.models.barotropic import sums
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General
 from eagre.models.barotropic.passes import Passes
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.box_cuda import Box
+from eagre.stepping.rounds import Rounds
 
-GRAPH_STEPS = (200, 20, 2)  # steps of the graphs that a GPU replays
+GRAPH_STEPS = (200, 20, 2, 1)  # steps of the graphs that a GPU replays
 
 
 def inversion_for(setup: Setup, device: Device, precision: str) -> CpuBox | CudaBox | General:
@@ -34,44 +36,43 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> CpuBox | Cuda
     return General(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]))
 
 
-class Stepping:
-    """How steps are taken: one at a time while there is no history yet, then many pairs of steps at once."""
+class Steps:
+    """Steps of a run: one at a time while there is no history yet, then many pairs of steps at once.
 
-    setup: Setup
-    device: Any
-    steps: int
-    at: Any
-    set_weights: Callable[[], None]
+    Parameters
+    ----------
+    device : Device or Group
+    parts : sequence of State
+        The arrays of the run, one for each device.
+    launches : sequence of two schedules
+        A step from buffers 0 to 1, and one from 1 to 0.
+    """
 
-    def prepare(self, even: list[Any], odd: list[Any]) -> None:
-        """Take up the launches of a step from buffers 0 and of one from buffers 1."""
-        self._rounds: dict[int, Callable[[], None]] = {}
-        self._alternate = [even, odd]
+    def __init__(self, device: Device | Group, parts: Sequence[State], launches: Sequence[list[Any]]) -> None:
+        self.parts, self.launches = parts, launches
+        self._order = parts[0].setup.order
+        self._rounds = Rounds(device, self._schedule, GRAPH_STEPS if device.graphs else GRAPH_STEPS[-2:])
+
+    def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:
+        first, second = self.launches[phase], self.launches[1 - phase]
+        return (list(first), 1) if size == 1 else ([*first, *second], size // 2)
 
     def advance(self, count: int) -> None:
         """Make `count` steps."""
         while count > 0:
-            made = self._some(count)
-            self.steps += made
-            count -= made
-
-    def _some(self, count: int) -> int:
-        """Some of `count` steps at once; returns how many."""
-        starting = self.steps < self.setup.order
-        if starting:
-            self.set_weights()
-        if not starting and self.at == 0 and count >= GRAPH_STEPS[-1]:
-            size = next(size for size in GRAPH_STEPS if size <= count) if self.device.graphs else 2
-            if size not in self._rounds:
-                pair = [*self._alternate[0], *self._alternate[1]]
-                self._rounds[size] = self.device.repeated(pair, size // 2)
-            self._rounds[size]()
-            return size
-        self.device.run(self._alternate[self.at])
-        return 1
+            state = self.parts[0]
+            starting = state.steps < self._order
+            if starting:
+                for part in self.parts:
+                    part.set_weights()
+            size = 1 if starting or state.at == 1 else self._rounds.size_for(count)
+            self._rounds.run(state.at, size)
+            for part in self.parts:
+                part.steps += size
+            count -= size
 
 
-class Engine(Stepping, State):
+class Engine(State):
     """Arrays and programs of one run on one device."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
@@ -81,7 +82,8 @@ class Engine(Stepping, State):
         super().__init__(setup, device, precision, boxed, summed=boxed and sums.kept_for(setup, precision))
         self._passes = Passes(self, inversion)
         self.set_weights()
-        self.prepare(self._passes.step(0), self._passes.step(1))
+        self.launches = [self._passes.step(0), self._passes.step(1)]
+        self.advance = Steps(device, [self], self.launches).advance
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
