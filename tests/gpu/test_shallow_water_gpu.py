@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.bench_shallow_water import resident_words
 from eagre.models.shallow_water import engine
+from memory import resident_words
 
 pytestmark = pytest.mark.gpu
 

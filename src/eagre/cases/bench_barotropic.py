@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from eagre.backend.device import Device
 from eagre.cases.benchmark import Benchmark, told_ms
+from eagre.contract import Model
 from eagre.errors import EagreError
 
 OPTIONS: dict[str, dict[str, Any]] = {"seed": {"jacobian": "advective", "scheme": "ab2"}, "default": {}}
@@ -41,9 +42,10 @@ class DoubleGyre(Benchmark):
     variants = tuple(OPTIONS)
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (257, 1025), "cuda": tuple(DOCUMENT_MS)}
     resident = 6
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 2, "cuda": 200}
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 
-    def model(self, size: int, device: Device, precision: str, variant: str) -> Any:
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
         """`variant` is a key of `OPTIONS`."""
         return model_of(size, device, precision, variant)
 
@@ -59,24 +61,19 @@ class DoubleGyre(Benchmark):
         expected = theirs.field("streamfunction")
         return float(np.linalg.norm(ours.field("streamfunction") - expected) / np.linalg.norm(expected))
 
-    def verified(self, model: Any, difference: float | None) -> str:
+    def verified(self, model: Model, difference: float | None) -> str:
         """The energy has grown from rest, and every value is finite."""
         found = model.diagnostics()
         if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
             raise EagreError(f"{model.device}: energy {found['energy']:.3g} after the timed steps")
         return "energy" if difference is None else f"psi {difference:.1e} from double precision on the CPU"
 
-    def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
-        """Batches of steps; the model counts them."""
-        batch = 200 if model.device.graphs else 2
-        return lambda: model._engine.advance(batch), lambda: model.steps
-
     def beside_document(self, record: Mapping[str, Any]) -> str:
         """The document's time for this size, and how many times faster this is."""
         return told_ms(DOCUMENT_MS, record)
 
 
-def model_of(points: int, device: Device | str, precision: str, variant: str) -> Any:
+def model_of(points: int, device: Device | str, precision: str, variant: str) -> Model:
     """The model at the start."""
     from eagre.models.barotropic.model import BarotropicVorticity
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from eagre.backend.device import Device
 from eagre.cases.benchmark import Benchmark
+from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.grid import Grid
 
@@ -24,9 +25,10 @@ class WetBasin(Benchmark):
     variants = ("rk2", "euler")
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
     resident = 10
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 1}  # comes in rounds
     largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
 
-    def model(self, size: int, device: Device, precision: str, variant: str) -> Any:
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
         """`variant` is the scheme."""
         return basin((size, size), device, precision, variant)
 
@@ -48,18 +50,13 @@ class WetBasin(Benchmark):
             apart.append(np.abs(found - expected).max() / np.abs(expected).max())
         return float(np.max(apart))
 
-    def verified(self, model: Any, difference: float | None) -> str:
+    def verified(self, model: Model, difference: float | None) -> str:
         """The volume is kept."""
         error = abs(model.diagnostics()["volume_error"])
         if not error <= LARGEST_VOLUME_ERROR[model.precision] * max(1.0, model.steps / 10_000):
             raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
         compared = "" if model.device.kind == "cpu" or difference is None else f", against the CPU {difference:.1e}"
-        return f"volume {error:.1e}{compared}; {resident_words(model):.1f} words a cell"
-
-    def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
-        """A round of the engine; the model counts the steps."""
-        model._engine.start(1e9, 2**50)
-        return model._engine.round, lambda: model.steps
+        return f"volume {error:.1e}{compared}"
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +70,7 @@ def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
     return grid, bed, 1.0 + hump + 1e-3 * np.sin(x) * np.cos(y)
 
 
-def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: str) -> Any:
+def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: str) -> Model:
     """The model at the start."""
     from eagre.models.shallow_water.model import ShallowWater
 
@@ -81,21 +78,3 @@ def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: 
     return ShallowWater(
         grid, bed, surface_elevation=surface, manning=0.03, device=device, precision=precision, scheme=scheme
     )
-
-
-def resident_words(model: Any) -> float:
-    """Words of the model's precision a cell that its arrays occupy on the device."""
-    found: dict[int, int] = {}
-
-    def count(value: Any) -> None:
-        if isinstance(value, (list, tuple)):
-            for item in value:
-                count(item)
-        elif not isinstance(value, (type, np.generic)) and hasattr(value, "nbytes"):
-            base = getattr(value, "base", None)  # of a view
-            whole = value if base is None else base
-            found[id(whole)] = int(whole.nbytes)
-
-    for value in vars(model._engine).values():
-        count(value)
-    return sum(found.values()) / model.grid.cells / np.dtype(model._engine.real).itemsize

@@ -9,16 +9,15 @@ from __future__ import annotations
 import gc
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from statistics import median
 from typing import Any, ClassVar
 
-import numpy as np
-
 from eagre.backend.device import Device, select
 from eagre.backend.timing import times_of
 from eagre.cases import machine
+from eagre.contract import Model, field_type
 from eagre.errors import EagreError, InputError, MemoryNeededError
 
 IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
@@ -43,10 +42,11 @@ class Benchmark(ABC):
     variants: ClassVar[tuple[str, ...]]
     sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points a side, by kind of device
     resident: ClassVar[float]  # words a cell that a step touches
+    steps_a_call: ClassVar[Mapping[str, int]]  # enough to hide a call from Python, by kind of device
     largest_difference: ClassVar[Mapping[str, float]]  # CUDA against the CPU, relative, by precision
 
     @abstractmethod
-    def model(self, size: int, device: Device, precision: str, variant: str) -> Any:
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
         """The model at its start, `size` cells or points a side."""
 
     @abstractmethod
@@ -58,12 +58,8 @@ class Benchmark(ABC):
         """Relative difference of a short run from a reference."""
 
     @abstractmethod
-    def verified(self, model: Any, difference: float | None) -> str:
+    def verified(self, model: Model, difference: float | None) -> str:
         """What was verified after the timed steps, in words; raises `EagreError` if it is wrong."""
-
-    @abstractmethod
-    def work(self, model: Any) -> tuple[Callable[[], None], Callable[[], int]]:
-        """Something that makes a few steps, and what tells how many steps have been made in all."""
 
     def beside_document(self, record: Mapping[str, Any]) -> str:
         """What the document measured at the record's size, if it did, on a GPU or on one core as the record is."""
@@ -151,8 +147,8 @@ def measurements(
                     continue
                 for threads, copy in copies.items():
                     with machine.threads_limited(chosen, threads):
-                        steps, per_step = _time_steps(subject, model, repeats, seconds)
-                    found = _record(subject, kind, model, variant, threads, copy, per_step)
+                        steps, per_step = _time_steps(subject, model, chosen, repeats, seconds)
+                    found = _record(subject, kind, model, chosen, variant, threads, copy, per_step)
                     told = subject.verified(model, differences[shape])
                     told += subject.beside_document(found)
                     found |= {"steps": steps, "error": told} | origin
@@ -187,25 +183,27 @@ def merged(known: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]])
     return list({identity(record): dict(record) for record in [*known, *new]}.values())
 
 
-def _time_steps(subject: Benchmark, model: Any, repeats: int, seconds: float) -> tuple[int, list[float]]:
+def _time_steps(
+    subject: Benchmark, model: Model, device: Device, repeats: int, seconds: float
+) -> tuple[int, list[float]]:
     """Steps that were timed, and seconds per step of each repeat."""
-    work, made = subject.work(model)
-    once = min(times_of(model.device, work, repeats=2, warm_up=1))
+    work = model.unchecked_steps(subject.steps_a_call[device.kind])
+    once = min(times_of(device, work, repeats=2, warm_up=1))
     rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
 
     def many() -> None:
         for _ in range(rounds):
             work()
 
-    if model.device.kind == "cuda":
+    if device.kind == "cuda":
         many()
     per_step, total = [], 0
     for _ in range(repeats):
-        before = made()
-        taken = times_of(model.device, many, repeats=1, warm_up=0)[0]
-        steps = made() - before
+        before = model.steps
+        taken = times_of(device, many, repeats=1, warm_up=0)[0]
+        steps = model.steps - before
         if steps < 1:
-            raise EagreError(f"{model.device}: no step was made in {rounds} rounds")
+            raise EagreError(f"{device}: no step was made in {rounds} rounds")
         per_step.append(taken / steps)
         total += steps
     return total, per_step
@@ -214,24 +212,25 @@ def _time_steps(subject: Benchmark, model: Any, repeats: int, seconds: float) ->
 def _record(
     subject: Benchmark,
     kind: str,
-    model: Any,
+    model: Model,
+    device: Device,
     variant: str,
     threads: int,
     copy: float,
     per_step: Sequence[float],
 ) -> dict[str, Any]:
     shape = list(model.grid.shape)
-    size = np.dtype(model._engine.real).itemsize
-    cells = shape[0] * shape[1]
+    size = field_type(model).itemsize
+    cells = model.grid.cells
     speed = cells / median(per_step)
     moved = model.bytes_per_step
-    cached = subject.resident * size * cells < CACHE_BYTES[model.device.kind]
+    cached = subject.resident * size * cells < CACHE_BYTES[device.kind]
     return {
         "model": kind,
         "case": subject.case,
         "variant": variant,
         "precision": model.precision,
-        "device": machine.device_name(model.device),
+        "device": machine.device_name(device),
         "threads": threads,
         "shape": shape,
         "ms_per_step": 1e3 * median(per_step),

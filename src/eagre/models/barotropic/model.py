@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,14 @@ from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, place
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
+from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
 
 
-class BarotropicVorticity:
+class BarotropicVorticity(BaseModel):
     """Wind-driven quasi-geostrophic flow on a beta plane, with a direct solver for the streamfunction.
 
     In a box, a channel or a doubly periodic basin, with free or no slip, over topography, in one or
@@ -237,6 +238,14 @@ class BarotropicVorticity:
         stepper = self._stepper
         advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps)
 
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes `count` steps and reads nothing: for timing."""
+
+        def make() -> None:
+            self._stepper.step(self.time + (count + 1) * self.time_step, count)
+
+        return make
+
     # -- fields -------------------------------------------------------------------------------------
 
     @property
@@ -318,9 +327,3 @@ class BarotropicVorticity:
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
         return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}
-
-    def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
-        from eagre.models.dataset import run_to_dataset
-
-        return run_to_dataset(self, until, **options)

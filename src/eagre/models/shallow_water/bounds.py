@@ -9,6 +9,7 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.checks import checked_number
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.sources import SourceMaps
 
@@ -71,3 +72,15 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
     if wet_dry == "hydrostatic":
         return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
     return min(0.01, 0.01 * scale) if scale > 0 else 1e-3
+
+
+def early_exit(given: bool | None, wet_dry: str) -> bool:
+    """Whether fluxes between dry rows are left out: as given, or wherever that is exact."""
+    exact = wet_dry == "hydrostatic"
+    if given and not exact:
+        raise InputError(
+            f'early_exit = True with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            allowed='early_exit = True with wet_dry = "hydrostatic"',
+            fix="early_exit=False",
+        )
+    return exact if given is None else bool(given)
