@@ -192,10 +192,6 @@ class Bands:
 
     # -- what the model asks of an engine -----------------------------------------------------------
 
-    def settle(self) -> None:
-        """As `State.settle`: bands store q, and only have to be waited for."""
-        self.device.synchronize()
-
     def view(self, field: tuple[Any, ...]) -> np.ndarray:
         """A field on the host, (ny, nx)."""
         self.device.synchronize()

@@ -25,7 +25,7 @@ def energy_budget(model: Any) -> dict[str, float]:
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
-    engine.settle()
+    engine.device.synchronize()
 
     def host(fields: Any, layer: int) -> np.ndarray:
         return engine.device.host(engine.view(fields[layer][engine.at])).astype(np.float64)

@@ -13,7 +13,6 @@ import numpy as np
 
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
-from eagre.models.barotropic import sums
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, General
 from eagre.models.barotropic.passes import Passes
 from eagre.models.barotropic.setup import Setup
@@ -78,8 +77,7 @@ class Engine(State):
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         inversion = inversion_for(setup, device, precision)
         # The CPU and general basins find psi where the new vorticity was left, so they need two.
-        boxed = isinstance(inversion, CudaBox)
-        super().__init__(setup, device, precision, boxed, summed=boxed and sums.kept_for(setup, precision))
+        super().__init__(setup, device, precision, boxed=isinstance(inversion, CudaBox))
         self._passes = Passes(self, inversion)
         self.set_weights()
         self.launches = [self._passes.step(0), self._passes.step(1)]

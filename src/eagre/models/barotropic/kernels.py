@@ -23,14 +23,6 @@ class Coefficients(NamedTuple):
     stretching: float  # (A lambda - mu) lambda: viscosity and friction act on zeta = q + lambda psi
 
 
-class Laplacian(NamedTuple):
-    """Constants of q = Lap psi - lambda psi."""
-
-    scale: float  # 1 / dx^2
-    ratio: float  # dx^2 / dy^2
-    centre: float  # 2 + 2 ratio + lambda dx^2
-
-
 @cell
 def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
     """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and the document's."""
@@ -175,19 +167,6 @@ def over_topography(j, i, psi, bed, total, jacobian):
         bed[j + 2, i + 2],
     )
     total[j + 1, i + 1] -= advection
-
-
-@cell
-def screened(p_s, p_w, p, p_e, p_n, c):
-    """Q = Lap psi - lambda psi at a point."""
-    return c.scale * (((p_w + p_e) + c.ratio * (p_s + p_n)) - c.centre * p)
-
-
-@cell
-def inverted(j, i, psi, q, c):
-    """Q of psi at (j + 1, i + 1)."""
-    k, m = j + 1, i + 1
-    q[k, m] = screened(psi[k - 1, m], psi[k, m - 1], psi[k, m], psi[k, m + 1], psi[k + 1, m], c)
 
 
 @cell

@@ -46,7 +46,7 @@ def field_of(state: State, name: str) -> np.ndarray:
     if name.startswith("streamfunction"):
         return state.points(state.psi[layer][state.at])
     if name.startswith("vorticity"):
-        state.settle()
+        state.device.synchronize()
         psi, q = ([state.points(field[state.at]) for field in fields] for fields in (state.psi, state.q))
         return relative_vorticity(setup, layer, psi, q)
     psi = state.device.host(state.view(state.psi[0][state.at]))

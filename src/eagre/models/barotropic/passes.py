@@ -114,7 +114,6 @@ class Passes:
             "HISTORY": setup.order - 1,
             "WIND": 2 if setup.gathers else state.wind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
-            "SUMMED": state.summed,
         }
         psi, q, new = state.psi[layer][at], state.q[layer][at], state.q[layer][then]
         curl = state.total[layer] if setup.gathers else state.curl
@@ -140,7 +139,7 @@ class Passes:
         box = inversion.box
         switches = switches | box.switches(update=True)
         program = state.device.program(passes_cuda.update_cuda, state.precision, switches)
-        arguments = (*arguments, state.laplacian, inversion.work(layer, None), box.table)
+        arguments = (*arguments, inversion.work(layer, None), box.table)
         return Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)
 
     def _implicit(self, at: int) -> Launches:

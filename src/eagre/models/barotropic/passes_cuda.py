@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, cplx, cuda, entry, real, word
-from eagre.models.barotropic.sums_cuda import OUTER, load_psi, mirror_at_walls, psi_and_vorticity, store_sum
 from eagre.models.barotropic.vectors_cuda import (
     SPAN,
-    SUMMED,
     VECTOR,
     computed,
     load_history,
@@ -47,16 +45,6 @@ def load_stored(psi, zeta, low, m, ny, p, z):
 
 
 @cell
-def store_row(new, older, oldest, start, found, row, w):
-    """What the next step needs of a row of this piece, to memory."""
-    if SUMMED:
-        store_sum(older, start, found, row, w)
-    else:
-        store_columns(new, start, found, row + row)
-        store_history(older, oldest, start, found, row + row + 1)
-
-
-@cell
 def put_columns(found, shared, table, m):
     """New vorticity of both rows into shared memory, without walls."""
     for n in range(VECTOR):
@@ -66,56 +54,50 @@ def put_columns(found, shared, table, m):
 
 
 @cell
-def update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared, table, low, m, ny):
+def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
     """New vorticity of rows low + 1, low + 2 and columns m .. m + VECTOR - 1, also into shared memory."""
     p = cuda.local.array((4, SPAN), real)
     z = cuda.local.array((4, SPAN), real)
     before = cuda.local.array((4, VECTOR), real)
     forcing = cuda.local.array((2, VECTOR), real)
     found = cuda.local.array((4, VECTOR), real)
-    wide = cuda.local.array((6, OUTER), real)
     pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
     # Every load stands before the first store, past which the compiler would not move it.
-    if SUMMED:
-        load_psi(psi, wide, low, m, ny)
-    else:
-        load_stored(psi, zeta, low, m, ny, p, z)
+    load_stored(psi, zeta, low, m, ny, p, z)
     first = (low + np.uint64(1)) * pitch + m
     second = first + pitch
     load_history(older, oldest, first, before, 0)
     load_history(older, oldest, second, before, 1)
     load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
     load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
-    if SUMMED:
-        mirror_at_walls(wide, low, m, ny)
-        psi_and_vorticity(wide, p, z, laplacian)
     computed(p, z, 0, before, forcing, w, c, m, width, found)
     computed(p, z, 1, before, forcing, w, c, m, width, found)
-    store_row(new, older, oldest, first, found, 0, w)
+    store_columns(new, first, found, 0)
+    store_history(older, oldest, first, found, 1)
     if low + np.uint64(2) < ny:
-        store_row(new, older, oldest, second, found, 1, w)
+        store_columns(new, second, found, 2)
+        store_history(older, oldest, second, found, 3)
     put_columns(found, shared, table, m)
 
 
 @cell
-def update_rows(psi, zeta, new, older, oldest, curl, weights, c, laplacian, shared, table, t, low, ny):
+def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
     for turn in range((ROW - 1) // (VECTOR * THREADS) + 1):
         m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
         if m < np.uint64(ROW):
-            update_columns(psi, zeta, new, older, oldest, curl, w, c, laplacian, shared, table, low, m, ny)
+            update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)
     cuda.syncthreads()
 
 
 @entry
-def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, laplacian, spectrum, table):
+def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
     """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
 
     psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
-    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used. SUMMED: `older` is the sum
-    (`sums`), and zeta, new and oldest are not used.
+    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
     """
     shared = cuda.shared.array(0, word)
     v = cuda.local.array(R, cplx)
@@ -123,7 +105,7 @@ def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, laplacian, spec
     begin()
     ny = np.uint64(psi.shape[0] - 1)
     low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
-    update_rows(psi, zeta, new, older, oldest, curl, weights, c, laplacian, shared, table, t, low, ny)
+    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
     active = transform_rows(shared, table, v, t)
     finish()
     if active:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.models.barotropic import kernels, sums
+from eagre.models.barotropic.adams_bashforth import weights, with_tendencies
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
@@ -22,12 +22,10 @@ class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
     Of a box on a GPU, `boxed`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
-    With `summed` the history is a sum (`eagre.models.barotropic.sums`), and q is only there after `settle`.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, boxed: bool, summed: bool = False) -> None:
-        self.setup, self.device, self.precision = setup, device, precision
-        self.boxed, self.summed = boxed, summed
+    def __init__(self, setup: Setup, device: Device, precision: str, boxed: bool) -> None:
+        self.setup, self.device, self.precision, self.boxed = setup, device, precision, boxed
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
@@ -40,7 +38,7 @@ class State:
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q, self.psi = self._pairs(one=self.summed), self._pairs(one=self.boxed)
+        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.boxed)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
         self.lost = [field() if setup.compensated else self.none for _ in layers]
@@ -58,10 +56,9 @@ class State:
 
     def set_weights(self) -> None:
         """Adams-Bashforth weights of the coming step: as many terms as there is history."""
-        setup, usual = self.setup, sums.weights(self.setup, self.steps)
-        kept = sums.weights_of_sum(setup, self.steps) if self.summed else usual
-        self.device.fill(self.weights, np.array([*kept, 2.0 if setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*usual, 1.0]))
+        found = weights(self.setup, self.steps)
+        self.device.fill(self.weights, np.array([*found, 2.0 if self.setup.implicit else 1.0]))
+        self.device.fill(self.tracer_weights, np.array([*found, 1.0]))
 
     def _pairs(self, one: bool) -> list[list[Any]]:
         """A field in each set of buffers, or `one` in both, layer by layer."""
@@ -82,30 +79,14 @@ class State:
 
     @property
     def words(self) -> int:
-        """Words a point that an update moves: psi, the sum twice and a spectrum, or 4 and what the history takes."""
-        return 4 if self.summed else 4 + self.setup.order
+        """Words a point that an update moves: psi, q twice, a spectrum, and what the history takes."""
+        return 4 + self.setup.order
 
-    @property
-    def laplacian(self) -> kernels.Laplacian:
-        """Constants of q = Lap psi - lambda psi."""
-        grid = self.setup.grid
-        ratio = (grid.dx / grid.dy) ** 2
-        centre = 2.0 + 2.0 * ratio + self.setup.screening * grid.dx**2
-        return kernels.Laplacian._make(map(self.real, (1.0 / grid.dx**2, ratio, centre)))
-
-    def settle(self) -> None:
-        """Find q where it is not stored, and wait for the device."""
-        if self.summed:
-            program = self.device.loop(kernels.inverted, self.precision)
-            arguments = (self.psi[0][0], self.q[0][0], self.laplacian)
-            self.device.run([self.device.over(program, self.setup.inner, arguments)])
-        self.device.synchronize()
-
-    # -- sums ---------------------------------------------------------------------------------------
+    # -- integrals ----------------------------------------------------------------------------------
 
     def integrals(self) -> dict[str, float]:
         """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
-        self.settle()
+        self.device.synchronize()
         setup, at = self.setup, self.at
         psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
         zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
@@ -143,8 +124,6 @@ class State:
         lost = self.lost if self.setup.compensated else []
         for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
             self.fill(field, np.zeros(self.setup.shape))
-        if self.summed:
-            self.device.copy(self.history[0][0], self.q[0][0])
 
     def _contents(self) -> dict[str, Any]:
         """Every array that a bitwise restart needs, oldest tendency last."""
@@ -155,8 +134,7 @@ class State:
             if self.setup.compensated:
                 found[f"lost{layer}"] = self.lost[layer]
             older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
-            kind = "sum" if self.summed else "tendency"
-            found |= {f"{kind}{layer}_{age}": field for age, field in enumerate(older)}
+            found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
         if self.tracer:
             found["tracer"] = self.tracer[self.at]
             older = self.ages(self.tracer_history, self.at)[: self.setup.order - 1]
@@ -165,7 +143,7 @@ class State:
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
-        self.settle()
+        self.device.synchronize()
         found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
             found["particles"] = self.device.host(self.particles)
@@ -174,8 +152,8 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
-        kept = sums.as_kept(self.setup, state, self.summed)
+        state = dict(with_tendencies(self.setup, state))
         for name, field in self._contents().items():
-            self.fill(field, kept[name])
+            self.fill(field, state[name])
         if self.setup.particles:
             self.device.fill(self.particles, state["particles"])

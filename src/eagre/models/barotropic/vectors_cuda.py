@@ -9,7 +9,6 @@ from eagre.models.barotropic.kernels import tendency
 
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
 WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
-SUMMED = switch("SUMMED", False)  # whether `before` holds the sum in place of tendencies (`sums_cuda`)
 VECTOR = switch("VECTOR", 4)  # columns of a thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, which would be no constant for the compiler
 
@@ -101,7 +100,7 @@ def computed(p, z, row, before, forcing, w, c, m, width, found):
         long_before = real(0.0)
         if HISTORY == 2:
             long_before = before[row + 2, n]
-        value = before[row, n] + w[0] * f if SUMMED else advanced(z[k, n + 1], f, before[row, n], long_before, w)
+        value = advanced(z[k, n + 1], f, before[row, n], long_before, w)
         inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
         found[row + row, n] = value if inside else real(0.0)
         found[row + row + 1, n] = f if inside else real(0.0)

@@ -150,7 +150,6 @@ class Box:
             "THREADS": threads,
             "VECTOR": vector,
             "SPAN": vector + 2,
-            "OUTER": vector + 4,
         }
         limits = {"REGISTERS": registers(self.plan, self.precision, update), "BANKS": BANKS[self.precision]}
         limits["EARLY"] = self.early
