@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from eagre import ShallowWater
-from eagre.backend.device import select
-from eagre.backend.program import source_of
+from eagre.backend.device import CpuDevice, PlainDevice, select
+from eagre.backend.program import loop_source, source_of
 from eagre.errors import EagreError
 from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.kernels import Parameters, Sources
 from kernels.conftest import options_of
-from kernels.programs import forbidden, shifted
+from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
 from kernels.recording import scattered_of
 
 
@@ -28,6 +28,36 @@ def test_switches_change_the_program():
         out = np.zeros_like(x)
         device.run([device.over(device.loop(shifted, "double", {"SHIFT": shift}), x.shape, (x, out))])
         assert (out == 1.0 + shift).all()
+
+
+@pytest.mark.parametrize("shape", [(70,), (5, 37), (3, 5, 37)])
+@pytest.mark.parametrize("target", ["cpu", "python", pytest.param("simulator", marks=pytest.mark.simulator)])
+def test_regions_of_one_two_and_three_dimensions(target, shape):
+    """Each point once, at its own place, and nothing behind the region."""
+    if target == "simulator":
+        from eagre.backend.simulated import SimulatedDevice as Chosen
+    else:
+        Chosen = CpuDevice if target == "cpu" else PlainDevice
+    device, counter = Chosen(), COUNTERS[len(shape)]
+    out = np.zeros([n + 2 for n in shape])
+    device.run([device.over(device.loop(counter, "double"), shape, (out, 1000.0))])
+    expected = 1.0 + sum(k * 1000.0**n for n, k in enumerate(reversed(np.indices(shape))))
+    np.testing.assert_array_equal(out[tuple(slice(n) for n in shape)], expected)
+    assert np.count_nonzero(out) == np.prod(shape)
+
+
+@pytest.mark.parametrize("cell", [without_index, out_of_order])
+def test_a_loop_needs_indices_in_order(cell):
+    with pytest.raises(EagreError, match="does not begin with"):
+        loop_source(cell, "cpu", "double", {})
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_points_of_a_field_are_picked(dimensions):
+    array = np.random.default_rng(0).random((2, 3, 4, 5)[-1 - dimensions :])
+    points = np.array([[0, 1, 2], [3, 0, 1], [4, 4, 0]])[-dimensions:]
+    found = select("cpu").pick(array, *points)
+    np.testing.assert_array_equal(found.T, [array[(slice(None), *point)] for point in points.T])
 
 
 def test_a_cell_may_not_use_just_anything():

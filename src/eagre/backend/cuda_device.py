@@ -79,10 +79,10 @@ class CudaDevice(Device):
         with self.stream:
             return cupy.asnumpy(array)
 
-    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         self.use()
         with self.stream:
-            return cupy.asnumpy(array[:, cupy.asarray(j), cupy.asarray(i)])
+            return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         self.use()

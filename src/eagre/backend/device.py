@@ -15,6 +15,8 @@ from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import DeviceError, InputError
 
+LOOP_BLOCKS = {1: (64,), 2: (32, 4), 3: (32, 4, 1)}  # threads along x, y, z of a loop by its dimensions
+
 
 class Launch(NamedTuple):
     """A program bound to its arguments. The rest matters on CUDA only; `shared` is dynamic memory, bytes."""
@@ -60,9 +62,9 @@ class Device:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError
 
-    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Host copy of ``array[:, j, i]``."""
-        return np.array(array[:, j, i])
+    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        """Host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
+        return np.array(array[(slice(None), *indices)])
 
     def copy(self, target: Any, source: Any) -> None:
         """Overwrite one device array with another."""
@@ -93,13 +95,17 @@ class Device:
         return getattr(module, entry.name)
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        """The compiled loop of a cell ``cell(j, i, *arrays)`` over a region; bind it with `over`."""
+        """The compiled loop of a cell over a region of 1, 2 or 3 dimensions; bind it with `over`.
+
+        Its first arguments are the indices: ``cell(i, ...)``, ``cell(j, i, ...)`` or ``cell(k, j, i, ...)``.
+        """
         return load(loop_source(cell, self.target, precision, switches or {}), cell.name).run
 
-    def over(self, program: Callable[..., Any], region: tuple[int, int], arguments: tuple[Any, ...]) -> Launch:
-        """Bind a loop to its region (ny, nx) and arguments."""
-        ny, nx = region
-        return Launch(program, (ny, nx, *arguments), (-(-nx // 32), -(-ny // 4)), (32, 4))
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
+        """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
+        block = LOOP_BLOCKS[len(region)]
+        blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
+        return Launch(program, (*region, *arguments), blocks, block)
 
     def __str__(self) -> str:
         return self.name

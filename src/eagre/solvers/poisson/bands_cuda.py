@@ -15,11 +15,11 @@ THREADS = 256  # of a block
 
 
 @cell
-def ends_taken(one, k, spectrum, ends, last):
-    """The first row of a band's spectrum and row `last`, wavenumber k, into ends[0], ends[1]; `one` is 0."""
-    tile, lane = k // WIDTH, k % WIDTH
-    ends[0, k] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
-    ends[1, k] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
+def ends_taken(i, spectrum, ends, last):
+    """The first row of a band's spectrum and row `last`, wavenumber i, into ends[0], ends[1]."""
+    tile, lane = i // WIDTH, i % WIDTH
+    ends[0, i] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
+    ends[1, i] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
 
 
 @cell

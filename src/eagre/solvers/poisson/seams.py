@@ -86,7 +86,7 @@ class CudaSeams(CpuSeams):
     def leave(self, work: Any) -> Launches:
         program = self.device.loop(ends_taken, self.precision, self.tiles)
         arguments = (work, self.ends[self.own], np.int32(self.rows - 1))
-        return [self.device.over(program, (1, self.ends.shape[1]), arguments)]
+        return [self.device.over(program, (self.ends.shape[1],), arguments)]
 
     def join(self, work: Any) -> Launches:
         early = int(self.device.starts_early)
