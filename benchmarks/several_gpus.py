@@ -4,7 +4,7 @@ From the root of the repository: ``python benchmarks/several_gpus.py [--model ba
 [--strong 2049 4097] [--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records
 go into the file). Models: barotropic (the double gyre), shallow-water-adi (the pool of `eagre bench`). Strong: points
 or cells a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
-exchanges and meetings: what the devices do by themselves. Each answer stands beside that of one GPU.
+exchanges and barriers: what the devices do by themselves. Each answer stands beside that of one GPU.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import records
 
 from eagre import BarotropicVorticity, Boundaries, Grid
 from eagre.backend.device import Device, select
-from eagre.backend.group import MEET, Group, select_devices
+from eagre.backend.group import BARRIER, Group, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.cases import bench_adi, machine
 from eagre.constants import GRAVITY
@@ -123,11 +123,11 @@ def step_times(device: Any, pair: list[Any], points: int) -> list[float]:
 
 
 def times_alone(subject: Any, points: int) -> list[float]:
-    """Microseconds of a step without exchanges and meetings; the answer is of no more use."""
+    """Microseconds of a step without exchanges and barriers; the answer is of no more use."""
     group = subject.device
-    group.exchange = lambda member, pairs: []
-    pair = [stage for stage in subject.pair() if stage is not MEET]
-    del group.exchange
+    group.copies = lambda member, pairs: []
+    pair = [stage for stage in subject.pair() if stage is not BARRIER]
+    del group.copies
     return step_times(group, pair, points)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre import BarotropicVorticity, Grid, Layers
-from eagre.backend.group import MEET
+from eagre.backend.group import BARRIER
 
 CASES = {
     "default": {},
@@ -47,8 +47,8 @@ def model_on(device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1
 def run_out_of_step(group, schedule):
     """`Group.run` in the order least kind to hidden needs: each device goes on up to the next meeting."""
     chain = []
-    for stage in (*schedule, MEET):
-        if stage is not MEET:
+    for stage in (*schedule, BARRIER):
+        if stage is not BARRIER:
             chain.append(stage)
             continue
         for n in reversed(range(len(group.members))):

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.group import MEET, Group, Stage
+from eagre.backend.exchange import LocalTransport, Transfer
+from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
 from eagre.models.barotropic import kernels
 from eagre.models.barotropic.engine import Engine, Steps, inversion_for
@@ -35,8 +37,7 @@ LEAST_ROWS = 4  # of a band
 class Band(State):
     """Rows first .. first + m - 1 of the unknowns (0 is the southern wall) on one device."""
 
-    def __init__(self, setup: Setup, group: Group, precision: str, index: int, heights: list[int]) -> None:
-        device, self.group = group.members[index], group
+    def __init__(self, setup: Setup, device: Device, precision: str, index: int, heights: list[int]) -> None:
         self.first, self.rows = 1 + sum(heights[:index]), heights[index]
         own = slice(self.first - 1, self.first + self.rows + 1)
         bed = None if setup.topography is None else setup.topography[own]
@@ -77,17 +78,9 @@ class Band(State):
             made += seams.leave(work[layer])
         return made
 
-    def joined(self, then: int, bands: list[Band]) -> Launches:
+    def joined(self, then: int) -> Launches:
         """What it does with the ends of all bands."""
-        others = [band for band in bands if band is not self]
-        pairs = [
-            (own.ends[seams.own], seams.ends[seams.own])
-            for other in others
-            for own, seams in zip(self.seams, other.seams, strict=True)
-        ]
-        for name in ("q", "tracer") if self.tracer else ("q",):
-            pairs += self._rows_beside(name, then, bands)
-        made, work = self.group.exchange(self.device, pairs), self._work(then)
+        made, work = [], self._work(then)
         for seams, field in zip(self.seams, work, strict=True):
             made += seams.join(field)
         made += self._passes.modes(work, kernels.from_modes)
@@ -95,27 +88,18 @@ class Band(State):
             made += self._inversion.backward(layer, self.psi[layer][then])
         return made
 
-    def closed(self, then: int, bands: list[Band]) -> Launches:
-        """What it does with the streamfunction beside it."""
-        made = self.group.exchange(self.device, self._rows_beside("psi", then, bands))
+    def closed(self, then: int) -> Launches:
+        """What it does with the streamfunction of its neighbours."""
+        made: Launches = []
         for layer in range(self.count):
             made += self._passes.rims(self.psi[layer][then], self.q[layer][then])
         return made
 
     def fields(self, name: str, at: int) -> list[Any]:
-        """Arrays "q" or "psi" of all layers, or "tracer"."""
+        """Arrays "q" or "psi" of all layers, "tracer", or "ends" of the columns of all layers."""
+        if name == "ends":
+            return [seams.ends for seams in self.seams]
         return [self.tracer[at]] if name == "tracer" else [layer[at] for layer in getattr(self, name)]
-
-    def _rows_beside(self, name: str, at: int, bands: list[Band]) -> list[tuple[Any, Any]]:
-        """Rims of fields here, and the outermost rows of the neighbours' that they repeat."""
-        here, made = bands.index(self), []
-        if here > 0:
-            beside = bands[here - 1].fields(name, at)
-            made += [(own[0], other[-2]) for own, other in zip(self.fields(name, at), beside, strict=True)]
-        if here < len(bands) - 1:
-            beside = bands[here + 1].fields(name, at)
-            made += [(own[-1], other[1]) for own, other in zip(self.fields(name, at), beside, strict=True)]
-        return made
 
     def begin(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
         """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
@@ -138,7 +122,10 @@ class Bands:
         self.real = check_precision(precision)
         check_bands(setup, group, precision)
         heights = band_heights(setup.inner[0], len(group.members))
-        self.bands = [Band(setup, group, precision, index, heights) for index in range(len(heights))]
+        # Cells are the rows of unknowns; every band has a rim of its own on each side of them.
+        self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
+        self.transport = LocalTransport(group)
+        self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
         self.count, self.particles = self.bands[0].count, self.bands[0].particles
         # As of `State`: layer, buffer; but of each field one array a band.
         self.q, self.psi = (
@@ -157,9 +144,28 @@ class Bands:
         return [[band.alone(at) for band in self.bands], *self._inverted(1 - at)]
 
     def _inverted(self, then: int) -> list[Stage]:
-        joined = [band.joined(then, self.bands) for band in self.bands]
-        closed = [band.closed(then, self.bands) for band in self.bands]
-        return [MEET, joined, MEET, closed]
+        names = ("q", "tracer") if self.tracer else ("q",)
+        joined = in_turn(self._exchange(then, "ends", *names), [band.joined(then) for band in self.bands])
+        closed = in_turn(self._exchange(then, "psi"), [band.closed(then) for band in self.bands])
+        return [BARRIER, joined, BARRIER, closed]
+
+    def _exchange(self, at: int, *names: str) -> Stage:
+        """Ends of all columns, and neighbouring rows of fields in buffers `at`."""
+        transfers: list[Transfer] = []
+        for name in names:
+            fields = [f"{name}{layer}" for layer in range(len(self.bands[0].fields(name, at)))]
+            for rank, band in enumerate(self.bands):
+                for field, array in zip(fields, band.fields(name, at), strict=True):
+                    self.transport.publish(rank, field, array)
+            if name == "ends":
+                transfers += [t for field in fields for t in self._ends_of_all(field)]
+            else:
+                transfers += self.decomposition.transfers(dict.fromkeys(fields, "centre"))
+        return self.transport.exchange(transfers)
+
+    def _ends_of_all(self, field: str) -> list[Transfer]:
+        ranks, own = range(len(self.bands)), [(band.seams[0].own,) for band in self.bands]
+        return [Transfer(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
 
     @property
     def words(self) -> int:
@@ -222,12 +228,11 @@ class Bands:
         """As `State.integrals`."""
         self.device.synchronize()
         each = [band.integrals() for band in self.bands]
-        found = {name: sum(part[name] for part in each) for name in ("energy", "enstrophy")}
+        found = {name: total([part[name] for part in each]) for name in ("energy", "enstrophy")}
         rows = [band.rows for band in self.bands]
         found["mean_vorticity"] = float(np.average([part["mean_vorticity"] for part in each], weights=rows))
         for name, of in (("max_streamfunction", max), ("min_streamfunction", min), ("max_vorticity", max)):
-            values = [part[name] for part in each]
-            found[name] = float("nan") if np.isnan(values).any() else of(values)
+            found[name] = extreme([part[name] for part in each], of)
         return found
 
     def speeds(self) -> tuple[float, float]:
@@ -263,13 +268,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
             fix=f'device = "{group.kind}"',
         )
     rows, count = setup.inner[0], len(group.members)
-    if rows < LEAST_ROWS * count:
-        most = rows // LEAST_ROWS
-        raise InputError(
-            f"{count} devices for {rows} rows between the walls",
-            allowed=f"up to {most}: {LEAST_ROWS} rows or more each" if most > 1 else "one device",
-            fix=f'device = "{group.kind}"',
-        )
+    check_thickness(group, rows, LEAST_ROWS, "rows between the walls", f"{LEAST_ROWS} rows or more each")
     tallest = max(band_heights(rows, count))
     if group.kind == "cuda" and not Box.serves(setup.grid.nx - 1, tallest + 1, precision):
         raise InputError(

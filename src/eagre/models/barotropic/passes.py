@@ -190,10 +190,10 @@ class Passes:
         if kinds[1] != rims.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
             program = self.state.device.loop(rims.rims_y, self.state.precision, switches)
-            made.append(self.state.device.over(program, (nx - 2,), (psi, q, real(over_dy2))))
+            made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
         if kinds[0] != rims.FREE_SLIP:
             program = self.state.device.loop(rims.rims_x, self.state.precision, {"WALL_X": kinds[0]})
-            made.append(self.state.device.over(program, (ny,), (psi, q, nx - 1, real(over_dx2))))
+            made.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
         return made
 
     def _advect_tracer(self, at: int) -> Launches:

@@ -34,8 +34,8 @@ def woods(psi_1, zeta_1, over_h2):
 
 
 @cell
-def rims_y(i, psi, zeta, over_h2):
-    """South and north rims in column i + 1."""
+def rims_y(j, i, psi, zeta, over_h2):
+    """South and north rims in column i + 1; j is 0."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
         if SOUTH:
@@ -60,8 +60,8 @@ def rims_y(i, psi, zeta, over_h2):
 
 
 @cell
-def rims_x(j, psi, zeta, end, over_h2):
-    """West and east rims, columns 0 and `end`, in row j, corners included."""
+def rims_x(j, i, psi, zeta, end, over_h2):
+    """West and east rims, columns 0 and `end`, in row j, corners included; i is 0."""
     if WALL_X == 1:
         zeta[j, 0] = thom(psi[j, 1], over_h2)
         zeta[j, end] = thom(psi[j, end - 1], over_h2)
