@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.exchange import Transfer
+from eagre.backend.exchange import Message
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
 
@@ -102,14 +102,14 @@ class Decomposition:
             found.append(slice(None) if whole else slice(first - start + before, last - start + before))
         return tuple(found)
 
-    def transfers(self, fields: Mapping[str, str], targets: Iterable[int] | None = None) -> list[Transfer]:
+    def messages(self, fields: Mapping[str, str], targets: Iterable[int] | None = None) -> list[Message]:
         """What fills the halos of `fields`, names with their locations: by target, source, field."""
         found = []
         for target in range(self.count) if targets is None else targets:
             for source in range(self.count):
                 for shift in self._shifts(target == source):
                     for field, location in fields.items():
-                        found += self._transfer(field, location, source, target, shift)
+                        found += self._messages(field, location, source, target, shift)
         return found
 
     def _shifts(self, same: bool) -> list[tuple[int, ...]]:
@@ -120,9 +120,9 @@ class Decomposition:
         ]
         return [shift for shift in product(*some) if not (same and not any(shift))]
 
-    def _transfer(
+    def _messages(
         self, field: str, location: str, source: int, target: int, shift: tuple[int, ...]
-    ) -> list[Transfer]:
+    ) -> list[Message]:
         here, there = [], []
         for (low, high), (first, last), move in zip(
             self.held(target, location), self.own(source, location), shift, strict=True
@@ -132,7 +132,7 @@ class Decomposition:
                 return []
             here.append((low, high))
             there.append((low - move, high - move))
-        return [Transfer(field, source, target, self.region(source, there), self.region(target, here))]
+        return [Message(field, source, target, self.region(source, there), self.region(target, here))]
 
     def _extra(self, axis: int, location: str) -> bool:
         return axis - len(self.cuts) in STAGGERED.get(location, ()) and not self.is_periodic(axis)

@@ -57,8 +57,8 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
     ours.advance(50.0)
     assert alien_rows(ours) == []
 
-    def forgetful(transport, transfers):
-        return exchange(transport, [one for one in transfers if lost not in ("all", one.field)])
+    def forgetful(transport, messages):
+        return exchange(transport, [one for one in messages if lost not in ("all", one.field)])
 
     monkeypatch.setattr(LocalTransport, "exchange", forgetful)
     broken.advance(50.0)

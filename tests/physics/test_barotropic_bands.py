@@ -53,8 +53,8 @@ def test_a_lost_exchange_shows(monkeypatch, lost):
     """What the comparison above would say if the neighbours' rows, or the ends of their columns, did not come."""
     exchange = LocalTransport.exchange
 
-    def forgetful(transport, transfers):
-        return exchange(transport, [one for one in transfers if one.field.startswith("ends") == (lost == "rows")])
+    def forgetful(transport, messages):
+        return exchange(transport, [one for one in messages if one.field.startswith("ends") == (lost == "rows")])
 
     monkeypatch.setattr(LocalTransport, "exchange", forgetful)
     ours, theirs = on_bands(2), on_bands(1)

@@ -64,7 +64,7 @@ def test_an_exchange_fills_what_is_held_and_nothing_else(parts, location):
     whole, arrays = arrays_of(parts, location)
     for rank, array in enumerate(arrays):
         transport.publish(rank, "c", array)
-    transport.group.run([BARRIER, transport.exchange(parts.transfers({"c": location}))])
+    transport.group.run([BARRIER, transport.exchange(parts.messages({"c": location}))])
     for rank, array in enumerate(arrays):
         start = [first for first, _ in (parts.held(rank) if parts.overlap else parts.own(rank))]
         inside = tuple(
@@ -86,14 +86,14 @@ def test_every_point_has_one_owner(parts, location):
     assert (owners == 1).all()
 
 
-def test_a_lost_transfer_shows():
+def test_a_lost_message_shows():
     parts = CASES["periodic blocks"]
-    for lost in range(len(parts.transfers({"c": "centre"}))):
+    for lost in range(len(parts.messages({"c": "centre"}))):
         transport = LocalTransport(Group([CpuDevice()] * parts.count))
         whole, arrays = arrays_of(parts, "centre")
         for rank, array in enumerate(arrays):
             transport.publish(rank, "c", array)
-        some = [one for k, one in enumerate(parts.transfers({"c": "centre"})) if k != lost]
+        some = [one for k, one in enumerate(parts.messages({"c": "centre"})) if k != lost]
         transport.group.run([transport.exchange(some)])
         held = [parts.scatter(whole, rank).size for rank in range(parts.count)]
         assert [np.count_nonzero(array != OUTSIDE) for array in arrays] != held
@@ -103,9 +103,9 @@ def test_whole_rows_lie_in_one_piece():
     """Then a GPU copies a region by one loop over its elements."""
     parts, rows = CASES["bands"], CASES["periodic bands"]
     array = np.zeros((9, 9))
-    for transfer in parts.transfers({"c": "centre"}):
-        assert array[transfer.here].flags.c_contiguous and array[transfer.there].flags.c_contiguous
-    assert not array[rows.transfers({"c": "centre"})[0].here].flags.c_contiguous
+    for message in parts.messages({"c": "centre"}):
+        assert array[message.here].flags.c_contiguous and array[message.there].flags.c_contiguous
+    assert not array[rows.messages({"c": "centre"})[0].here].flags.c_contiguous
 
 
 def test_components_stay_whole():
@@ -119,11 +119,11 @@ def test_components_stay_whole():
 
 def test_transfers_are_named_and_ordered():
     """By target, source, field: the same list in every process."""
-    found = CASES["bands"].transfers({"a": "centre", "b": "face_y"})
+    found = CASES["bands"].messages({"a": "centre", "b": "face_y"})
     assert [(t.target, t.source, t.field) for t in found] == [
         (target, source, field) for target, source in ((0, 1), (1, 0), (1, 2), (2, 1)) for field in "ab"
     ]
-    assert CASES["bands"].transfers({"a": "centre", "b": "face_y"}, targets=[1]) == found[2:6]
+    assert CASES["bands"].messages({"a": "centre", "b": "face_y"}, targets=[1]) == found[2:6]
 
 
 def test_the_transport_collects_in_the_order_of_ranks():

@@ -1,7 +1,7 @@
 """Exchanges between the subdomains of a run, by name: (field, region, neighbour), never by a neighbour's array.
 
-A subdomain *publishes* arrays under names. A `Transfer` names a part of a published field, the rank whose part it is
-and the rank that takes it. The list of transfers of an exchange is the same in every process, since it follows from
+A subdomain *publishes* arrays under names. A `Message` names a part of a published field, the rank whose part it is
+and the rank that takes it. The list of messages of an exchange is the same in every process, since it follows from
 the decomposition alone: a transport finds what its ranks receive by `target` and what they must send by `source`.
 
 `LocalTransport` serves devices of one process: its exchanges are copies that each device makes from the memory of
@@ -18,7 +18,7 @@ from eagre.backend.group import Group, Stage
 Region = tuple[Any, ...]  # an index into a published array
 
 
-class Transfer(NamedTuple):
+class Message(NamedTuple):
     """A part of a field that one subdomain takes from another."""
 
     field: str
@@ -38,8 +38,8 @@ class Transport(Protocol):
         """Name the array that holds a field of a subdomain of this process, from now on."""
         ...
 
-    def exchange(self, transfers: Iterable[Transfer]) -> Stage:
-        """The launches, for every rank of this process, that make these transfers between published arrays.
+    def exchange(self, messages: Iterable[Message]) -> Stage:
+        """The launches, for every rank of this process, that make these messages between published arrays.
 
         They must be run between two points where all ranks wait for one another (`eagre.backend.group.BARRIER`): what
         is read was written before the first, and is not written again before the second.
@@ -62,13 +62,13 @@ class LocalTransport:
         """See `Transport.publish`."""
         self._published[rank, field] = array
 
-    def exchange(self, transfers: Iterable[Transfer]) -> Stage:
+    def exchange(self, messages: Iterable[Message]) -> Stage:
         """See `Transport.exchange`; the owner of the target copies."""
         pairs: list[list[tuple[Any, Any]]] = [[] for _ in self.ranks]
-        for transfer in transfers:
-            target = self._published[transfer.target, transfer.field][transfer.here]
-            source = self._published[transfer.source, transfer.field][transfer.there]
-            pairs[transfer.target].append((target, source))
+        for message in messages:
+            target = self._published[message.target, message.field][message.here]
+            source = self._published[message.source, message.field][message.there]
+            pairs[message.target].append((target, source))
         return [self.group.copies(member, some) for member, some in zip(self.group.members, pairs, strict=True)]
 
     def collect(self, values: Sequence[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.exchange import LocalTransport, Transfer
+from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
@@ -151,21 +151,21 @@ class Bands:
 
     def _exchange(self, at: int, *names: str) -> Stage:
         """Ends of all columns, and neighbouring rows of fields in buffers `at`."""
-        transfers: list[Transfer] = []
+        messages: list[Message] = []
         for name in names:
             fields = [f"{name}{layer}" for layer in range(len(self.bands[0].fields(name, at)))]
             for rank, band in enumerate(self.bands):
                 for field, array in zip(fields, band.fields(name, at), strict=True):
                     self.transport.publish(rank, field, array)
             if name == "ends":
-                transfers += [t for field in fields for t in self._ends_of_all(field)]
+                messages += [t for field in fields for t in self._ends_of_all(field)]
             else:
-                transfers += self.decomposition.transfers(dict.fromkeys(fields, "centre"))
-        return self.transport.exchange(transfers)
+                messages += self.decomposition.messages(dict.fromkeys(fields, "centre"))
+        return self.transport.exchange(messages)
 
-    def _ends_of_all(self, field: str) -> list[Transfer]:
+    def _ends_of_all(self, field: str) -> list[Message]:
         ranks, own = range(len(self.bands)), [(band.seams[0].own,) for band in self.bands]
-        return [Transfer(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
+        return [Message(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
 
     @property
     def words(self) -> int:

@@ -43,13 +43,13 @@ class Bands(Stepping):
         self._lay_out(beside)
 
     def _lay_out(self, beside: int) -> None:
-        setup, members = self.setup, self.device.members
+        setup, members, (ny, nx) = self.setup, self.device.members, self.setup.grid.shape
         self.beside, self._rounds = beside, {}
-        ends = np.arange(len(members) + 1) * setup.grid.ny // len(members)
-        rows = bands(*setup.grid.shape, np.diff(ends), halo=(beside, 0), before=(1, PADDING), overlap=True)
+        heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
+        rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
         itemsize, forced = np.dtype(self.real).itemsize, setup.sources is not None
-        check_memory_of_each(self.device, [device_bytes(n, setup.grid.nx, itemsize, forced) for n in held])
+        check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]
 
@@ -62,7 +62,7 @@ class Bands(Stepping):
                 self.transport.publish(rank, name, array)
         along_x = [band.along_x(parity, row) for band in self.bands]
         along_y = [band.along_y(parity, row + 1) for band in self.bands]
-        rows = self.transport.exchange(self.decomposition.transfers(LOCATIONS))
+        rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
         return [along_x, BARRIER, along_y, BARRIER, rows]
 
     def _warm_up(self) -> None:
