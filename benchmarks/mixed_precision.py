@@ -73,7 +73,7 @@ class Systems:
 
     def _solve(self, precision: str, arrays: list[Any], x: Any) -> list[Any]:
         n, lines = self.shape
-        method = best_method(self.device.kind, 1, n, lines, x.dtype.itemsize)
+        method = best_method(self.device, 1, n, lines, x.dtype.itemsize)
         flat = [array.reshape(1, n, lines) for array in arrays]
         return launches(self.device, precision, flat, x.reshape(1, n, lines), method)
 

@@ -120,7 +120,7 @@ def choices(device: Any, precisions: list[str]) -> float:
                         if error > (1e-5 if precision == "single" else 1e-13):
                             print(f"NOT {precision} axis {axis} n {n} x {lines} {method}: residual {error:.1e}")
                     outer, inner = (lines, 1) if axis == 1 else (1, lines)
-                    chosen = best_method(device.kind, outer, n, inner, itemsize)
+                    chosen = best_method(device, outer, n, inner, itemsize)
                     ratio = took[chosen] / min(took.values())
                     worst = max(worst, ratio)
                     told = " ".join(f"{1e6 * seconds:.1f}" for seconds in took.values())

@@ -57,15 +57,15 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
 
 def test_pieces_hold_every_row_that_is_felt():
-    from eagre.solvers.poisson.bands_cuda import THREADS, felt_pieces
+    from eagre.solvers.poisson.bands_cuda import felt_pieces
 
-    width, rows, far, rng = 8, 1000, 18.0, np.random.default_rng(0)
+    width, rows, far, threads, rng = 8, 1000, 18.0, 256, np.random.default_rng(0)
     decay = np.sort(rng.uniform(0.001, 2.0, 64 * width))
     touched = np.zeros((64, rows), bool)
-    for tile, start in felt_pieces(decay, width, rows, far):
+    for tile, start in felt_pieces(decay, width, rows, far, threads):
         assert not touched[tile, start]
-        touched[tile, start : start + THREADS // width] = True
+        touched[tile, start : start + threads // width] = True
     t = np.arange(rows)
     nearest = np.minimum(t + 1, rows - t)
     felt = decay.reshape(64, width).min(axis=1)[:, None] * nearest < far
-    assert (touched | ~felt).all() and touched.mean() < felt.mean() + 2 * THREADS / width / rows
+    assert (touched | ~felt).all() and touched.mean() < felt.mean() + 2 * threads / width / rows

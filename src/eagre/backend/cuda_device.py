@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import cupy
 import numpy as np
 
 from eagre.backend.cuda import cuda
+from eagre.backend.cuda_facts import facts_from
 from eagre.backend.cuda_launch import kernel_of, start_early
 from eagre.backend.device import Device, HostCall, Launch
 from eagre.errors import DeviceError
+from eagre.layouts.facts import Facts
 
 STATIC_SHARED = 48 * 1024  # bytes that every kernel may have
 
@@ -51,12 +53,22 @@ class CudaDevice(Device):
         self.index = index
         cupy.cuda.Device(index).use()
         cuda.select_device(index)
-        properties = cupy.cuda.runtime.getDeviceProperties(index)
-        self.multiprocessors = int(properties["multiProcessorCount"])
-        self.starts_early = int(properties["major"]) >= 9
-        self.name = f"cuda:{index} ({properties['name'].decode()})"
+        self.multiprocessors = self.facts.multiprocessors
+        self.starts_early = self.facts.compute_capability >= (9, 0)
+        self.name = f"cuda:{index} ({self.facts.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What this card has."""
+        return facts_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
+
+    def _attribute(self, number: int) -> int:
+        """An attribute of the CUDA runtime, 0 where it does not know it."""
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):
+            return int(cupy.cuda.runtime.deviceGetAttribute(number, self.index))
+        return 0
 
     def use(self) -> None:
         """Make this the current device of CuPy and Numba: another may have been used since."""

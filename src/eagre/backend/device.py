@@ -6,16 +6,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.backend import layouts
 from eagre.backend.cells import Cell
+from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import DeviceError, InputError
-
-LOOP_BLOCKS = {1: (64,), 2: (32, 4), 3: (32, 4, 1)}  # threads along x, y, z of a loop by its dimensions
+from eagre.layouts.facts import Facts
 
 
 class Launch(NamedTuple):
@@ -45,6 +47,15 @@ class Device:
     multiprocessors = 1
     graphs = False  # whether `repeated` makes one launch of many
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
+
+    @property
+    def facts(self) -> Facts:
+        """What a GPU has, as far as layouts depend on it; recordings and simulators take a measured card's."""
+        return layouts.reference()[0]
+
+    def layout(self, kernel: str) -> SimpleNamespace:
+        """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/reference/layouts.md)."""
+        return layouts.layouts_of(self.facts).of(kernel)
 
     def array(self, values: np.ndarray) -> Any:
         """A copy of `values` on the device, C-contiguous."""
@@ -91,7 +102,7 @@ class Device:
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
         """The compiled form of a hand-written entry."""
-        module = load(source_of(entry, self.target, precision, switches or {}), entry.name)
+        module = load(source_of(entry, self.target, precision, self._limited(precision, switches)), entry.name)
         return getattr(module, entry.name)
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
@@ -99,13 +110,20 @@ class Device:
 
         Its first arguments are the indices: ``cell(i, ...)``, ``cell(j, i, ...)`` or ``cell(k, j, i, ...)``.
         """
-        return load(loop_source(cell, self.target, precision, switches or {}), cell.name).run
+        return load(loop_source(cell, self.target, precision, self._limited(precision, switches)), cell.name).run
+
+    def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Switches with this card's limit of registers, where it is not the usual one."""
+        if self.target == "cuda" and (own := self.layout("programs").registers[precision]) != usual(precision):
+            return {"REGISTERS": own, **(switches or {})}
+        return switches or {}
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
-        block = LOOP_BLOCKS[len(region)]
+        layout = self.layout("programs.loop")
+        block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
-        return Launch(program, (*region, *arguments), blocks, block)
+        return Launch(program, (*region, *arguments), blocks, tuple(block))
 
     def __str__(self) -> str:
         return self.name
@@ -156,6 +174,9 @@ class CpuDevice(HostArrays):
                     program(*arguments)
 
         return go
+
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
+        return Launch(program, (*region, *arguments))
 
     def free_memory(self) -> int:
         return free_host_memory()

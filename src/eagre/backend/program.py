@@ -140,9 +140,11 @@ def _stamp() -> str:
     import numba
 
     from eagre.backend.cpu import FAST
+    from eagre.backend.layouts import usual_registers
 
     versions = f"python {sys.version.split()[0]}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
-    return f"{versions}, {' '.join(sorted(FAST))}"
+    registers = "/".join(str(usual_registers(precision)) for precision in PRECISIONS)
+    return f"{versions}, {' '.join(sorted(FAST))}, {registers} registers"
 
 
 def load(source: str, label: str) -> ModuleType:

@@ -192,6 +192,7 @@ def _raster(path: Path) -> Rows:
 def _devices() -> Rows:
     """The CPU, and the GPUs or why there is none."""
     from eagre.backend.device import cuda_problem, select
+    from eagre.backend.layouts import layouts_of
     from eagre.cli.console import size
     from eagre.errors import EagreError
 
@@ -205,6 +206,7 @@ def _devices() -> Rows:
         except EagreError:
             break
         rows.append(("device", f"{device}, {size(device.free_memory())} free"))
+        rows.append(("layouts", layouts_of(device.facts).source))
     return rows
 
 

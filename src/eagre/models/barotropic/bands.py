@@ -270,7 +270,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     rows, count = setup.inner[0], len(group.members)
     check_thickness(group, rows, LEAST_ROWS, "rows between the walls", f"{LEAST_ROWS} rows or more each")
     tallest = max(band_heights(rows, count))
-    if group.kind == "cuda" and not Box.serves(setup.grid.nx - 1, tallest + 1, precision):
+    if group.kind == "cuda" and not Box.serves(group.members[0], setup.grid.nx - 1, tallest + 1, precision):
         raise InputError(
             f"{setup.grid.nx} points along x and {tallest} rows on each of {count} GPUs",
             allowed="rows of up to 3073 points (more for the sizes of sine_plan.py), 4095 of them on a GPU",

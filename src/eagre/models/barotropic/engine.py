@@ -29,7 +29,7 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> CpuBox | Cuda
     size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
     if setup.basin == "box" and device.kind == "cpu":
         return CpuBox(device, precision, check_precision(precision), *size)
-    if setup.basin == "box" and Box.serves(*size[:2], precision):
+    if setup.basin == "box" and Box.serves(device, *size[:2], precision):
         return CudaBox(Box(device, precision, *size), 1 if setup.layers is None else 2)
     kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
     return General(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]))

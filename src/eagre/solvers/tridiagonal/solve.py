@@ -64,9 +64,10 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
         return d.copy()
     flat = [_contiguous(array).reshape(outer, rows, inner) for array in (a, b, c, d)]
     if method == "auto":
-        method = best_method(device.kind, outer, rows, inner, flat[1].dtype.itemsize)
+        method = best_method(device, outer, rows, inner, flat[1].dtype.itemsize)
     with device.joined():
-        if method in REDUCTIONS and not (device.kind == "cuda" and reduction_cuda.fits(rows, flat[1].dtype.itemsize)):
+        fits = device.kind == "cuda" and reduction_cuda.fits(device, rows, flat[1].dtype.itemsize)
+        if method in REDUCTIONS and not fits:
             x = reduce_arrays(*flat, parallel_from=reduction_cuda.PARALLEL_FROM[method])
         else:
             x = device.zeros(flat[1].shape, flat[1].dtype)
