@@ -12,19 +12,18 @@ from eagre.backend.group import Group
 
 SIMULATED = {
     "single": {**CASES["ab2"], "precision": "single"},
-    "no-slip": {**CASES["no-slip"], "wide": 0},
+    "no-slip": {**CASES["no-slip"], "wide": 2},
 }
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
-def test_simulated_bands_equal_the_cpu(options, monkeypatch):
+def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson import box_cuda
 
     options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
     monkeypatch.setattr(Group, "run", run_out_of_step)  # buffers are shared otherwise than on the CPU
-    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
+    own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
     ours, theirs = (model_on(device, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
     for model in (ours, theirs):
         model.advance(2e-3)

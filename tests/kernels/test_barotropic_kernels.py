@@ -14,7 +14,7 @@ SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
-    "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 0},
+    "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 2},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
@@ -23,12 +23,11 @@ SIMULATED = {
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
-def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
+def test_simulated_cuda_equals_the_cpu(options, own_layout):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
-    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
+    own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
     for model in (ours, theirs):
         model.advance(3e-3)

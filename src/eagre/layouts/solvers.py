@@ -205,7 +205,7 @@ POISSON = (
         "But no more than these.",
     ),
     Parameter(
-        "solver:poisson.tiles.wide_from", whole(16, 2**20), "intervals", True,
+        "solver:poisson.tiles.wide_from", whole(2, 2**20), "intervals", True,
         "Rows from which tiles of the spectrum are two sectors of memory wide.", fields_beyond_cache,
     ),
     Parameter(
