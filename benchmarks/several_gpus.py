@@ -22,7 +22,8 @@ from eagre import BarotropicVorticity, Boundaries, Grid
 from eagre.backend.device import Device, select
 from eagre.backend.group import BARRIER, Group, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.cases import bench_adi, machine
+from eagre.bench import machine
+from eagre.cases import mike21
 from eagre.constants import GRAVITY
 from eagre.models.barotropic.bands import Bands
 from eagre.models.shallow_water_adi.bands import engine_for
@@ -34,7 +35,7 @@ HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times o
 
 
 class Gyre:
-    """The document's double gyre in a box whose points are as far apart as those of nx a side."""
+    """The double gyre in a box whose points are as far apart as those of nx a side."""
 
     name, case, field, steps = "barotropic", "double-gyre", "psi", 43
 
@@ -75,19 +76,19 @@ class Pool:
     name, case, field, steps = "shallow-water-adi", "pool", "z", 64
 
     def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
-        grid = Grid(nx, ny, bench_adi.DX, bench_adi.DX)
+        grid = Grid(nx, ny, mike21.DX, mike21.DX)
         setup = Setup(
-            grid=grid, bed=np.broadcast_to(-bench_adi.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
-            friction=np.broadcast_to(GRAVITY / bench_adi.STRICKLER**2, grid.shape), law="manning", sources=None,
+            grid=grid, bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
+            friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning", sources=None,
             gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True, dry_depth=1e-3,
-            time_step=bench_adi.DT, deepest=bench_adi.STILL_DEPTH + 1.0,
+            time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
         for band in getattr(self.engine, "bands", [self.engine]):
             low, rows = getattr(band, "low", 0), band.setup.grid.ny
-            hump = bench_adi.hump(ny)[low : low + rows, None].astype(band.real) * bench_adi.hump(nx).astype(band.real)
+            hump = mike21.hump(ny)[low : low + rows, None].astype(band.real) * mike21.hump(nx).astype(band.real)
             band.device.fill(band.z[0], padded(hump, band.setup.grid, band.real, 0.0))
 
     @staticmethod

@@ -175,9 +175,9 @@ def test_double_precision_sweeps_use_seeds(along):
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_the_documents_versions_equal_the_model(version, monkeypatch):
-    """The slow references of `benchmarks/seed_adi.py` (rows stored, transposed, folded, on the fly)."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    seed = importlib.import_module("seed_adi")
-    ladder = seed.Ladder(PlainDevice(), "double", 6)
-    assert ladder.difference(seed.CPU[version]) < 1e-13
+def test_the_sweeps_of_the_thesis_equal_the_model(version, monkeypatch):
+    """The slow references of `benchmarks/studies/mike21_sweeps.py` (rows stored, transposed, folded, on the fly)."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks" / "studies"))
+    sweeps = importlib.import_module("mike21_sweeps")
+    ladder = sweeps.Ladder(PlainDevice(), "double", 6)
+    assert ladder.difference(sweeps.CPU[version]) < 1e-13

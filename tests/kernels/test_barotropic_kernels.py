@@ -49,7 +49,7 @@ def test_simulated_transpose():
 @pytest.fixture
 def teaching(script):
     """The script of the four lessons as a module."""
-    return script("benchmarks/teaching.py")
+    return script("benchmarks/studies/teaching.py")
 
 
 @pytest.mark.simulator

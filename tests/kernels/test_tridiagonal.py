@@ -73,7 +73,7 @@ def test_long_systems_without_margin():
 @pytest.mark.parametrize(("refinements", "limits"), [(0, (1e-8, 1e-5)), (1, (1e-15, 1e-11)), (2, (0.0, 2e-15))])
 def test_mixed_precision_regains_what_single_precision_lost(refinements, limits, script):
     """Each refinement gains the digits of a solve in single precision, up to those of double."""
-    systems = script("benchmarks/mixed_precision.py").Systems(select("cpu"), 65, 37)
+    systems = script("benchmarks/studies/mixed_precision.py").Systems(select("cpu"), 65, 37)
     assert systems.error(systems.in_double()) < 2e-15
     assert limits[0] < systems.error(systems.in_mixed(refinements)) < limits[1]
 

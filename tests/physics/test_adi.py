@@ -7,8 +7,8 @@ import pytest
 
 import eagre
 from eagre.backend.device import select
+from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
-from eagre.cases.machine import threads_limited
 from eagre.models.shallow_water_adi import plan as plan_module
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width

@@ -9,8 +9,8 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.device import select
-from eagre.cases.norms import observed_orders
 from eagre.models.barotropic.drift import drifted
+from eagre.validation.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 
 

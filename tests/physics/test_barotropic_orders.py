@@ -10,8 +10,8 @@ import pytest
 
 from eagre import BarotropicVorticity, Grid
 from eagre.backend.device import select
-from eagre.cases.machine import threads_limited
-from eagre.cases.norms import observed_orders
+from eagre.bench.machine import threads_limited
+from eagre.validation.norms import observed_orders
 from oracle.barotropic import double_gyre
 
 BETA, VISCOSITY, FRICTION = 3.0, 0.02, 0.3

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
-from eagre.cases import validate
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
 QUICK = (

@@ -7,7 +7,7 @@ import pytest
 
 import eagre
 from eagre.backend.device import select
-from eagre.cases.machine import threads_limited
+from eagre.bench.machine import threads_limited
 from eagre.stepping.clock import STEPS_LEFT
 
 

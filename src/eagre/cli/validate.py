@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from eagre.validation.result import Result
+
 
 def validate(
     model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
@@ -20,8 +22,8 @@ def validate(
     names: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
     """Run cases with a known answer, tell the errors, and fail if one is too large."""
-    from eagre.cases.validation import validations
     from eagre.cli.console import console
+    from eagre.validation.registry import validations
 
     out = console()
     kinds = kinds_of(model)
@@ -57,12 +59,12 @@ def _validate(
     kind: str, names: list[str] | None, folder: Path | None, device: str, precision: str | None, out: Console
 ) -> int:
     """Validate one kind; returns the number of values outside their limits."""
-    from eagre.cases import validate as run_cases
     from eagre.cli.console import grid_table
+    from eagre.validation import validate as run_cases
 
     with out.status("validating ...") if out.is_terminal else _nothing() as status:
 
-        def show(result: Any) -> None:
+        def show(result: Result) -> None:
             line = f"{result.case} ({result.precision}): {result.quantity} = {result.value:.4g} {result.limit_text}"
             if status is not None:
                 status.update(line)
