@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from eagre.backend.device import Launch, select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
@@ -46,7 +48,7 @@ def main() -> None:
                 share = times[0] / sum(times)
                 print(f"{points} {precision} {variant}: update {share:.0%}, Poisson {1 - share:.0%} (24, 76)")
                 for (name, count), time in zip(words.items(), times, strict=True):
-                    moved = count * model._engine.itemsize * points**2
+                    moved = count * np.dtype(model._engine.real).itemsize * points**2
                     speed = 1e-3 * moved / time
                     print(f"  {name:20}{time:9.2f} us {1e-6 * moved:9.2f} MB {speed:7.0f} GB/s {speed / copy:6.0%}")
 

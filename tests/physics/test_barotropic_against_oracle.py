@@ -44,7 +44,7 @@ def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
     psi = model.field("streamfunction")
     assert np.abs(psi - oracle.psi).max() < tolerance * np.abs(oracle.psi).max()
     inner = (slice(1, -1), slice(1, -1))
-    q = model._engine.points(model._engine.q[0][model._engine.at])
+    q = model._engine.points("q")
     assert np.abs(q - oracle.zeta)[inner].max() < tolerance * np.abs(oracle.zeta).max()
 
 

@@ -21,11 +21,12 @@ from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
-from eagre.models.barotropic import kernels
-from eagre.models.barotropic.engine import Engine, Steps, inversion_for
+from eagre.models.barotropic import reference
+from eagre.models.barotropic.engine import Engine, Steps
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
-from eagre.models.barotropic.passes import Passes
+from eagre.models.barotropic.kernel_sets import kernel_set
 from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.stages import Stages
 from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.bands import band_heights
 from eagre.solvers.poisson.box_cuda import Box
@@ -43,11 +44,11 @@ class Band(State):
         bed = None if setup.topography is None else setup.topography[own]
         grid = replace(setup.grid, ny=self.rows + 2, y0=setup.grid.y0 + (self.first - 1) * setup.grid.dy)
         setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
-        inversion = inversion_for(setup, device, precision)
-        assert isinstance(inversion, CpuBox | CudaBox)
-        super().__init__(setup, device, precision, boxed=isinstance(inversion, CudaBox))
-        self._inversion = inversion
-        self._passes = Passes(self, inversion, (index == 0, index == len(heights) - 1))
+        self.kernels = kernel_set(setup, device, precision)
+        assert isinstance(self.kernels.inversion, CpuBox | CudaBox)
+        super().__init__(setup, device, precision, in_boxes=self.kernels.in_boxes)
+        self._inversion = self.kernels.inversion
+        self._stages = Stages(self, self.kernels, (index == 0, index == len(heights) - 1))
         self.seams = [self._seams(layer, index, heights) for layer in range(self.count)]
         self.set_weights()
 
@@ -68,11 +69,11 @@ class Band(State):
     def alone(self, at: int, update: bool = True) -> Launches:
         """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
         then, work = (1 - at if update else at), self._work(1 - at if update else at)
-        made = self._passes.update(at) if update else self._passes.tracer_rims(at)
-        if not (update and self._passes.fused):
+        made = self._stages.update(at) if update else self._stages.tracer_rims(at)
+        if not (update and self.kernels.transforms):
             for layer in range(self.count):
-                made += self._inversion.forward(layer, (self.q if self.boxed else self.psi)[layer][then])
-        made += self._passes.modes(work, kernels.to_modes)
+                made += self._inversion.forward(layer, self._stages.solved(then)[layer])
+        made += self._stages.modes(work, reference.to_modes)
         for layer, seams in enumerate(self.seams):
             made += self._inversion.solve(layer, work[layer], self._screening(layer), walls=False)
             made += seams.leave(work[layer])
@@ -83,7 +84,7 @@ class Band(State):
         made, work = [], self._work(then)
         for seams, field in zip(self.seams, work, strict=True):
             made += seams.join(field)
-        made += self._passes.modes(work, kernels.from_modes)
+        made += self._stages.modes(work, reference.from_modes)
         for layer in range(self.count):
             made += self._inversion.backward(layer, self.psi[layer][then])
         return made
@@ -92,7 +93,7 @@ class Band(State):
         """What it does with the streamfunction of its neighbours."""
         made: Launches = []
         for layer in range(self.count):
-            made += self._passes.rims(self.psi[layer][then], self.q[layer][then])
+            made += self._stages.rims(self.psi[layer][then], self.q[layer][then])
         return made
 
     def fields(self, name: str, at: int) -> list[Any]:
@@ -101,17 +102,12 @@ class Band(State):
             return [seams.ends for seams in self.seams]
         return [self.tracer[at]] if name == "tracer" else [layer[at] for layer in getattr(self, name)]
 
-    def begin(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
+    def take_up(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
         """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
-        self.steps = 0
         own = slice(self.first - 1, self.first + self.rows + 1)
-        for layer, values in enumerate(q):
-            self.fill(self.q[layer][0], values[own])
-            if not self.boxed:
-                self.device.copy(self.psi[layer][0], self.q[layer][0])
+        self.begin([values[own] for values in q])
         if tracer is not None:
             self.fill(self.tracer[0], tracer[own])
-        self.forget()
 
 
 class Bands:
@@ -126,16 +122,7 @@ class Bands:
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
         self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
-        self.count, self.particles = self.bands[0].count, self.bands[0].particles
-        # As of `State`: layer, buffer; but of each field one array a band.
-        self.q, self.psi = (
-            [
-                [tuple(band.fields(name, at)[layer] for band in self.bands) for at in (0, 1)]
-                for layer in range(self.count)
-            ]
-            for name in ("q", "psi")
-        )
-        self.tracer = [tuple(band.tracer[at] for band in self.bands) for at in (0, 1)] if self.bands[0].tracer else []
+        self.count, self.kernels, self.words = self.bands[0].count, self.bands[0].kernels, self.bands[0].words
         self.launches = [self._step(0), self._step(1)]
         self.advance = Steps(group, self.bands, self.launches).advance
 
@@ -168,19 +155,9 @@ class Bands:
         return [Message(field, k, target, own[k], own[k]) for target in ranks for k in ranks if k != target]
 
     @property
-    def words(self) -> int:
-        """As `State.words`."""
-        return self.bands[0].words
-
-    @property
     def steps(self) -> int:
         """Steps made."""
         return self.bands[0].steps
-
-    @property
-    def at(self) -> int:
-        """Which buffers hold the state."""
-        return self.bands[0].at
 
     def set_weights(self) -> None:
         """Adams-Bashforth weights of the coming step."""
@@ -190,7 +167,7 @@ class Bands:
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
         for band in self.bands:
-            band.begin([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
+            band.take_up([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
         self.device.synchronize()
         self.device.run([[band.alone(0, update=False) for band in self.bands], *self._inverted(0)])
         self.device.synchronize()
@@ -198,12 +175,17 @@ class Bands:
 
     # -- what the model asks of an engine -----------------------------------------------------------
 
-    def view(self, field: tuple[Any, ...]) -> np.ndarray:
-        """A field on the host, (ny, nx)."""
+    def padded(self, name: str, layer: int = 0) -> np.ndarray:
+        """A field on the host, (ny, nx): a box has its rims on points."""
         self.device.synchronize()
-        return _together([band.device.host(band.view(part)) for band, part in zip(self.bands, field, strict=True)])
+        return _together([band.padded(name, layer) for band in self.bands])
 
-    points = view
+    points = padded
+
+    @property
+    def places(self) -> np.ndarray:
+        """No particles, (2, 0)."""
+        return np.empty((2, 0))
 
     def with_rims(self, points: np.ndarray) -> np.ndarray:
         """Values at points as an array with rims: a box has its rims on points."""
@@ -257,6 +239,7 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
     without = {
         f'basin = "{setup.basin}"': setup.basin != "box",
         'viscous = "implicit"': setup.implicit,
+        'kernels = "reference"': setup.kernels == "reference",
         "biharmonic_viscosity": setup.biharmonic > 0.0,
         "particles": setup.particles > 0,
     }

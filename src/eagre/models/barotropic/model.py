@@ -25,6 +25,7 @@ from eagre.models.barotropic.inputs import (
     places_of,
     screening_of,
 )
+from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, places_at_points, remarks_of, settings_of
 from eagre.models.barotropic.setup import Setup
@@ -84,6 +85,8 @@ class BarotropicVorticity(BaseModel):
     tracer_diffusivity : float, m2 / s
     particles : (n, 2) array, m
         Initial x, y of particles that drift with the (upper) flow.
+    kernels : {"fast", "reference"}
+        The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     device : str, or a sequence of str
         "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
@@ -137,6 +140,7 @@ class BarotropicVorticity(BaseModel):
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
+        kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -164,6 +168,7 @@ class BarotropicVorticity(BaseModel):
             layers=layers,
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
+            kernels=one_of("kernels", kernels, KERNELS),
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
@@ -317,7 +322,7 @@ class BarotropicVorticity(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
-        return remarks_of(self.setup)
+        return [*remarks_of(self.setup), *self._engine.kernels.remarks]
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -326,4 +331,5 @@ class BarotropicVorticity(BaseModel):
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
-        return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}
+        own = {"kernels": self._engine.kernels.name, "device": str(self.device), "precision": self.precision}
+        return {**settings_of(self.setup), **own}

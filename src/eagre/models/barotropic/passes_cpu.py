@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from eagre.backend.cells import cell, entry, prange, real, switch
-from eagre.models.barotropic.kernels import stencil_tendency
-
-HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (my + 2, 1), 2: a map
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, stencil_tendency
 
 
 @cell
@@ -24,18 +21,16 @@ def row_tendency(psi, zeta, curl, c, j, f):
 @cell
 def row_advance(zeta, new, older, oldest, weights, j, f):
     """new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F takes the place of the oldest."""
-    c0, c1, c2, c3 = weights[0], weights[1], weights[2], weights[3]
+    w = (weights[0], weights[1], weights[2], weights[3])
     # Loops that write one array each: with more, the compiler would have too many overlaps to rule out.
     if HISTORY == 2:
         for i in range(f.shape[0]):
-            new[j + 1, i + 1] = c3 * zeta[j + 1, i + 1] + (
-                c0 * f[i] + c1 * older[j + 1, i + 1] + c2 * oldest[j + 1, i + 1]
-            )
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w)
         for i in range(f.shape[0]):
             oldest[j + 1, i + 1] = f[i]
     else:
         for i in range(f.shape[0]):
-            new[j + 1, i + 1] = c3 * zeta[j + 1, i + 1] + (c0 * f[i] + c1 * older[j + 1, i + 1])
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], real(0.0), w)
         for i in range(f.shape[0]):
             older[j + 1, i + 1] = f[i]
 

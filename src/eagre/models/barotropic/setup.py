@@ -32,6 +32,7 @@ class Setup:
     layers: Layers | None
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
+    kernels: str = "fast"  # or "reference": plain cells alone
 
     @property
     def periodic(self) -> tuple[bool, bool]:

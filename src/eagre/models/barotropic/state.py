@@ -21,24 +21,25 @@ LINE = 128  # bytes
 class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
-    Of a box on a GPU, `boxed`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
+    Of a box on a GPU, `in_boxes`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
+    Elsewhere psi is found where the new vorticity was left, so that there are two.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, boxed: bool) -> None:
-        self.setup, self.device, self.precision, self.boxed = setup, device, precision, boxed
+    def __init__(self, setup: Setup, device: Device, precision: str, in_boxes: bool) -> None:
+        self.setup, self.device, self.precision, self.in_boxes = setup, device, precision, in_boxes
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        line = LINE // self.itemsize if boxed else 1
+        line = LINE // self.itemsize if in_boxes else 1
         self._shape = (setup.shape[0], -(-self.width // line) * line)
         self._allocate()
 
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.boxed)
+        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.in_boxes)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
         self.lost = [field() if setup.compensated else self.none for _ in layers]
@@ -109,15 +110,29 @@ class State:
         """An array with rims, without what pads its rows."""
         return field[:, : self.width]
 
-    def points(self, field: Any) -> np.ndarray:
-        """Host copy of an array with rims at points, (ny, nx)."""
+    def padded(self, name: str, layer: int = 0) -> np.ndarray:
+        """Host copy of "q", "psi" or "tracer" with its rims, (my + 2, mx + 2)."""
+        fields = self.tracer if name == "tracer" else getattr(self, name)[layer]
+        return self.device.host(self.view(fields[self.at]))
+
+    def points(self, name: str, layer: int = 0) -> np.ndarray:
+        """Host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
-        values = self.device.host(self.view(field))
+        values = self.padded(name, layer)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
 
     def fill(self, field: Any, values: np.ndarray) -> None:
         """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
         self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
+
+    def begin(self, q: list[np.ndarray]) -> None:
+        """Have no history, and vorticities with their rims, (my + 2, mx + 2), where psi is found from."""
+        self.steps = 0
+        for layer, values in enumerate(q):
+            self.fill(self.q[layer][0], values)
+            if not self.in_boxes:
+                self.device.copy(self.psi[layer][0], self.q[layer][0])
+        self.forget()
 
     def forget(self) -> None:
         """No history."""

@@ -57,8 +57,7 @@ class Stepper:
         """The error, with the point of the largest vorticity before the first bad step; goes back to the kept state."""
         engine, grid, dt = self.engine, self.setup.grid, self.setup.time_step
         time = self.time + dt
-        engine.device.synchronize()
-        size = np.abs(engine.points(engine.q[0][engine.at]))
+        size = np.abs(engine.points("q"))
         j, i = np.unravel_index(int(size.argmax()), size.shape)
         self.keeper.roll_back()
         u, v = engine.speeds()

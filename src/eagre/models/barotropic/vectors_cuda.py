@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, flat_load, load_four, load_two, real, store_four, store_two, switch
-from eagre.models.barotropic.kernels import tendency
+from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, tendency
 
-HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
 VECTOR = switch("VECTOR", 4)  # columns of a thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, which would be no constant for the compiler
 
@@ -73,15 +71,6 @@ def load_wind(curl, j, m, width, into, row):
     """The forcing of columns m .. m + VECTOR - 1 of row j."""
     for n in range(VECTOR):
         into[row, n] = wind(curl, j, min(m + np.uint64(n), width - np.uint64(1)))
-
-
-@cell
-def advanced(z, f, before, long_before, weights):
-    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
-    change = weights[0] * f + weights[1] * before
-    if HISTORY == 2:
-        change += weights[2] * long_before
-    return weights[3] * z + change
 
 
 @cell
