@@ -120,9 +120,7 @@ class Decomposition:
         ]
         return [shift for shift in product(*some) if not (same and not any(shift))]
 
-    def _messages(
-        self, field: str, location: str, source: int, target: int, shift: tuple[int, ...]
-    ) -> list[Message]:
+    def _messages(self, field: str, location: str, source: int, target: int, shift: tuple[int, ...]) -> list[Message]:
         here, there = [], []
         for (low, high), (first, last), move in zip(
             self.held(target, location), self.own(source, location), shift, strict=True

@@ -35,22 +35,28 @@ from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
 LEAST_ROWS = 4  # of a band
 
 
-class Band(State):
-    """Rows first .. first + m - 1 of the unknowns (0 is the southern wall) on one device."""
+class Band:
+    """Rows first .. first + rows - 1 of the unknowns (0 is the southern wall) on one device: arrays and launches."""
 
     def __init__(self, setup: Setup, device: Device, precision: str, index: int, heights: list[int]) -> None:
         self.first, self.rows = 1 + sum(heights[:index]), heights[index]
-        own = slice(self.first - 1, self.first + self.rows + 1)
+        own = self.own
         bed = None if setup.topography is None else setup.topography[own]
         grid = replace(setup.grid, ny=self.rows + 2, y0=setup.grid.y0 + (self.first - 1) * setup.grid.dy)
-        setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
+        self.setup = setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
         self.kernels = kernel_set(setup, device, precision)
         assert isinstance(self.kernels.inversion, CpuBox | CudaBox)
-        super().__init__(setup, device, precision, in_boxes=self.kernels.in_boxes)
+        self.fields = State(setup, device, precision, in_boxes=self.kernels.in_boxes)
         self._inversion = self.kernels.inversion
-        self._stages = Stages(self, self.kernels, (index == 0, index == len(heights) - 1))
-        self.seams = [self._seams(layer, index, heights) for layer in range(self.count)]
-        self.set_weights()
+        self._stages = Stages(self.fields, self.kernels, (index == 0, index == len(heights) - 1))
+        self._layers = range(self.fields.count)
+        self.seams = [self._seams(layer, index, heights) for layer in self._layers]
+        self.fields.set_weights()
+
+    @property
+    def own(self) -> slice:
+        """The rows held here of a field of the whole basin, walls or neighbours' rows included."""
+        return slice(self.first - 1, self.first + self.rows + 1)
 
     def _screening(self, layer: int) -> float:
         """Of what is solved in the place of a layer: with two layers their modes."""
@@ -58,20 +64,21 @@ class Band(State):
 
     def _seams(self, layer: int, index: int, heights: list[int]) -> CpuSeams:
         grid, inversion = self.setup.grid, self._inversion
+        device, precision = self.fields.device, self.fields.precision
         problem = (index, heights, grid.nx - 1, grid.dx, grid.dy, self._screening(layer))
         if isinstance(inversion, CudaBox):
-            return CudaSeams(self.device, self.precision, *problem, tiles=inversion.box.tiles)
-        return CpuSeams(self.device, self.precision, *problem)
+            return CudaSeams(device, precision, *problem, tiles=inversion.box.tiles)
+        return CpuSeams(device, precision, *problem)
 
     def _work(self, then: int) -> list[Any]:
-        return [self._inversion.work(layer, self.psi[layer][then]) for layer in range(self.count)]
+        return [self._inversion.work(layer, self.fields.psi[layer][then]) for layer in self._layers]
 
     def alone(self, at: int, update: bool = True) -> Launches:
         """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
         then, work = (1 - at if update else at), self._work(1 - at if update else at)
         made = self._stages.update(at) if update else self._stages.tracer_rims(at)
         if not (update and self.kernels.transforms):
-            for layer in range(self.count):
+            for layer in self._layers:
                 made += self._inversion.forward(layer, self._stages.solved(then)[layer])
         made += self._stages.modes(work, reference.to_modes)
         for layer, seams in enumerate(self.seams):
@@ -85,29 +92,26 @@ class Band(State):
         for seams, field in zip(self.seams, work, strict=True):
             made += seams.join(field)
         made += self._stages.modes(work, reference.from_modes)
-        for layer in range(self.count):
-            made += self._inversion.backward(layer, self.psi[layer][then])
+        for layer in self._layers:
+            made += self._inversion.backward(layer, self.fields.psi[layer][then])
         return made
 
     def closed(self, then: int) -> Launches:
         """What it does with the streamfunction of its neighbours."""
-        made: Launches = []
-        for layer in range(self.count):
-            made += self._stages.rims(self.psi[layer][then], self.q[layer][then])
-        return made
+        return self._stages.boundary(then)
 
-    def fields(self, name: str, at: int) -> list[Any]:
+    def arrays(self, name: str, at: int) -> list[Any]:
         """Arrays "q" or "psi" of all layers, "tracer", or "ends" of the columns of all layers."""
         if name == "ends":
             return [seams.ends for seams in self.seams]
-        return [self.tracer[at]] if name == "tracer" else [layer[at] for layer in getattr(self, name)]
+        fields = [self.fields.tracer] if name == "tracer" else getattr(self.fields, name)
+        return [pair[at] for pair in fields]
 
     def take_up(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
         """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
-        own = slice(self.first - 1, self.first + self.rows + 1)
-        self.begin([values[own] for values in q])
+        self.fields.begin([values[self.own] for values in q])
         if tracer is not None:
-            self.fill(self.tracer[0], tracer[own])
+            self.fields.fill(self.fields.tracer[0], tracer[self.own])
 
 
 class Bands:
@@ -122,16 +126,17 @@ class Bands:
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
         self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
-        self.count, self.kernels, self.words = self.bands[0].count, self.bands[0].kernels, self.bands[0].words
+        self._parts = [band.fields for band in self.bands]
+        self.count, self.words, self.kernels = self._parts[0].count, self._parts[0].words, self.bands[0].kernels
         self.launches = [self._step(0), self._step(1)]
-        self.advance = Steps(group, self.bands, self.launches).advance
+        self.advance = Steps(group, self._parts, self.launches).advance
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
         return [[band.alone(at) for band in self.bands], *self._inverted(1 - at)]
 
     def _inverted(self, then: int) -> list[Stage]:
-        names = ("q", "tracer") if self.tracer else ("q",)
+        names = ("q",) if self.setup.diffusivity is None else ("q", "tracer")
         joined = in_turn(self._exchange(then, "ends", *names), [band.joined(then) for band in self.bands])
         closed = in_turn(self._exchange(then, "psi"), [band.closed(then) for band in self.bands])
         return [BARRIER, joined, BARRIER, closed]
@@ -140,9 +145,9 @@ class Bands:
         """Ends of all columns, and neighbouring rows of fields in buffers `at`."""
         messages: list[Message] = []
         for name in names:
-            fields = [f"{name}{layer}" for layer in range(len(self.bands[0].fields(name, at)))]
+            fields = [f"{name}{layer}" for layer in range(len(self.bands[0].arrays(name, at)))]
             for rank, band in enumerate(self.bands):
-                for field, array in zip(fields, band.fields(name, at), strict=True):
+                for field, array in zip(fields, band.arrays(name, at), strict=True):
                     self.transport.publish(rank, field, array)
             if name == "ends":
                 messages += [t for field in fields for t in self._ends_of_all(field)]
@@ -157,12 +162,12 @@ class Bands:
     @property
     def steps(self) -> int:
         """Steps made."""
-        return self.bands[0].steps
+        return self._parts[0].steps
 
     def set_weights(self) -> None:
         """Adams-Bashforth weights of the coming step."""
-        for band in self.bands:
-            band.set_weights()
+        for part in self._parts:
+            part.set_weights()
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
@@ -178,7 +183,7 @@ class Bands:
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
         """A field on the host, (ny, nx): a box has its rims on points."""
         self.device.synchronize()
-        return _together([band.padded(name, layer) for band in self.bands])
+        return _together([part.padded(name, layer) for part in self._parts])
 
     points = padded
 
@@ -194,7 +199,7 @@ class Bands:
     def state(self) -> dict[str, np.ndarray]:
         """As of one device: a run may go on with any number of them."""
         self.device.synchronize()
-        each = [band.state() for band in self.bands]
+        each = [part.state() for part in self._parts]
         return {"steps": each[0]["steps"]} | {
             name: _together([part[name] for part in each]) for name in each[0] if name != "steps"
         }
@@ -202,14 +207,14 @@ class Bands:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         for band in self.bands:
-            own = slice(band.first - 1, band.first + band.rows + 1)
-            band.restore({name: value[own] if np.ndim(value) == 2 else value for name, value in state.items()})
+            own = {name: value[band.own] if np.ndim(value) == 2 else value for name, value in state.items()}
+            band.fields.restore(own)
         self.set_weights()
 
     def integrals(self) -> dict[str, float]:
         """As `State.integrals`."""
         self.device.synchronize()
-        each = [band.integrals() for band in self.bands]
+        each = [part.integrals() for part in self._parts]
         found = {name: total([part[name] for part in each]) for name in ("energy", "enstrophy")}
         rows = [band.rows for band in self.bands]
         found["mean_vorticity"] = float(np.average([part["mean_vorticity"] for part in each], weights=rows))
@@ -220,7 +225,7 @@ class Bands:
     def speeds(self) -> tuple[float, float]:
         """As `State.speeds`."""
         self.device.synchronize()
-        u, v = zip(*(band.speeds() for band in self.bands), strict=True)
+        u, v = zip(*(part.speeds() for part in self._parts), strict=True)
         return max(u), max(v)
 
 
