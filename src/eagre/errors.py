@@ -75,3 +75,22 @@ class BlowUpError(EagreError, ArithmeticError):
             message += f"\nthe last good state is in {restart}"
         message += f"\ntry:     {advice}"
         super().__init__(message)
+
+
+class ConvergenceError(EagreError, ArithmeticError):
+    """An iteration did not reach the norm that was wanted.
+
+    Attributes
+    ----------
+    iterations : int
+    norm : float
+        After the last of them.
+    wanted : float
+    """
+
+    def __init__(self, iterations: int, norm: float, wanted: float) -> None:
+        self.iterations, self.norm, self.wanted = iterations, norm, wanted
+        super().__init__(
+            f"a norm of {norm:.3g} after {iterations} iterations\nallowed: up to {wanted:.3g}\n"
+            "try:     more iterations, a larger tolerance, or a shorter time step"
+        )
