@@ -133,11 +133,10 @@ def test_simulated_sine_transform(n, cut):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("precision", "width", "beside", "inner"),
-    [("double", 4, 1, 4), ("double", 8, 2, 1), ("single", 16, 2, 4), ("single", 8, 4, 3)],
+    ("precision", "width", "beside"), [("double", 4, 1), ("double", 8, 2), ("single", 16, 2), ("single", 8, 4)]
 )
-def test_simulated_columns(precision, width, beside, inner):
-    """Tiles as wide as a block's columns and wider; pieces side by side; rows of a piece in shared memory."""
+def test_simulated_columns(precision, width, beside):
+    """Tiles as wide as a block's columns and wider; pieces side by side."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
@@ -153,9 +152,7 @@ def test_simulated_columns(precision, width, beside, inner):
         matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
     device = SimulatedDevice()
-    switches = {"OWN": own, "INNER": inner, "THREADS": threads, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
-    switches["BESIDE"] = beside
-    shared = (own - inner) * threads * np.dtype(real).itemsize
+    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "BESIDE": beside}
     program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
     height = -(-ny // (own * beside)) * own * beside
@@ -165,7 +162,7 @@ def test_simulated_columns(precision, width, beside, inner):
     stored[:, place[:ny]] = zeta
     flat = stored.reshape(-1)
     arguments = (flat, flat, table, np.int32(ny + 1), np.int32(height))
-    device.run([Launch(program, arguments, (-(-nx // columns),), (threads,), shared)])
+    device.run([Launch(program, arguments, (-(-nx // columns),), (threads,))])
     found = np.moveaxis(stored[:, place], 1, 2).reshape(-1, height)[1:nx, : ny - 1]
     assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
@@ -187,17 +184,16 @@ def kernel_ptx(kind, precision):
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
         signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
-        inner = 8 if kind == "columns aside" else 16
-        entry, switches = solve_columns_cuda, {"OWN": 16, "INNER": inner, "COLUMNS": 8, "AHEAD": 132}
+        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8}
         signature = (real[::1], real[::1], field, types.int32, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)
 
 
-@pytest.mark.parametrize("kind", ["update", "columns", "columns aside"])
+@pytest.mark.parametrize("kind", ["update", "columns"])
 def test_single_precision_kernels_have_no_double_arithmetic(kind):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     text = kernel_ptx(kind, "single")
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
-    assert ".local" not in text and ("cp.async.bulk.prefetch.L2" in text) == (kind != "update")
+    assert ".local" not in text
     assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1700  # raise with a measurement only

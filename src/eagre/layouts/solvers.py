@@ -52,14 +52,14 @@ def threads_of_columns(cut: dict[str, int], precision: str, rows: int) -> int:
 
 
 def cuts_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
-    """As measured where registers and shared memory allow it; else all rows of a thread in registers."""
+    """As measured where registers allow it; else with as many registers as there are."""
     found: dict[str, list[dict[str, int]]] = {}
     for precision, cuts in value.items():
         found[precision] = []
         for cut in cuts:
             if _problem_of_cut(cut, precision, card):
                 warps = threads_of_columns(cut, precision, cut["up_to"] - 1) // 32
-                cut = {**cut, "inner": cut["own"], "registers": min(128, card.registers_for(warps))}
+                cut = {**cut, "registers": min(128, card.registers_for(warps))}
             if not _problem_of_cut(cut, precision, card):
                 found[precision].append(cut)
     return found
@@ -67,12 +67,8 @@ def cuts_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts
 
 def _problem_of_cut(cut: dict[str, int], precision: str, card: Facts) -> str:
     threads = threads_of_columns(cut, precision, cut["up_to"] - 1)
-    shared = (cut["own"] - cut["inner"]) * threads * ITEMSIZE[precision]
-    if cut["inner"] > cut["own"]:
-        return f"inner = {cut['inner']} of own = {cut['own']} rows"
-    fits = card.fits(threads, cut["registers"], shared + STATIC_SHARED)
-    block = f"{threads} threads, {cut['registers']} registers and {shared} bytes of shared memory"
-    return "" if fits else f"blocks of {block}"
+    fits = card.fits(threads, cut["registers"], STATIC_SHARED)
+    return "" if fits else f"blocks of {threads} threads and {cut['registers']} registers"
 
 
 def _cuts_fit(value: dict[str, list[dict[str, int]]], card: Facts) -> str:
@@ -214,11 +210,9 @@ POISSON = (
     ),
     Parameter(
         "solver:poisson.columns.cuts",
-        by_precision(
-            rising(up_to=whole(2, 2**20), own=whole(1, 128), inner=whole(1, 128), registers=REGISTERS)
-        ), "by intervals along y", False,
-        "How a column is cut: rows a thread owns, how many of them lie in registers (the others in shared memory; this "
-        "and registers change no bits), registers a thread.",
+        by_precision(rising(up_to=whole(2, 2**20), own=whole(1, 128), registers=REGISTERS)),
+        "by intervals along y", False,
+        "How a column is cut: rows a thread owns, registers a thread (these change no bits).",
         cuts_that_fit, _cuts_fit,
     ),
     Parameter(

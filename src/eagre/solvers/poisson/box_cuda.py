@@ -52,20 +52,12 @@ def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) 
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread.
-
-    `inner` : rows of a thread that lie in its registers; the others lie in shared memory.
-    """
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
 
     own: int
     columns: int
     threads: int
     registers: int
-    inner: int
-
-    def shared_bytes(self, itemsize: int) -> int:
-        """Dynamic shared memory of a block."""
-        return (self.own - self.inner) * self.threads * itemsize
 
 
 def tile_width(device: Device, plan: SinePlan, precision: str) -> int:
@@ -80,7 +72,7 @@ def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
     if cut is None:
         return None
     threads = -(-(-(-(ny - 1) // cut["own"]) * columns) // 32) * 32
-    return ColumnShape(cut["own"], columns, threads, cut["registers"], cut["inner"])
+    return ColumnShape(cut["own"], columns, threads, cut["registers"])
 
 
 class Box:
@@ -165,17 +157,13 @@ class Box:
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
-        switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
-        switches |= {**self.tiles, "REGISTERS": shape.registers}
-        alone = 2 * shape.registers * shape.threads > self.device.facts.registers  # there is no room for a second block
-        ahead = self.device.multiprocessors if alone and self.early else 0
-        switches |= {"EARLY": self.early, "AHEAD": ahead}
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
+        switches |= self.tiles
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))
         arguments = (flat, flat, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
-        shared = shape.shared_bytes(np.dtype(self.real).itemsize)
-        return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
+        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 
 class ArrayBox:
