@@ -19,8 +19,9 @@ import numpy as np
 import records
 
 from eagre import BarotropicVorticity, Boundaries, Grid
-from eagre.backend.device import Device, select
-from eagre.backend.group import BARRIER, Group, select_devices
+from eagre.backend.device import Device
+from eagre.backend.group import BARRIER, Group
+from eagre.backend.select import select, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine
 from eagre.cases import mike21

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from records import RESULTS, keep
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine
 from eagre.bench.benchmark import KEYS

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.cases.mike21 import DT, DX, STILL_DEPTH, STRICKLER, VARIANTS, hump
 from eagre.errors import EagreError

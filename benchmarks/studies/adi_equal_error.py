@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre import Boundaries, Grid, Series, ShallowWater, ShallowWaterADI, Stage
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 
 G = 9.81

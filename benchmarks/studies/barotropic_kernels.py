@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Launch, select
+from eagre.backend.device import Launch
+from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
 

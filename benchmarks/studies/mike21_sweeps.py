@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import mike21_sweep_kernels as sweeps
 import numpy as np
 
-from eagre.backend.device import Device, Launch, select
+from eagre.backend.device import Device, Launch
+from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench.machine import threads_limited
 from eagre.cases.mike21 import pool

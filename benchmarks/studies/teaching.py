@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cuda, entry, switch, word
-from eagre.backend.device import Launch, select
+from eagre.backend.device import Launch
+from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.errors import EagreError
 from eagre.solvers.poisson.reference import transpose_cuda

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI

@@ -7,7 +7,7 @@ import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on
 from eagre import BarotropicVorticity
-from eagre.backend.device import cuda_problem, select
+from eagre.backend.select import cuda_problem, select
 from eagre.solvers.poisson import PoissonSolver, reference
 from eagre.validation import validate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.backend.device import cuda_problem, select
+from eagre.backend.select import cuda_problem, select
 from eagre.errors import ConvergenceError
 from until_problem import Jacobi
 

@@ -119,7 +119,7 @@ def test_blocks_side_by_side_cover_all_strips_and_segments(strips, segments, gro
 
 
 def test_power_seven_sixths():
-    from eagre.backend.device import select
+    from eagre.backend.select import select
 
     x = np.exp(np.random.default_rng(0).uniform(-16.0, 16.0, (3, 100)))
     for precision, limit in (("single", 5e-7), ("double", 1e-14)):

@@ -9,7 +9,8 @@ import pytest
 
 import eagre
 from barotropic_runs import CASES, model_on
-from eagre.backend.device import HostCall, select
+from eagre.backend.device import HostCall
+from eagre.backend.select import select
 from eagre.solvers.tridiagonal.launches import launches
 from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from eagre import ShallowWater
-from eagre.backend.device import CpuDevice, PlainDevice, select
+from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.backend.program import loop_source, source_of
+from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.kernels import Parameters, Sources
@@ -75,7 +76,7 @@ def test_second_start_compiles_nothing(tmp_path):
     code = (
         "import numpy as np, numba\n"
         "from numba.core import event\n"
-        "from eagre.backend.device import select\n"
+        "from eagre.backend.select import select\n"
         "from kernels.programs import shifted\n"
         "device = select('cpu')\n"
         "with event.install_recorder('numba:compile') as recorder:\n"

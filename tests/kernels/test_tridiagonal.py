@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_banded
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda, solve
 from eagre.solvers.tridiagonal.choice import best_method

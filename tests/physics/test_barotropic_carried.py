@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.models.barotropic.drift import drifted
 from eagre.validation.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian

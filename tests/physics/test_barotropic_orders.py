@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.validation.norms import observed_orders
 from oracle.barotropic import double_gyre

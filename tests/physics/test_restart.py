@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.stepping.clock import STEPS_LEFT
 

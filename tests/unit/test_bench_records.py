@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from eagre.bench import bench
-from eagre.bench.benchmark import KEYS, merged, paper_ms
+from eagre.bench.benchmark import KEYS, merged
 from eagre.bench.shallow_water import WetBasin, basin, initial
 from eagre.bench.shallow_water_adi import Pool
+from eagre.bench.subject import paper_ms
 from eagre.cases.mike21 import pool
 from eagre.errors import EagreError, InputError
 from memory import resident_words

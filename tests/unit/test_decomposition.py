@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from eagre.backend.device import CpuDevice, select
+from eagre.backend.device import CpuDevice
 from eagre.backend.exchange import LocalTransport
-from eagre.backend.group import BARRIER, Group, in_turn, select_devices
+from eagre.backend.group import BARRIER, Group, in_turn
+from eagre.backend.select import select, select_devices
 from eagre.decomposition import (
     STAGGERED,
     Decomposition,

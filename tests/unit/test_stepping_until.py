@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from eagre.backend.device import CpuDevice, PlainDevice, select
+from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.backend.select import select
 from eagre.errors import ConvergenceError
 from until_problem import Jacobi
 

@@ -1,11 +1,9 @@
-"""Devices: where arrays live and programs run. `select` picks one, and never a substitute."""
+"""Devices: where arrays live and programs run."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -16,7 +14,7 @@ from eagre.backend.cells import Cell
 from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
-from eagre.errors import DeviceError, InputError
+from eagre.errors import InputError
 from eagre.layouts.facts import Facts
 
 
@@ -197,64 +195,3 @@ def check_precision(precision: str) -> type[np.floating]:
     if precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"')
     return getattr(np, PRECISIONS[precision])
-
-
-@cache
-def _cpu() -> CpuDevice:
-    return CpuDevice()
-
-
-@cache
-def _cuda(index: int) -> Device:
-    from eagre.backend.cuda_device import CudaDevice
-
-    return CudaDevice(index)
-
-
-def cuda_problem() -> str | None:
-    """Why CUDA cannot be used here, or None if it can."""
-    try:
-        from eagre.backend.cuda_device import problem
-    except ImportError as error:
-        return f"{error}; install with: pip install 'eagre[cuda]'"
-    return problem()
-
-
-def device_of(array: Any) -> Device:
-    """The device on which an array lies: the CPU for NumPy's, the GPU for CuPy's."""
-    if hasattr(array, "__cuda_array_interface__"):
-        return select(f"cuda:{array.device.id}")
-    return _cpu()
-
-
-def select(device: str | Device = "auto") -> Device:
-    """The device that `device` names.
-
-    Parameters
-    ----------
-    device : str or Device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes the first GPU if there is one that
-        works and says so in the device's name, else the CPU.
-
-    Raises
-    ------
-    DeviceError
-        If a GPU was asked for and cannot be used; there is no fallback.
-    """
-    if isinstance(device, Device):
-        return device
-    if not isinstance(device, str) or "," in device:
-        raise InputError(
-            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
-        )
-    if device == "cpu":
-        return _cpu()
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
-    if match:
-        reason = cuda_problem()
-        if reason:
-            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
-        return _cuda(int(match.group(1) or 0))
-    if device == "auto":
-        return _cuda(0) if cuda_problem() is None else _cpu()
-    raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')

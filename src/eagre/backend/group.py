@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, HostArrays, HostCall, Launch, select
-from eagre.errors import InputError
+from eagre.backend.device import Device, HostCall, Launch
 
 Stage = Sequence[Sequence[Launch | HostCall]]
 BARRIER: Stage = ()
@@ -76,39 +75,3 @@ class Group:
 
     def __str__(self) -> str:
         return self.name
-
-
-def select_devices(device: str | Device | Sequence[str | Device]) -> Device | Group:
-    """One device, or a `Group` of several for one run.
-
-    Parameters
-    ----------
-    device : str, Device, or a sequence of them
-        As of `eagre.backend.device.select`; several as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A
-        device that is named twice gets two parts.
-
-    Raises
-    ------
-    InputError
-        For "auto" among several, or devices of different kinds.
-    DeviceError
-        If one of them cannot be used.
-    """
-    named = device.split(",") if isinstance(device, str) else [device] if isinstance(device, Device) else list(device)
-    wanted = [name.strip() if isinstance(name, str) else name for name in named]
-    if len(wanted) == 1:
-        return select(wanted[0])
-    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in wanted}
-    if len(kinds) != 1 or "auto" in kinds:
-        told = ",".join(map(str, wanted))
-        raise InputError(
-            f"device = {told!r}",
-            allowed="several devices of one kind, each by its name",
-            fix='device = "cuda:0,cuda:1"',
-        )
-    members = [select(name) for name in wanted]
-    if isinstance(members[0], HostArrays):
-        return Group(members)
-    from eagre.backend.cuda_group import CudaGroup
-
-    return CudaGroup(members)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.bench.benchmark import Benchmark, paper_ms
+from eagre.bench.subject import Benchmark, paper_ms
 from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
 from eagre.contract import Model
 from eagre.errors import EagreError

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import gc
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine
+from eagre.bench.subject import Benchmark
 from eagre.contract import Model, field_type
 from eagre.errors import EagreError, InputError, MemoryNeededError
 
@@ -33,44 +34,6 @@ SUBJECTS = {
     "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
     "barotropic": ("eagre.bench.barotropic", "DoubleGyre"),
 }
-
-
-class Benchmark(ABC):
-    """What is measured of a model: a case, variants of the scheme, and how its answer is verified."""
-
-    case: ClassVar[str]
-    variants: ClassVar[tuple[str, ...]]
-    sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points a side, by kind of device
-    resident: ClassVar[float]  # words a cell that a step touches
-    steps_a_call: ClassVar[Mapping[str, int]]  # enough to hide a call from Python, by kind of device
-    largest_difference: ClassVar[Mapping[str, float]]  # CUDA against the CPU, relative, by precision
-
-    @abstractmethod
-    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
-        """The model at its start, `size` cells or points a side."""
-
-    @abstractmethod
-    def compared_shape(self, size: int) -> tuple[int, int] | None:
-        """Shape of the short run that is compared before `size` is timed; None if none is."""
-
-    @abstractmethod
-    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """Relative difference of a short run from a reference."""
-
-    @abstractmethod
-    def verified(self, model: Model, difference: float | None) -> str:
-        """What was verified after the timed steps, in words; raises `EagreError` if it is wrong."""
-
-    def against_paper(self, record: Mapping[str, Any]) -> str:
-        """What the paper measured at the record's size, if it did, on a GPU or on one core as the record is."""
-        return ""
-
-    def compared(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
-        """`difference`, refused if it is larger than rounding explains, or not a number."""
-        found = self.difference(shape, device, precision, variant)
-        if not found <= self.largest_difference[precision]:
-            raise EagreError(f"{shape}, {variant}, {precision}: {device} is {found:.2g} from its reference")
-        return found
 
 
 def bench(kind: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
@@ -155,15 +118,6 @@ def measurements(
                     yield {key: found[key] for key in KEYS}
                 del model
                 gc.collect()
-
-
-def paper_ms(paper: str, times: Mapping[int, tuple[float, float]], record: Mapping[str, Any]) -> str:
-    """A paper's ms a step at the record's size, of its GPU or of one core, and how many times faster the record is."""
-    size, on_cpu = int(record["shape"][0]), record["threads"] > 0
-    if size not in times:
-        return ""
-    theirs = times[size][on_cpu]
-    return f"; {paper} {theirs:g} ms ({'core' if on_cpu else 'GPU'}), {theirs / record['ms_per_step']:.1f}x"
 
 
 def subject_of(kind: str) -> Benchmark:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.bench.benchmark import Benchmark
+from eagre.bench.subject import Benchmark
 from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.grid import Grid

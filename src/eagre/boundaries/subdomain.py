@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from eagre.boundaries.base import Segment
 from eagre.boundaries.open_sides import OpenSides
+from eagre.boundaries.sides import Segment
 from eagre.grid import Grid
 
 

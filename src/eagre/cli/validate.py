@@ -50,7 +50,7 @@ def kinds_of(model: str | None) -> list[str]:
 
 def tell_device(device: str, out: Console) -> None:
     """Print the device that will run, or raise `DeviceError`."""
-    from eagre.backend.device import select
+    from eagre.backend.select import select
 
     out.print(f"device      {select(device)}", markup=False)
 

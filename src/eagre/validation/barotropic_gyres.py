@@ -60,7 +60,7 @@ def precisions(setting: Setting) -> list[Result]:
 
 def figure(setting: Setting) -> list[Result]:
     """Figure 3.3: ten years at Re = 10 with 1025 points; on a CPU 257 points at Re = 10 / 64, the same layer."""
-    from eagre.backend.device import select
+    from eagre.backend.select import select
 
     large = select(setting.device).kind == "cuda"
     points, reynolds, end, step = (1025, 10.0, TEN_YEARS, 5e-7) if large else (257, 10.0 / 64.0, 0.02, 2e-6)

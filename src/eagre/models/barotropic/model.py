@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.group import select_devices
+from eagre.backend.select import select_devices
 from eagre.checks import check_input_memory, check_sample, check_state, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid

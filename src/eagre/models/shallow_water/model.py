@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.select import select
 from eagre.boundaries import Boundaries
 from eagre.checks import (
     LARGEST_MANNING,

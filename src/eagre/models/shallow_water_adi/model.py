@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.group import select_devices
+from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
     LARGEST_MANNING,

@@ -49,6 +49,7 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
 
 The fastest on an H200, and the same on every card: other factors round otherwise."""
 
+
 @dataclass(frozen=True)
 class SinePlan:
     """Passes of the sine transform of n - 1 values, for a block of threads that holds a pair of rows.

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, device_of, on_gpu
+from eagre.backend.arrays import array_module, on_gpu
+from eagre.backend.select import device_of
 from eagre.checks import one_of
 from eagre.errors import InputError
 from eagre.solvers.poisson.axes import SYMBOLS, Axis, workers

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, device_of
+from eagre.backend.device import Device
+from eagre.backend.select import device_of
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda
 from eagre.solvers.tridiagonal.choice import best_method
