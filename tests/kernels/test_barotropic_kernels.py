@@ -173,7 +173,7 @@ def kernel_ptx(kind, precision):
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
     from eagre.models.barotropic.kernels import Coefficients
-    from eagre.models.barotropic.passes_cuda import update_cuda
+    from eagre.models.barotropic.update_cuda import update_cuda
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
 

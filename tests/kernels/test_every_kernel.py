@@ -21,7 +21,7 @@ DOUBLE_ON_PURPOSE = {
     "boundary_pass_cuda": 55,  # its last block judges the clock, and series are looked up in double
     "settle_cuda": 26,  # the clock alone
     "tile_stage_cuda": 32,  # one thread judges the clock
-    "updated_with_the_lost": 3,  # a compensated sum, which the compiler would undo in single precision
+    "updated_compensated": 3,  # a compensated sum, which the compiler would undo in single precision
     "drifted": 60,  # particles: a position in grid units has to resolve a step
 }
 """Most double operations of an entry, and why it has any; all others have none."""

@@ -18,7 +18,7 @@ def weights(setup: Setup, step: int) -> list[float]:
     return [setup.time_step * weight for weight in WEIGHTS[min(setup.order, step + 1)]]
 
 
-def with_tendencies(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+def convert_state(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
     """A state whose sum q + c1 F_old, as "ab2" kept it on a GPU for a while, has become the tendency F_old."""
     if SUM not in state:
         return state

@@ -1,6 +1,7 @@
 """One run over several devices: a band of rows on each (docs/decisions/0023-one-run-over-several-devices.md).
 
-A band is a box of its own whose south and north rims hold rows of its neighbours, or walls. A step is, on every device,
+A band is a box of its own whose south and north boundary points are rows of its neighbours, or walls. A step is, on
+every device,
 
 1. the update, the transform of the rows and the systems of the columns, as far as the band goes by itself;
    its first and last rows are left for the others;
@@ -46,7 +47,7 @@ class Band:
         self.setup = setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
         self.kernels = kernel_set(setup, device, precision)
         assert isinstance(self.kernels.inversion, CpuBox | CudaBox)
-        self.fields = State(setup, device, precision, in_boxes=self.kernels.in_boxes)
+        self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
         self._inversion = self.kernels.inversion
         self._stages = Stages(self.fields, self.kernels, (index == 0, index == len(heights) - 1))
         self._layers = range(self.fields.count)
@@ -73,10 +74,10 @@ class Band:
     def _work(self, then: int) -> list[Any]:
         return [self._inversion.work(layer, self.fields.psi[layer][then]) for layer in self._layers]
 
-    def alone(self, at: int, update: bool = True) -> Launches:
+    def local_work(self, at: int, update: bool = True) -> Launches:
         """What the band does by itself, from buffers `at`; without an update from the vorticity that is there."""
         then, work = (1 - at if update else at), self._work(1 - at if update else at)
-        made = self._stages.update(at) if update else self._stages.tracer_rims(at)
+        made = self._stages.update(at) if update else self._stages.tracer_boundary(at)
         if not (update and self.kernels.transforms):
             for layer in self._layers:
                 made += self._inversion.forward(layer, self._stages.solved(then)[layer])
@@ -86,7 +87,7 @@ class Band:
             made += seams.leave(work[layer])
         return made
 
-    def joined(self, then: int) -> Launches:
+    def join_ends(self, then: int) -> Launches:
         """What it does with the ends of all bands."""
         made, work = [], self._work(then)
         for seams, field in zip(self.seams, work, strict=True):
@@ -96,7 +97,7 @@ class Band:
             made += self._inversion.backward(layer, self.fields.psi[layer][then])
         return made
 
-    def closed(self, then: int) -> Launches:
+    def finish(self, then: int) -> Launches:
         """What it does with the streamfunction of its neighbours."""
         return self._stages.boundary(then)
 
@@ -107,7 +108,7 @@ class Band:
         fields = [self.fields.tracer] if name == "tracer" else getattr(self.fields, name)
         return [pair[at] for pair in fields]
 
-    def take_up(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
+    def start_from(self, q: list[np.ndarray], tracer: np.ndarray | None) -> None:
         """Take up fields of whole basins at points, (ny, nx), walls included, and no history."""
         self.fields.begin([values[self.own] for values in q])
         if tracer is not None:
@@ -122,7 +123,7 @@ class Bands:
         self.real = check_precision(precision)
         check_bands(setup, group, precision)
         heights = band_heights(setup.inner[0], len(group.members))
-        # Cells are the rows of unknowns; every band has a rim of its own on each side of them.
+        # Cells are the rows of unknowns; every band has boundary points on each side of them.
         self.decomposition = bands(sum(heights), setup.grid.nx, heights, halo=(1, 0), before=(1, 0))
         self.transport = LocalTransport(group)
         self.bands = [Band(setup, group.members[k], precision, k, heights) for k in range(len(heights))]
@@ -133,12 +134,12 @@ class Bands:
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
-        return [[band.alone(at) for band in self.bands], *self._inverted(1 - at)]
+        return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at)]
 
     def _inverted(self, then: int) -> list[Stage]:
         names = ("q",) if self.setup.diffusivity is None else ("q", "tracer")
-        joined = in_turn(self._exchange(then, "ends", *names), [band.joined(then) for band in self.bands])
-        closed = in_turn(self._exchange(then, "psi"), [band.closed(then) for band in self.bands])
+        joined = in_turn(self._exchange(then, "ends", *names), [band.join_ends(then) for band in self.bands])
+        closed = in_turn(self._exchange(then, "psi"), [band.finish(then) for band in self.bands])
         return [BARRIER, joined, BARRIER, closed]
 
     def _exchange(self, at: int, *names: str) -> Stage:
@@ -172,18 +173,18 @@ class Bands:
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
         for band in self.bands:
-            band.take_up([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
+            band.start_from([np.pad(values[1:-1, 1:-1], 1) for values in q], tracer)
         self.device.synchronize()
-        self.device.run([[band.alone(0, update=False) for band in self.bands], *self._inverted(0)])
+        self.device.run([[band.local_work(0, update=False) for band in self.bands], *self._inverted(0)])
         self.device.synchronize()
         self.set_weights()
 
     # -- what the model asks of an engine -----------------------------------------------------------
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
-        """A field on the host, (ny, nx): a box has its rims on points."""
+        """A field on the host, (ny, nx): the boundary points of a box are points."""
         self.device.synchronize()
-        return _together([part.padded(name, layer) for part in self._parts])
+        return _gathered([part.padded(name, layer) for part in self._parts])
 
     points = padded
 
@@ -192,8 +193,8 @@ class Bands:
         """No particles, (2, 0)."""
         return np.empty((2, 0))
 
-    def with_rims(self, points: np.ndarray) -> np.ndarray:
-        """Values at points as an array with rims: a box has its rims on points."""
+    def pad(self, points: np.ndarray) -> np.ndarray:
+        """Values at points as an array with its boundary points, which of a box are points."""
         return points
 
     def state(self) -> dict[str, np.ndarray]:
@@ -201,7 +202,7 @@ class Bands:
         self.device.synchronize()
         each = [part.state() for part in self._parts]
         return {"steps": each[0]["steps"]} | {
-            name: _together([part[name] for part in each]) for name in each[0] if name != "steps"
+            name: _gathered([part[name] for part in each]) for name in each[0] if name != "steps"
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -234,7 +235,7 @@ def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
     return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)
 
 
-def _together(parts: list[np.ndarray]) -> np.ndarray:
+def _gathered(parts: list[np.ndarray]) -> np.ndarray:
     """Rows of all bands, (ny, nx): their own, and the walls."""
     return np.concatenate([parts[0][:1], *(part[1:-1] for part in parts), parts[-1][-1:]])
 
@@ -248,10 +249,10 @@ def check_bands(setup: Setup, group: Group, precision: str) -> None:
         "biharmonic_viscosity": setup.biharmonic > 0.0,
         "particles": setup.particles > 0,
     }
-    asked = [name for name, is_asked in without.items() if is_asked]
-    if asked:
+    unsupported = [name for name, wanted in without.items() if wanted]
+    if unsupported:
         raise InputError(
-            f"{len(group.members)} devices for one run with {', '.join(asked)}",
+            f"{len(group.members)} devices for one run with {', '.join(unsupported)}",
             allowed="several devices for a box, explicit viscosity, no biharmonic_viscosity and no particles",
             fix=f'device = "{group.kind}"',
         )

@@ -52,16 +52,16 @@ def _terms(engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray]) 
     zeta = relative_vorticity(setup, layer, psi, q)
     lap = _laplacian(zeta, setup)
     modes = [("wrap" if wrap else "constant") for wrap in setup.periodic]
-    rimmed = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
+    padded = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
     lowest = layer == engine.count - 1
     nothing = np.zeros_like(lap)
-    bed = nothing if setup.topography is None else engine.with_rims(setup.topography)
+    bed = nothing if setup.topography is None else engine.pad(setup.topography)
     east, west = p[1:-1, 2:], p[1:-1, :-2]
     return {
-        "wind": engine.with_rims(setup.curl)[INNER] if layer == 0 else nothing,
+        "wind": engine.pad(setup.curl)[INNER] if layer == 0 else nothing,
         "viscosity": setup.viscosity * lap,
         "friction": -setup.friction * zeta[INNER] if lowest else nothing,
-        "biharmonic": -setup.biharmonic * _laplacian(rimmed, setup) if setup.biharmonic else nothing,
+        "biharmonic": -setup.biharmonic * _laplacian(padded, setup) if setup.biharmonic else nothing,
         "beta": -setup.beta * (east - west) / (2.0 * grid.dx),
         "advection": -_jacobian(p, q[layer], setup),
         "topography": -_jacobian(p, bed, setup) if lowest and setup.topography is not None else nothing,

@@ -27,7 +27,7 @@ def velocity(psi, width, x, y):
 def drifted(i, psi, place, width, over_area_dt, wrap_x, wrap_y):
     """Move particle i by the midpoint rule.
 
-    place : (2, n) in grid units of the array with its rims, double; width : its columns.
+    place : (2, n) in grid units of the padded array, double; width : its columns.
 
     over_area_dt : dt / (dx dy); wrap : length of a periodic axis in grid units, whose points are 1 .. wrap, or 0.
     """

@@ -61,13 +61,13 @@ class Engine:
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device
         self.kernels = kernel_set(setup, device, precision)
-        self.fields = State(setup, device, precision, in_boxes=self.kernels.in_boxes)
+        self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
         self.real, self.count, self.words = self.fields.real, self.fields.count, self.fields.words
         self._stages = Stages(self.fields, self.kernels)
         self.launches = [step(self._stages, now) for now in (0, 1)]
         self.advance = Steps(device, [self.fields], self.launches).advance
-        # What is read of a state, as `Bands` gathers it.
-        self.padded, self.points, self.with_rims = self.fields.padded, self.fields.points, self.fields.with_rims
+        # What is read of a state, as `Bands` has_further_terms it.
+        self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
         self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
 
     @property
@@ -77,17 +77,17 @@ class Engine:
 
     @property
     def places(self) -> np.ndarray:
-        """Host copy of the particles' x and y in grid units of the arrays with their rims, (2, particles)."""
+        """Host copy of the particles' x and y in grid units of the padded arrays, (2, particles)."""
         return self.device.host(self.fields.particles)[:, : self.setup.particles]
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None, particles: np.ndarray | None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""
         fields, stages = self.fields, self._stages
-        fields.begin([np.pad(fields.with_rims(values)[1:-1, 1:-1], 1) for values in q])
+        fields.begin([np.pad(fields.pad(values)[1:-1, 1:-1], 1) for values in q])
         launches = stages.streamfunction(0, transformed=False) + stages.boundary(0)
         if tracer is not None:
-            fields.fill(fields.tracer[0], fields.with_rims(tracer))
-            launches += stages.tracer_rims(0)
+            fields.fill(fields.tracer[0], fields.pad(tracer))
+            launches += stages.tracer_boundary(0)
         if particles is not None:
             self.device.fill(fields.particles, particles)
         self.device.run(launches)

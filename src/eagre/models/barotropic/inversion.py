@@ -98,7 +98,7 @@ class CudaBox(Inversion):
         return [self.box.rows(self._spectra[layer], field)]
 
 
-class General(Inversion):
+class TransformInversion(Inversion):
     """Any basin: a `PoissonSolver` on the unknown points."""
 
     def __init__(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.models.barotropic import passes_cpu, passes_cuda, reference
-from eagre.models.barotropic.inversion import CpuBox, CudaBox, General, Inversion, Launches
+from eagre.models.barotropic import reference, update_cpu, update_cuda
+from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
 from eagre.models.barotropic.kernels import Coefficients
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
@@ -63,7 +63,7 @@ class KernelSet:
     @property
     def name(self) -> str:
         """What runs: "fast", "reference", or "fast; update: reference"."""
-        if isinstance(self.inversion, General) and self.inversion.kernels == "reference":
+        if isinstance(self.inversion, TransformInversion) and self.inversion.kernels == "reference":
             return "reference"
         return "fast; update: reference" if self.plain else "fast"
 
@@ -73,7 +73,7 @@ class KernelSet:
         return [f"kernels: {self.name}, the plain cells, because of {self.plain}"] if self.plain else []
 
     @property
-    def in_boxes(self) -> bool:
+    def fused_layout(self) -> bool:
         """Whether the streamfunction is found apart from the vorticity, by the kernels of a box on a GPU."""
         return isinstance(self.inversion, CudaBox)
 
@@ -103,18 +103,18 @@ def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
     return library_inversion(setup)
 
 
-def library_inversion(setup: Setup, kernels: str = "fast") -> General:
+def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion:
     """The solver for any basin, by transforms of a library."""
     grid = setup.grid
     kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
-    return General(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
+    return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
 
 
 def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
     """The update by a plain cell."""
     cell, more = reference.updated, ()
     if state.setup.compensated:
-        cell, more = reference.updated_with_the_lost, (state.lost[layer],)
+        cell, more = reference.updated_compensated, (state.rounding[layer],)
     program = state.device.loop(cell, state.precision, switches)
     return [state.device.over(program, state.setup.inner, (*fields, *more))]
 
@@ -122,7 +122,7 @@ def plain_update(state: State, layer: int, fields: Update, switches: Switches) -
 def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
     """The update in pieces of rows, one a thread."""
     rows, columns = state.setup.inner
-    program = state.device.program(passes_cpu.update_cpu, state.precision, switches)
+    program = state.device.program(update_cpu.update_cpu, state.precision, switches)
     pieces = max(1, min(PIECES, rows // LEAST_ROWS))
     return [Launch(program, (*fields, np.zeros((pieces, columns), state.real)))]
 
@@ -133,7 +133,7 @@ def rows_update_cuda(inversion: CudaBox) -> Updater:
 
     def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
         switches = {**switches, **box.switches(update=True)}
-        program = state.device.program(passes_cuda.update_cuda, state.precision, switches)
+        program = state.device.program(update_cuda.update_cuda, state.precision, switches)
         own = (*fields[:3], *fields[4:])  # no target: psi has a place of its own
         arguments = (*own, inversion.work(layer, None), box.table)
         return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]

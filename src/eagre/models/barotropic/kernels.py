@@ -1,4 +1,4 @@
-"""Formulas of the barotropic vorticity equation at a point (equations: README.md beside this file).
+"""Formulas of the barotropic vorticity equation at a point (equations: README.md in this folder).
 
 Neighbours are named by compass: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). Stages of a step
 that apply them at every point: `reference`, and what is faster than that.
@@ -24,7 +24,7 @@ class Coefficients(NamedTuple):
 
 @cell
 def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
-    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and the document's."""
+    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and Bleichrodt's (2.11)."""
     return (p_e - p_w) * (z_n - z_s) - (p_n - p_s) * (z_e - z_w)
 
 

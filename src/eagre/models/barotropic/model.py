@@ -1,4 +1,4 @@
-"""The barotropic vorticity model: assembly and time step (equations: README.md beside this file)."""
+"""The barotropic vorticity model: assembly and time step (equations: README.md in this folder)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class BarotropicVorticity(BaseModel):
     walls : {"free-slip", "no-slip", "no-slip-thom"}
         No slip of second order (Woods), or of first order (Thom).
     jacobian : {"arakawa", "advective"}
-        Arakawa's, which conserves energy and enstrophy; the plain one is the document's.
+        Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
     scheme : {"ab3", "ab2"}
         Adams-Bashforth; the first steps have as many terms as there is history.
     viscous : {"explicit", "implicit"}
@@ -194,7 +194,7 @@ class BarotropicVorticity(BaseModel):
         time_step: float = 1e-7,
         **options: Any,
     ) -> BarotropicVorticity:
-        """The document's double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
+        """Bleichrodt's (2011) double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
 
         `points` a side, wind curl -alpha sin 2y, viscosity 1 / reynolds, friction mu; `options` as of the class.
         """

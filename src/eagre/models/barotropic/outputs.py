@@ -64,7 +64,7 @@ def places_at_points(engine: Any) -> np.ndarray:
 
 
 def remarks_of(setup: Setup) -> list[str]:
-    """Resolution of the boundary layer, nondimensional numbers, and the time step beside its limits."""
+    """Resolution of the boundary layer, nondimensional numbers, the time step and its limits."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
@@ -72,7 +72,7 @@ def remarks_of(setup: Setup) -> list[str]:
 
 
 def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
-    """What the end of a run is told by: from `diagnostics` and `energy_budget`, in the units of the model."""
+    """Rows of the summary at the end of a run, from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")
     drains = ", ".join(f"{name} {budget[name]:+.4g}" for name in terms if budget[name] != 0.0)

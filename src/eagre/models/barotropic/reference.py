@@ -2,11 +2,11 @@
 
 | stage | cell |
 |---|---|
-| tracer, and vorticity: F and Adams-Bashforth | `updated`, `updated_with_the_lost` |
-| terms gathered before that | `forced`, `over_topography`, `laplacian`, `subtract_laplacian`, `coupled` |
-| implicit viscosity | `reflected` |
+| tracer, and vorticity: F and Adams-Bashforth | `updated`, `updated_compensated` |
+| terms gathered before that | `set_forcing`, `subtract_topography`, `laplacian`, `subtract_laplacian`, `add_coupling` |
+| implicit viscosity | `complete_implicit` |
 | streamfunction: Lap psi - psi / R^2 = q | `PoissonSolver`, by transforms of a library; `to_modes`, `from_modes` |
-| walls and periodic sides | `rims.rims_x`, `rims.rims_y` |
+| walls and periodic sides | `boundary.boundary_x`, `boundary.boundary_y` |
 | particles | `drift.drifted` |
 
 A new option lands here first.
@@ -54,28 +54,28 @@ def updated(j, i, psi, q, new, target, older, oldest, curl, weights, c):
 
 
 @cell
-def updated_with_the_lost(j, i, psi, q, new, target, older, oldest, curl, weights, c, lost):
-    """As `updated`; what the sum loses to rounding is kept and added in the next step (W. Kahan 1965).
+def updated_compensated(j, i, psi, q, new, target, older, oldest, curl, weights, c, rounding):
+    """As `updated`; what rounding takes from the sum is kept and added in the next step (W. Kahan 1965).
 
     The sum is made in double precision, because the compiler may reorder a compensated sum in single precision.
     Source: doi:10.1145/363707.363723.
     """
     added = change_of(j, i, psi, q, older, oldest, curl, weights, c)
-    exact = np.float64(q[j + 1, i + 1]) + (np.float64(added) + np.float64(lost[j + 1, i + 1]))
+    exact = np.float64(q[j + 1, i + 1]) + (np.float64(added) + np.float64(rounding[j + 1, i + 1]))
     value = real(exact)
-    lost[j + 1, i + 1] = real(exact - np.float64(value))
+    rounding[j + 1, i + 1] = real(exact - np.float64(value))
     new[j + 1, i + 1] = value
     target[j + 1, i + 1] = value
 
 
 @cell
-def forced(j, i, wind, total):
+def set_forcing(j, i, wind, total):
     """total = wind at (j + 1, i + 1): the first of the terms that are gathered before an update."""
     total[j + 1, i + 1] = wind_at(wind, j + 1, i + 1)
 
 
 @cell
-def over_topography(j, i, psi, bed, total, jacobian):
+def subtract_topography(j, i, psi, bed, total, jacobian):
     """total -= J(psi, b) at (j + 1, i + 1), b = f0 (bed height) / D; `jacobian` is 1 / (4 dx dy)."""
     advection = jacobian * JACOBIAN(
         psi[j, i],
@@ -113,7 +113,7 @@ def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
 
 
 @cell
-def coupled(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
+def add_coupling(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
     """total += by_psi (psi - other_psi) + by_q (q - other_q) at (j + 1, i + 1): viscosity, friction between layers."""
     k, m = j + 1, i + 1
     total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
@@ -136,7 +136,7 @@ def from_modes(j, i, first, second, share):
 
 
 @cell
-def reflected(j, i, twice_mean, old, new, target):
+def complete_implicit(j, i, twice_mean, old, new, target):
     """End of a step with implicit viscosity, which finds old + new: new = target = twice_mean - old."""
     value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
     new[j + 1, i + 1] = value

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from eagre.backend.device import Launch
-from eagre.models.barotropic import kernels, reference, rims
+from eagre.models.barotropic import boundary, kernels, reference
 from eagre.models.barotropic.drift import drifted
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.kernel_sets import KernelSet, Update
 from eagre.models.barotropic.state import State
 
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
-WALLS = {"free-slip": rims.FREE_SLIP, "no-slip": rims.WOODS, "no-slip-thom": rims.THOM}
+WALLS = {"free-slip": boundary.FREE_SLIP, "no-slip": boundary.WOODS, "no-slip-thom": boundary.THOM}
 
 
 class Stages:
-    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north rims stand on walls."""
+    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north boundary are walls."""
 
     def __init__(self, state: State, kernel_set: KernelSet, walls_y: tuple[bool, bool] = (True, True)) -> None:
         self.state, self.setup, self.kernels = state, state.setup, kernel_set
@@ -48,7 +48,7 @@ class Stages:
         rest = (*state.ages(state.tracer_history, now), state.curl, state.tracer_weights, coefficients)
         switches = {"HISTORY": setup.order - 1, "WIND": 0}
         update = self._loop(reference.updated, state.psi[0][now], c, new, new, *rest, **switches)
-        return [update, *self.tracer_rims(1 - now)]
+        return [update, *self.tracer_boundary(1 - now)]
 
     def further_terms(self, now: int) -> Launches:
         """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
@@ -74,22 +74,22 @@ class Stages:
 
     def _terms(self, layer: int, at: int) -> Launches:
         """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
-        if not self.setup.gathers:
+        if not self.setup.has_further_terms:
             return []
         setup, real = self.setup, self.state.real
         total, psi, q = self.state.total[layer], self.state.psi[layer][at], self.state.q[layer][at]
         made: Launches = [
-            self._loop(reference.forced, self.state.curl, total, WIND=self.state.wind if layer == 0 else 0)
+            self._loop(reference.set_forcing, self.state.curl, total, WIND=self.state.wind if layer == 0 else 0)
         ]
         if setup.topography is not None and layer == self.state.count - 1:
-            made.append(self._loop(reference.over_topography, psi, self.state.bed, total, real(self._over[0])))
+            made.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
         if setup.biharmonic > 0.0:
             made += self._biharmonic(layer, at)
         if setup.layers is not None:
             other = 1 - layer
             by_psi, by_q = setup.layers.coupling(layer, setup.viscosity, setup.friction)
             others = (psi, self.state.psi[other][at], q, self.state.q[other][at])
-            made.append(self._loop(reference.coupled, *others, total, real(by_psi), real(by_q)))
+            made.append(self._loop(reference.add_coupling, *others, total, real(by_psi), real(by_q)))
         return made
 
     def _biharmonic(self, layer: int, at: int) -> Launches:
@@ -106,7 +106,7 @@ class Stages:
             made.append(lap(reference.subtract_laplacian, state.psi[layer][at], state.lap, -own))
         if setup.layers is not None:
             made.append(lap(reference.subtract_laplacian, state.psi[1 - layer][at], state.lap, own))
-        made += self.rims(state.lap, state.lap, plain=True)
+        made += self.fill_boundary(state.lap, state.lap, vanishing=True)
         return [*made, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
 
     def _update(self, layer: int, at: int) -> Launches:
@@ -117,12 +117,12 @@ class Stages:
             c = c._replace(friction=state.real(0.0))
         switches = {
             "HISTORY": setup.order - 1,
-            "WIND": 2 if setup.gathers else state.wind,
+            "WIND": 2 if setup.has_further_terms else state.wind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
         }
-        curl = state.total[layer] if setup.gathers else state.curl
+        curl = state.total[layer] if setup.has_further_terms else state.curl
         new = state.q[layer][then]
-        target = new if self.kernels.in_boxes else state.psi[layer][then]
+        target = new if self.kernels.fused_layout else state.psi[layer][then]
         ages = state.ages(state.history[layer], at)
         fields = Update(state.psi[layer][at], state.q[layer][at], new, target, *ages, curl, state.weights, c)
         return self.kernels.update(state, layer, fields, switches)
@@ -139,11 +139,11 @@ class Stages:
         made = [] if self.kernels.transforms else solver.forward(0, field)
         made += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
         made += solver.backward(0, field)
-        return [*made, self._loop(reference.reflected, field, state.q[0][now], state.q[0][new], field)]
+        return [*made, self._loop(reference.complete_implicit, field, state.q[0][now], state.q[0][new], field)]
 
     def solved(self, at: int) -> list[Any]:
         """The arrays whose vorticity is inverted, one a layer: q, or psi, which then is found in place."""
-        fields = self.state.q if self.kernels.in_boxes else self.state.psi
+        fields = self.state.q if self.kernels.fused_layout else self.state.psi
         return [fields[layer][at] for layer in self._layers]
 
     def streamfunction(self, new: int, transformed: bool | None = None) -> Launches:
@@ -177,28 +177,30 @@ class Stages:
     def boundary(self, new: int) -> Launches:
         """Vorticity of walls, and both fields across periodic sides."""
         psi, q = self.state.psi, self.state.q
-        return [launch for k in self._layers for launch in self.rims(psi[k][new], q[k][new])]
+        return [launch for k in self._layers for launch in self.fill_boundary(psi[k][new], q[k][new])]
 
-    def rims(self, psi: Any, q: Any, plain: bool = False, no_flux: bool = False) -> Launches:
-        """Fill the rims of psi and q; `plain`: of a field that vanishes on walls, `no_flux`: of one that is carried."""
+    def fill_boundary(self, psi: Any, q: Any, vanishing: bool = False, no_flux: bool = False) -> Launches:
+        """Fill boundary points; `vanishing`: of a field that is 0 on walls, `no_flux`: of one without flux there."""
         setup, real = self.setup, self.state.real
-        wall = rims.FREE_SLIP if plain else rims.NO_FLUX if no_flux else WALLS[setup.walls]
-        kinds = [rims.PERIODIC if wrap else wall for wrap in setup.periodic]
+        wall = boundary.FREE_SLIP if vanishing else boundary.NO_FLUX if no_flux else WALLS[setup.walls]
+        kinds = [boundary.PERIODIC if wrap else wall for wrap in setup.periodic]
         made: Launches = []
         _, over_dx2, over_dy2 = self._over
         ny, nx = setup.shape
-        if kinds[1] != rims.FREE_SLIP and any(self._walls_y.values()):
+        if kinds[1] != boundary.FREE_SLIP and any(self._walls_y.values()):
             switches = {"WALL_Y": kinds[1], **self._walls_y}
-            program = self.state.device.loop(rims.rims_y, self.state.precision, switches)
+            program = self.state.device.loop(boundary.boundary_y, self.state.precision, switches)
             made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
-        if kinds[0] != rims.FREE_SLIP:
-            program = self.state.device.loop(rims.rims_x, self.state.precision, {"WALL_X": kinds[0]})
+        if kinds[0] != boundary.FREE_SLIP:
+            program = self.state.device.loop(boundary.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
             made.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
         return made
 
-    def tracer_rims(self, at: int) -> Launches:
+    def tracer_boundary(self, at: int) -> Launches:
         """Nothing goes through walls."""
-        return self.rims(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
+        return (
+            self.fill_boundary(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
+        )
 
     def particles(self, new: int) -> Launches:
         """Particles drift with the new flow."""

@@ -1,6 +1,7 @@
 """The arrays of a run of the barotropic model on a device.
 
-Arrays have one rim, (my + 2, mx + 2) (see `rims`), and on a GPU rows that begin at multiples of LINE bytes.
+Arrays are padded by a boundary point all round, (my + 2, mx + 2) (see `boundary`); on a GPU rows begin at multiples
+of LINE bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.models.barotropic.adams_bashforth import weights, with_tendencies
+from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
@@ -21,38 +22,38 @@ LINE = 128  # bytes
 class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
-    Of a box on a GPU, `in_boxes`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
+    With `fused_layout` (a box on a GPU) rows begin at multiples of LINE bytes and both sets share the streamfunction.
     Elsewhere psi is found where the new vorticity was left, so that there are two.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, in_boxes: bool) -> None:
-        self.setup, self.device, self.precision, self.in_boxes = setup, device, precision, in_boxes
+    def __init__(self, setup: Setup, device: Device, precision: str, fused_layout: bool) -> None:
+        self.setup, self.device, self.precision, self.fused_layout = setup, device, precision, fused_layout
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        line = LINE // self.itemsize if in_boxes else 1
+        line = LINE // self.itemsize if fused_layout else 1
         self._shape = (setup.shape[0], -(-self.width // line) * line)
         self._allocate()
 
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.in_boxes)
+        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.fused_layout)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
-        self.lost = [field() if setup.compensated else self.none for _ in layers]
+        self.rounding = [field() if setup.compensated else self.none for _ in layers]
         self.tracer = [field(), field()] if setup.diffusivity is not None else []
         self.tracer_history = [field() for _ in older] if self.tracer else []
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
         curl = setup.curl
         self.wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
-        self.curl = device.array(self.with_rims(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
-        self.total = [field() for _ in layers] if setup.gathers else []
+        self.curl = device.array(self.pad(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
+        self.total = [field() for _ in layers] if setup.has_further_terms else []
         self.lap = field() if setup.biharmonic > 0.0 else None
         if setup.topography is not None:
-            self.bed = device.array(self.with_rims(setup.topography).astype(self.real))
+            self.bed = device.array(self.pad(setup.topography).astype(self.real))
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
     def set_weights(self) -> None:
@@ -101,17 +102,17 @@ class State:
 
     # -- host and device ----------------------------------------------------------------------------
 
-    def with_rims(self, points: np.ndarray) -> np.ndarray:
-        """Values at points (ny, nx) as an array with rims."""
+    def pad(self, points: np.ndarray) -> np.ndarray:
+        """Values at points (ny, nx) as an array with its boundary points, (my + 2, mx + 2)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
 
     def view(self, field: Any) -> Any:
-        """An array with rims, without what pads its rows."""
+        """An array without what pads its rows."""
         return field[:, : self.width]
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
-        """Host copy of "q", "psi" or "tracer" with its rims, (my + 2, mx + 2)."""
+        """Host copy of "q", "psi" or "tracer" with its boundary points, (my + 2, mx + 2)."""
         fields = self.tracer if name == "tracer" else getattr(self, name)[layer]
         return self.device.host(self.view(fields[self.at]))
 
@@ -122,22 +123,22 @@ class State:
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
 
     def fill(self, field: Any, values: np.ndarray) -> None:
-        """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
+        """Overwrite an array with host values, (my + 2, mx + 2)."""
         self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
 
     def begin(self, q: list[np.ndarray]) -> None:
-        """Have no history, and vorticities with their rims, (my + 2, mx + 2), where psi is found from."""
+        """Have no history, and vorticities with their boundary points, (my + 2, mx + 2), from which psi is found."""
         self.steps = 0
         for layer, values in enumerate(q):
             self.fill(self.q[layer][0], values)
-            if not self.in_boxes:
+            if not self.fused_layout:
                 self.device.copy(self.psi[layer][0], self.q[layer][0])
-        self.forget()
+        self.clear_history()
 
-    def forget(self) -> None:
+    def clear_history(self) -> None:
         """No history."""
-        lost = self.lost if self.setup.compensated else []
-        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
+        kept = self.rounding if self.setup.compensated else []
+        for field in (*(f for history in self.history for f in history), *self.tracer_history, *kept):
             self.fill(field, np.zeros(self.setup.shape))
 
     def _contents(self) -> dict[str, Any]:
@@ -147,7 +148,7 @@ class State:
             found[f"q{layer}"] = self.q[layer][self.at]
             found[f"psi{layer}"] = self.psi[layer][self.at]
             if self.setup.compensated:
-                found[f"lost{layer}"] = self.lost[layer]
+                found[f"lost{layer}"] = self.rounding[layer]
             older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
             found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
         if self.tracer:
@@ -167,7 +168,7 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
-        state = dict(with_tendencies(self.setup, state))
+        state = dict(convert_state(self.setup, state))
         for name, field in self._contents().items():
             self.fill(field, state[name])
         if self.setup.particles:

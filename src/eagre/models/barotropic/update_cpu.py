@@ -39,7 +39,7 @@ def row_advance(zeta, new, older, oldest, weights, j, f):
 def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
     """Interior points: new = zeta + dt F, and a copy of it in `target`, where psi is then found in place.
 
-    psi, zeta, new, target, older, oldest : (my + 2, mx + 2) with a rim; scratch : (pieces, mx).
+    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (pieces, mx).
     """
     rows = psi.shape[0] - 2
     pieces = scratch.shape[0]

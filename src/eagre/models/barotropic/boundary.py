@@ -1,7 +1,7 @@
-"""What stands on the rim of the arrays: walls (free slip, no slip) and periodic sides.
+"""Boundary points: walls (free slip, no slip) and periodic sides.
 
-Arrays have one rim all round. Along a periodic axis of n intervals the points 1 .. n are unknown
-and the rim repeats them; between walls the points 1 .. n - 1 are unknown and the rim is the wall.
+Arrays are padded by a point all round. Along a periodic axis of n intervals the points 1 .. n are unknown and
+the boundary points repeat them; between walls the points 1 .. n - 1 are unknown and the boundary points are the walls.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from eagre.backend.cells import cell, real, switch
 
 WALL_X = switch("WALL_X", 0)  # 0: free slip, 1: no slip after Thom, 2: no slip after Woods, 3: periodic, 4: no flux
 WALL_Y = switch("WALL_Y", 0)
-SOUTH = switch("SOUTH", True)  # which of the rims along x stand on walls
+SOUTH = switch("SOUTH", True)  # which of the two rows of boundary points are walls
 NORTH = switch("NORTH", True)
 FREE_SLIP, THOM, WOODS, PERIODIC, NO_FLUX = range(5)
 
@@ -34,8 +34,8 @@ def woods(psi_1, zeta_1, over_h2):
 
 
 @cell
-def rims_y(j, i, psi, zeta, over_h2):
-    """South and north rims in column i + 1; j is 0."""
+def boundary_y(j, i, psi, zeta, over_h2):
+    """South and north boundary points in column i + 1; j is 0."""
     top = zeta.shape[0] - 1
     if WALL_Y == 1:
         if SOUTH:
@@ -60,8 +60,8 @@ def rims_y(j, i, psi, zeta, over_h2):
 
 
 @cell
-def rims_x(j, i, psi, zeta, end, over_h2):
-    """West and east rims, columns 0 and `end`, in row j, corners included; i is 0."""
+def boundary_x(j, i, psi, zeta, end, over_h2):
+    """West and east boundary points, columns 0 and `end`, in row j, corners included; i is 0."""
     if WALL_X == 1:
         zeta[j, 0] = thom(psi[j, 1], over_h2)
         zeta[j, end] = thom(psi[j, end - 1], over_h2)

@@ -84,8 +84,8 @@ def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low
 def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
     """New vorticity of rows low + 1 and low + 2, also into shared memory."""
     w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
-    for turn in range((ROW - 1) // (VECTOR * THREADS) + 1):
-        m = np.uint64(VECTOR) * (t + np.uint64(turn * THREADS))
+    for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
+        m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
         if m < np.uint64(ROW):
             update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
     clear_ends(shared, t)
