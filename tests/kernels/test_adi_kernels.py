@@ -11,9 +11,10 @@ import pytest
 
 from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
 from eagre.backend.device import PlainDevice
-from eagre.backend.program import load, source_of
 from eagre.kernels.roots import power_seven_sixths
-from eagre.models.shallow_water_adi import kernels, sweep_cuda_x, sweep_cuda_y
+from eagre.models.shallow_water_adi import sweep_cuda_y
+from kernels.recording import RecordingDevice, name_of
+from physics.test_adi_against_oracle import everything
 
 OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))])
 
@@ -137,24 +138,17 @@ def power(device, x, precision):
 
 
 def sweep_ptx(along, precision):
-    """PTX of a sweep for an H200, made without one."""
-    from numba import types
+    """PTX of a sweep with every term for an H200, made without one."""
+    from numba import typeof
 
     from eagre.backend.cuda import ptx
 
-    real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
-    numbers = types.NamedTuple([real] * len(kernels.Parameters._fields), kernels.Parameters)
-    forcing = types.NamedTuple([real[:, ::1]] * 4 + [types.int64] * 3, kernels.Forcing)
-    ends = types.NamedTuple([types.int32[::1]] * 4, kernels.Ends)
-    signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
-    entry = sweep_cuda_x.sweep_x_cuda
-    if along == "y":
-        signature += (real[::1], real[::1], types.uint32[::1], types.int64)
-        entry = sweep_cuda_y.sweep_y_cuda
-    signature += (bits[::1],) + (types.int64,) * (4 if along == "x" else 2) + (numbers,)
-    switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}
-    module = load(source_of(entry, "cuda", precision, switches), entry.name)
-    return ptx(getattr(module, entry.name), signature)
+    device = RecordingDevice()
+    [launch] = [
+        one for one in everything(precision, device)._engine.launches(0, 0)
+        if name_of(one.program) == f"sweep_{along}_cuda"
+    ]  # fmt: skip
+    return ptx(launch.program, tuple(typeof(value) for value in launch.arguments))
 
 
 @pytest.mark.parametrize("along", ["x", "y"])

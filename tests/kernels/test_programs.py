@@ -16,7 +16,7 @@ from eagre.backend.program import loop_source, source_of
 from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.models.shallow_water import march_cpu, march_cuda
-from eagre.models.shallow_water.kernels import Parameters, Sources
+from eagre.models.shallow_water.kernels import Parameters
 from kernels.conftest import options_of
 from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
 from kernels.recording import scattered_of
@@ -127,9 +127,9 @@ def stage_ptx(precision, **switches):
 
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
-    maps = types.NamedTuple([real[:, ::1]] * 4 + [real[::1], types.float64[::1]], Sources)
+    terms = types.Tuple((types.float64[:, ::1], types.int64))
     signature = (
-        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (maps, bits[::1], numbers, types.float64[::1], types.int64)
+        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (terms, bits[::1], numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature)

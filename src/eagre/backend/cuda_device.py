@@ -191,13 +191,14 @@ def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: 
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with CuPy arrays turned into Numba's views of them, also inside named tuples."""
+    """Arguments with CuPy arrays turned into Numba's views of them, also inside tuples."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, cupy.ndarray):
             return cuda.as_cuda_array(value)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*(convert(item) for item in value))
+        if isinstance(value, tuple):
+            items = tuple(convert(item) for item in value)
+            return type(value)(*items) if hasattr(value, "_fields") else items
         return value
 
     return tuple(convert(value) for value in arguments)

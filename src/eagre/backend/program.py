@@ -122,7 +122,7 @@ def _collect(
 
 
 def _text(body: Cell, name: str) -> str:
-    source = textwrap.dedent(inspect.getsource(body.function))
+    source = body.source or textwrap.dedent(inspect.getsource(body.function))
     start = source.index("def ")
     after = source[source.index("(", start) :]
     return f"@{body.decorator}\ndef {name}{after}\n"

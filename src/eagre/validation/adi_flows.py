@@ -14,7 +14,7 @@ from eagre.cases.water import WaterCase
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.grid import Grid
 from eagre.series import Series
-from eagre.sources import WindStress
+from eagre.terms.wind_stress import WindStress
 from eagre.validation.measures import water_of
 from eagre.validation.norms import observed_orders, relative_norms
 from eagre.validation.pictures import draw_convergence, draw_profile

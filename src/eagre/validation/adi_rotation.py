@@ -9,7 +9,7 @@ import numpy as np
 from eagre.cases.mike21 import pool
 from eagre.constants import GRAVITY
 from eagre.grid import Grid
-from eagre.sources import Coriolis
+from eagre.terms.coriolis import Coriolis
 from eagre.validation.adi_flows import adi_model
 from eagre.validation.norms import observed_orders
 from eagre.validation.pictures import draw_profile

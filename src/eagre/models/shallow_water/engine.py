@@ -20,8 +20,9 @@ from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.balance import Balance
 from eagre.models.shallow_water.junctions import Junctions
 from eagre.series import Series
-from eagre.sources import SourceMaps
 from eagre.stepping import clock as ck
+from eagre.terms.collect import Terms
+from eagre.terms.compose import Places, bind
 
 TREATMENTS = {
     "hydrostatic": {
@@ -54,7 +55,7 @@ class Setup:
     bed: np.ndarray  # (ny + 1, nx + 1) corners, m
     segments: Sequence[Segment]
     manning: np.ndarray  # (ny, nx), s m-1/3
-    sources: SourceMaps | None
+    terms: Terms
     scheme: str
     wet_dry: str
     early_exit: bool
@@ -68,9 +69,9 @@ class Setup:
 
     @property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the sources."""
+        """Series that drive the run: one a segment, then the factors of the terms."""
         own = [segment.condition.value(segment.width) for segment in self.segments]
-        return own + (list(self.sources.factors) if self.sources else [])
+        return own + self.terms.series
 
 
 class Engine:
@@ -88,7 +89,6 @@ class Engine:
             "SKIP_DRY": setup.early_exit,
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
-            "SOURCES": setup.sources is not None,
         }
         self._ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self._allocate(table, uniform)
@@ -109,7 +109,7 @@ class Engine:
         self._clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self._clocks[0]
         self._table = device.array(table)
-        self.balance = Balance(setup.segments, table, grid, setup.sources, device)
+        self.balance = Balance(setup.segments, table, grid, setup.terms, device)
         self._junctions = Junctions(setup.segments, table, device)
         self._levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
         self._series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
@@ -120,11 +120,7 @@ class Engine:
         numbers = (0.5 * setup.theta, 0.5 / setup.theta, setup.kappa, setup.kappa**4, 1e-3 * setup.kappa, setup.gravity)
         numbers = (*numbers, 1.0 / grid.dx, 1.0 / grid.dy)
         self.parameters = cells.Parameters._make(map(real, (*numbers, float(g_n2.flat[0]) if uniform else 0.0)))
-        maps, empty = setup.sources, np.zeros((1, 1))
-        names = ("rain", "stress", "accel_x", "accel_y")
-        arrays = [device.array((getattr(maps, name) if maps else empty).astype(real)) for name in names]
-        rotation = device.array((maps.coriolis if maps else empty[0]).astype(real))
-        self._sources = cells.Sources._make([*arrays, rotation, self.forcing[len(setup.segments) :]])
+        self._bind_terms()
         bits = np.int32 if self.precision == "single" else np.int64
         if device.kind == "cpu":
             self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
@@ -132,6 +128,15 @@ class Engine:
             self._rates = device.zeros((len(self._tiles),), bits)
         else:
             self._rates = device.zeros((3, 2) if self._tiled else (1,), bits)
+
+    def _bind_terms(self) -> None:
+        def place(role: str, values: np.ndarray) -> Any:
+            return self.device.array(values.astype(self.real))
+
+        wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
+        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, Places(place, place))
+        self._terms = bound.arguments
+        self.switches |= bound.switches
 
     @property
     def _wraps(self) -> tuple[bool, bool]:
@@ -202,7 +207,7 @@ class Engine:
         launches = []
         for turn in range(tile_cuda.TURNS):
             rates, clocks = tile_cuda.turn_of(turn, self._rates, self._clocks)
-            fields = (self._pair, self.middle, self.bed, self._manning, self._sources)
+            fields = (self._pair, self.middle, self.bed, self._manning, self._terms)
             arguments = (*fields, rates, self.parameters, clocks)
             launches += [Launch(stage, arguments, blocks, threads, shared, early=True) for stage in stages]
         settle = program(tile_cuda.settle_cuda, self.precision)
@@ -213,7 +218,7 @@ class Engine:
         grid = self.setup.grid
         tail = {name: switches[name] for name in switches if name != "SECOND"}
         switches = {**self.switches, **switches}
-        common = (out, self.bed, self._manning, self._sources)
+        common = (out, self.bed, self._manning, self._terms)
         if self.device.kind == "cpu":
             program = self.device.program(march_cpu.stage_cpu, self.precision, switches)
             arguments = (q, *common, self._scratch, self._tiles, self._rates, self.parameters, self.clock, turn)
@@ -229,7 +234,7 @@ class Engine:
         return [stage, *mended, *self._ghosts(out, turn, **tail)]
 
     def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
-        numbers = (self.bed, self._sources.factor, self.parameters, self.clock, turn)
+        numbers = (self.bed, self.forcing[len(self.setup.segments) :], self.parameters, self.clock, turn)
         return self.balance.launches(self.precision, q, self.middle, *numbers, **self.switches, **switches)
 
     def _ghosts(self, q: Any, turn: int, **switches: Any) -> list[Launch]:

@@ -18,7 +18,6 @@ from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
     SKIP_DRY,
-    SOURCES,
     bed_centre,
     bed_south,
     bed_west,
@@ -27,9 +26,10 @@ from eagre.models.shallow_water.kernels import (
     manning_of,
     over_depth,
     updated,
-    with_sources,
+    with_terms,
 )
 from eagre.stepping.clock import DT, open_gate
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 # The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
 # that rows never overlap, so that the loops vectorise without run-time checks; this is also why
@@ -280,7 +280,7 @@ def fluxes_x(q, bed, s, j, i0, n, own, p):
 
 
 @cell
-def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
+def update(q, out, bed, manning, forcing, s, row, i0, n, p, dt):
     """Interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
@@ -294,8 +294,8 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
         r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
             s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
         )
-        if SOURCES:
-            r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], sources, row, i0 + i)
+        if TERMS:
+            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
         w, hu, hv = updated(
             q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
             h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v,
@@ -307,11 +307,12 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
 
 
 @cell
-def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, terms, s, j0, i0, rows, columns, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
     rate = real(0.0)
+    forcing = (terms, TERM_FACTORS(terms, 0))
     own, above = SHORES, SHORES
     for r in range(4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
@@ -326,12 +327,12 @@ def tile(q, out, bed, manning, sources, s, j0, i0, rows, columns, p, dt):
         above = look_at_row(q, bed, s, j + 2, i0, columns + 2, p)
         rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, own, above, p) * p.over_dy)
         rate = max(rate, fluxes_x(q, bed, s, j + 2, i0, columns, own, p) * p.over_dx)
-        update(q, out, bed, manning, sources, s, j, i0, columns, p, dt)
+        update(q, out, bed, manning, forcing, s, j, i0, columns, p, dt)
     return to_bits(rate)
 
 
 @entry
-def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock, turn):
+def stage_cpu(q, out, bed, manning, terms, scratch, tiles, rates, p, clock, turn):
     """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
 
     The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
@@ -344,7 +345,7 @@ def stage_cpu(q, out, bed, manning, sources, scratch, tiles, rates, p, clock, tu
             out,
             bed,
             manning,
-            sources,
+            terms,
             scratch[t],
             tiles[t, 0],
             tiles[t, 1],

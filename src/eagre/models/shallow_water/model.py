@@ -31,8 +31,9 @@ from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.engine import Engine, Setup
-from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
 FIXED_ADVICE = "a shorter fixed_time_step, or none"
@@ -112,7 +113,7 @@ class ShallowWater(BaseModel):
         velocity_y: Any = 0.0,
         boundaries: Boundaries | None = None,
         manning: Any = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Term] = (),
         scheme: str = "rk2",
         wet_dry: str = "hydrostatic",
         early_exit: bool | None = None,
@@ -136,10 +137,10 @@ class ShallowWater(BaseModel):
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
-        maps = source_maps(sources, grid) if sources else None
+        terms = terms_of(sources, grid)
         longest = min(
             bounds.longest_step_asked("max_time_step", max_time_step),
-            bounds.longest_step_with_rain(maps, grid, gravity),
+            bounds.longest_step_with_rain(terms, grid, gravity),
             bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
         self.setup = Setup(
@@ -147,7 +148,7 @@ class ShallowWater(BaseModel):
             bed=bed,
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
-            sources=maps,
+            terms=terms,
             scheme=one_of("scheme", scheme, ("rk2", "euler")),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
             early_exit=bounds.early_exit(early_exit, wet_dry),
@@ -354,9 +355,9 @@ class ShallowWater(BaseModel):
     def remarks(self) -> list[str]:
         """What a user should know before the run."""
         setup = self.setup
-        if self.precision == "double" or setup.sources is None:
+        if self.precision == "double":
             return []
-        return bounds.rain_remarks(setup.sources, self.grid, setup.bed, setup.gravity)
+        return bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
 
     @property
     def facts(self) -> list[tuple[str, str]]:

@@ -33,12 +33,11 @@ from eagre.kernels.roots import select
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
-    SOURCES,
     depth,
     manning_of,
     over_depth,
     updated,
-    with_sources,
+    with_terms,
 )
 from eagre.models.shallow_water.tile_faces import (
     PITCH,
@@ -57,6 +56,7 @@ from eagre.models.shallow_water.tile_faces import (
     tendencies,
 )
 from eagre.stepping.clock import ATTEMPTED, DT, PARITY, RUNNING, SIZE, parity_after, rate_of, settle
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 SOUTH, NORTH, BESIDE, CLOCK = TALL, TALL + 1, TALL + 2, TALL + 3  # warps for what is not in the tile
 TURNS = 6  # steps after which the three pairs of rates and the two clocks come round again
@@ -215,11 +215,12 @@ def write_clock(shared, clock, rates):
 
 
 @cell
-def write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt):
+def write_cell(pair, middle, manning, terms, own, before, r_w, r_u, r_v, parity, at, p, dt):
     """The new state of a thread's cell, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
-    if SOURCES:
-        r_w, r_u, r_v = with_sources(r_w, r_u, r_v, own.h, own.hu, own.hv, sources, row, column)
+    if TERMS:
+        forcing = (terms, TERM_FACTORS(terms, 0))
+        r_w, r_u, r_v = with_terms(r_w, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
     g_n2 = manning_of(manning, row, column, p)
     w, hu, hv = updated(
         own.w, own.hu, own.hv, before[0], before[1], before[2],
@@ -244,7 +245,7 @@ def state_of_step(pair, found, clocks, at):
 
 
 @entry
-def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks):
+def tile_stage_cuda(pair, middle, bed, manning, terms, rates, p, clocks):
     """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
 
     Block (32, TALL + 4), grid over tiles. pair : (2, 3, ny + 4, nx + 4).
@@ -273,7 +274,7 @@ def tile_stage_cuda(pair, middle, bed, manning, sources, rates, p, clocks):
     if at.inside and attempted:
         r_w, r_u, r_v = tendencies(s, at.k, x, y, west, south, own.h, p)
         dt = real(clock[DT])
-        write_cell(pair, middle, manning, sources, own, before, r_w, r_u, r_v, parity, at, p, dt)
+        write_cell(pair, middle, manning, terms, own, before, r_w, r_u, r_v, parity, at, p, dt)
     if warp == CLOCK:
         if lane == 0:
             cuda.atomic.max(rates.now, 1 if SECOND else 0, top[0])

@@ -52,13 +52,11 @@ class BandSetup(Setup):
 
 def band_setup(setup: Setup, low: int, high: int) -> BandSetup:
     """The set-up of rows low .. high - 1."""
-    rows, grid, maps = slice(low, high), setup.grid, setup.sources
-    if maps is not None:
-        names = ("rain", "stress", "accel_x", "accel_y", "coriolis")
-        maps = replace(maps, **{name: getattr(maps, name)[rows] for name in names})
+    rows, grid = slice(low, high), setup.grid
     found: dict[str, Any] = {name: getattr(setup, name) for name in Setup.__dataclass_fields__}
     found["grid"] = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
-    found |= {"bed": setup.bed[rows], "friction": setup.friction[rows], "sources": maps}
+    found |= {"bed": setup.bed[rows], "friction": setup.friction[rows]}
+    found["terms"] = setup.terms.rows(low, high, found["grid"])
     found["segments"] = cut_segments(setup.segments, grid.ny, low, high, low)
     return BandSetup(**found, dries=setup.may_dry)
 
@@ -81,5 +79,5 @@ class Band(Engine):
         (self.first, self.last), (self.low, self.high) = decomposition.own(rank)[0], decomposition.held(rank)[0]
         super().__init__(band_setup(setup, self.low, self.high), device, precision)
         own = cut_segments(setup.segments, ny, self.first, self.last, self.low)
-        self.balance = Balance(own, self.setup.grid, setup.bed, setup.sources, device)
+        self.balance = Balance(own, self.setup.grid, self.setup.bed, self.setup.terms, device)
         self.places = places_of_faces(setup.segments, setup.grid, self.first, self.last)

@@ -19,7 +19,7 @@ from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.engine import Engine, Setup
-from eagre.models.shallow_water_adi.layout import PADDING, device_bytes
+from eagre.models.shallow_water_adi.layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.plan import EPSILON
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
@@ -38,7 +38,7 @@ class Bands(Stepping):
         beside = rows_beside(setup, precision, setup.deepest)
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)
-        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.sources, group.members[0])
+        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
         self._deepest = 0.0
         self._lay_out(beside)
 
@@ -48,7 +48,7 @@ class Bands(Stepping):
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
         rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
-        itemsize, forced = np.dtype(self.real).itemsize, setup.sources is not None
+        itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms)
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]

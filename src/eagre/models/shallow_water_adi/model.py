@@ -31,10 +31,11 @@ from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.inputs import checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, SOURCE_WORDS
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
-from eagre.sources import Source, source_maps
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
 
 PADDING = (131, 96)  # rows and columns by which they exceed the grid
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
@@ -121,7 +122,7 @@ class ShallowWaterADI(Fields, BaseModel):
         manning: Any = 0.0,
         chezy: Any = None,
         viscosity: float = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Term] = (),
         dissipation: str = "froude",
         convection: str = "on",
         drying: str = "on",
@@ -136,8 +137,8 @@ class ShallowWaterADI(Fields, BaseModel):
         self.precision = precision
         self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
-        words = DEVICE_WORDS + (SOURCE_WORDS if sources else 0)
-        check_memory(grid, self.device, precision, words, PADDING)
+        terms = terms_of(sources, grid)
+        check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), PADDING)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
@@ -149,7 +150,7 @@ class ShallowWaterADI(Fields, BaseModel):
             segments=self.boundaries.segments(grid),
             friction=friction,
             law=law,
-            sources=source_maps(sources, grid) if sources else None,
+            terms=terms,
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
             viscosity=_viscosity(viscosity, step, grid),
             dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
