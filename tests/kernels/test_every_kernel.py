@@ -43,7 +43,7 @@ OPEN = {
 SHALLOW_WATER = {
     "tiles": {"manning": 0.03},
     "open sides and sources": OPEN,
-    "the document's treatment": {"wet_dry": "kurganov-petrova", "scheme": "euler", **OPEN},
+    "kurganov-petrova": {"wet_dry": "kurganov-petrova", "scheme": "euler", **OPEN},
 }
 
 

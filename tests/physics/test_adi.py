@@ -268,7 +268,7 @@ def test_words_of_a_step_and_of_memory():
 
 
 def test_reach_of_the_coupling():
-    """The document's table: cells until 1e-16 (1e-7)."""
+    """The MIKE 21 thesis's table: cells until 1e-16 (1e-7)."""
     assert [width(c, 1e-16) for c in (2.0, 4.4, 6.3)] == pytest.approx([38, 83, 116], abs=5)
     assert [width(c, 1e-7) for c in (2.0, 4.4, 6.3)] == pytest.approx([17, 36, 51], abs=3)
 

@@ -145,7 +145,7 @@ def test_the_start():
 
 @pytest.mark.parametrize("law", ["manning", "chezy"])
 def test_the_seeds_scheme(law):
-    """No drying, no dissipation: the rows as the document has them; uniform friction."""
+    """No drying, no dissipation: the rows as the MIKE 21 thesis has them; uniform friction."""
     rng = np.random.default_rng(2)
     grid = Grid(37, 23, 100.0, 60.0)
     bed = rng.uniform(-12.0, -8.0, grid.shape_of("corner"))

@@ -33,7 +33,7 @@ def test_validation(case, tmp_path):
     assert results and all(result.passed for result in results), [result.row() for result in results]
 
 
-def test_numbers_of_the_document():
+def test_numbers_of_the_thesis():
     gyre = DoubleGyre()
     numbers = gyre.numbers
     assert numbers["alpha"] == pytest.approx(1.36e5, rel=2e-3)

@@ -13,7 +13,7 @@ FIELDS = ("surface_elevation", "discharge_x", "discharge_y")
 
 
 def big_dry_dam(early_exit, precision, **options):
-    """The document's case for early exit, on fewer cells."""
+    """Amundsen's case for early exit, on fewer cells."""
     return circular_dam_big(96).model(device="cpu", precision=precision, early_exit=early_exit, **options)
 
 

@@ -40,7 +40,7 @@ def record(points, precision, threads, ms, **other):
     return {**known, "precision": precision, "threads": threads, **other}
 
 
-def test_table_of_the_document(speedup):
+def test_table_of_the_thesis(speedup):
     """S of table B.2 from B.1; ours from records, and "-" where there is none."""
     printed = {33: 0.64, 65: 2.2, 129: 8.1, 257: 16.3, 513: 27.5, 1025: 39.2, 2049: 48.1, 4097: 47.7}
     records = [

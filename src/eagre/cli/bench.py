@@ -20,10 +20,10 @@ def bench(
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     from eagre.bench.benchmark import measurements
     from eagre.cli.console import console, grid_table
-    from eagre.cli.validate import kinds_of, tell_device
+    from eagre.cli.validate import kinds_of, print_device
 
     out = console()
-    tell_device(device, out)
+    print_device(device, out)
     records: list[dict[str, Any]] = []
     with out.status("measuring ...") if out.is_terminal else nullcontext():
         for kind in kinds_of(model):

@@ -24,7 +24,7 @@ def run(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only tell the device.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C writes a restart file and stops."""
     from eagre.cli.console import console, print_facts

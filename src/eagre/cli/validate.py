@@ -21,7 +21,7 @@ def validate(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
     names: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
-    """Run cases with a known answer, tell the errors, and fail if one is too large."""
+    """Run cases with a known answer, report the errors, and fail if one is too large."""
     from eagre.cli.console import console
     from eagre.validation.registry import validations
 
@@ -32,7 +32,7 @@ def validate(
             for name in validations(kind):
                 out.print(f"{kind}  {name}", markup=False)
         return
-    tell_device(device, out)
+    print_device(device, out)
     failed = 0
     for kind in kinds:
         folder = output if output is None or len(kinds) == 1 else output / kind
@@ -48,7 +48,7 @@ def kinds_of(model: str | None) -> list[str]:
     return list(KINDS) if model is None else [find_kind(model).name]
 
 
-def tell_device(device: str, out: Console) -> None:
+def print_device(device: str, out: Console) -> None:
     """Print the device that will run, or raise `DeviceError`."""
     from eagre.backend.select import select
 

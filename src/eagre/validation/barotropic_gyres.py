@@ -1,4 +1,4 @@
-"""Validations of the barotropic model by runs: the document's benchmark, its figure, its coarse grids, and eddies."""
+"""Validations of the barotropic model by runs: benchmark, figure and coarse grids of Bleichrodt (2011), eddies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BENCHMARK_START = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960
 
 
 def gyre(points: int, setting: Setting, precision: str, **options: Any) -> Any:
-    """The document's double gyre on the device of the run."""
+    """The double gyre on the device of the run."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
     return BarotropicVorticity.double_gyre(points, device=setting.device, precision=precision, **options)
 
 
 def benchmark_start(setting: Setting) -> list[Result]:
-    """The document's benchmark, 10,000 steps: psi_max, energy and enstrophy of the specification."""
+    """The thesis's benchmark, 10,000 steps: psi_max, energy and enstrophy of a reference run."""
     results = []
     for points, expected in BENCHMARK_START.items():
         model = gyre(points, setting, "double", **SCHEME)
@@ -36,15 +36,13 @@ def benchmark_start(setting: Setting) -> list[Result]:
         names = ("max_streamfunction", "energy", "enstrophy")
         apart = max(abs(found[name] / value - 1.0) for name, value in zip(names, expected, strict=True))
         results.append(
-            Result(
-                "benchmark-start", "double", "difference from the specification", apart, 1e-5, detail=f"{points} points"
-            )
+            Result("benchmark-start", "double", "difference from the reference", apart, 1e-5, detail=f"{points} points")
         )
     return results
 
 
 def precisions(setting: Setting) -> list[Result]:
-    """Single against double precision, and psi_max of the specification: 257 points, Re = 10 / 64, 10,000 steps."""
+    """Single against double precision, and psi_max of a reference run: 257 points, Re = 10 / 64, 10,000 steps."""
     fields = {}
     for precision in ("double", "single"):
         model = gyre(257, setting, precision, reynolds=10.0 / 64.0, time_step=2e-6, **SCHEME)
@@ -73,18 +71,18 @@ def figure(setting: Setting) -> list[Result]:
     psi_max = found["max_streamfunction"]
     detail = f"{points} points, {model.steps} steps"
     results = [
-        Result(name, "double", "psi_max (document: close to 4)", abs(psi_max - 3.9), 0.1, detail=detail),
+        Result(name, "double", "psi_max (bleichrodt2011: close to 4)", abs(psi_max - 3.9), 0.1, detail=detail),
         Result(name, "double", "psi_max", psi_max, detail=detail),
         Result(name, "double", "energy", found["energy"], detail=detail),
         Result(name, "double", "enstrophy", found["enstrophy"], detail=detail),
     ]
     if large:
-        results.append(Result(name, "double", "psi_max - 3.8687 (specification, AB3)", abs(psi_max - 3.8687), 5e-3))
+        results.append(Result(name, "double", "psi_max - 3.8687 (reference, AB3)", abs(psi_max - 3.8687), 5e-3))
     return results
 
 
 def coarse(setting: Setting) -> list[Result]:
-    """What the document calls divergence: under-resolved boundary layers give far too strong gyres."""
+    """What the thesis calls divergence: under-resolved boundary layers give far too strong gyres."""
     model = gyre(33, setting, "double", time_step=5e-7, **SCHEME)
     model.advance(0.02)
     found = model.diagnostics()["max_streamfunction"]
@@ -92,14 +90,14 @@ def coarse(setting: Setting) -> list[Result]:
 
 
 def coarse_ten_years(setting: Setting) -> list[Result]:
-    """The same to the end: noise on the scale of the grid, but no overflow; numbers of the specification."""
+    """The same to the end: noise on the scale of the grid, but no overflow; numbers of reference runs."""
     results = []
     for points, expected in COARSE_TEN_YEARS.items():
         model = gyre(points, setting, "double", time_step=5e-7, **SCHEME)
         model.advance(TEN_YEARS)
         found = model.diagnostics()["max_streamfunction"]
         detail = f"{points} points, {model.steps} steps"
-        quantity = f"psi_max - {expected:g} (specification), relative"
+        quantity = f"psi_max - {expected:g} (reference), relative"
         results += [
             Result("coarse-ten-years", "double", "psi_max (resolved: about 4)", found, 5.0, True, detail=detail),
             Result("coarse-ten-years", "double", quantity, abs(found / expected - 1.0), 2e-3, detail=detail),

@@ -49,9 +49,9 @@ def munk(setting: Setting) -> list[Result]:
         sizes, errors, heights, ((1.52e-2, 3.217), (3.66e-3, 3.229), (9.06e-4, 3.233)), strict=True
     ):
         detail = f"{points} points"
-        quantity = f"relative Linf error - {told[0]:g} (specification), relative"
+        quantity = f"relative Linf error - {told[0]:g} (reference), relative"
         results.append(Result("munk", "double", quantity, abs(error / told[0] - 1.0), 5e-3, detail=detail))
-        quantity = f"psi_max beta / alpha of the exact gyre on the grid - {told[1]:g} (specification)"
+        quantity = f"psi_max beta / alpha of the exact gyre on the grid - {told[1]:g} (reference)"
         results.append(Result("munk", "double", quantity, abs(height - told[1]), 6e-4, detail=detail))
     return results
 
@@ -112,9 +112,9 @@ def mode(setting: Setting) -> list[Result]:
         model.advance(period)
         errors.append(relative_norms(model.field("streamfunction"), start).l2)
     return [
-        Result("basin-mode", "double", "relative L2 error, 33 points (specification 2.8e-2)", errors[0], 3e-2),
-        Result("basin-mode", "double", "relative L2 error, 65 points (specification 6.9e-3)", errors[1], 7.5e-3),
-        Result("basin-mode", "double", "relative L2 error, 129 points (specification 1.6e-3)", errors[2], 2e-3),
+        Result("basin-mode", "double", "relative L2 error, 33 points (reference 2.8e-2)", errors[0], 3e-2),
+        Result("basin-mode", "double", "relative L2 error, 65 points (reference 6.9e-3)", errors[1], 7.5e-3),
+        Result("basin-mode", "double", "relative L2 error, 129 points (reference 1.6e-3)", errors[2], 2e-3),
         Result("basin-mode", "double", "order", observed_orders(errors)[-1], 1.9, True),
     ]
 

@@ -141,7 +141,7 @@ def tendency_of_waves(grid: Grid, beta: float, viscosity: float, friction: float
 
 
 def poisson(setting: Setting) -> list[Result]:
-    """The document's transforms against the plain sum; the solver's round trip, and in single precision."""
+    """The transforms of Bleichrodt (2011) against the plain sum; the solver's round trip, and in single precision."""
     from eagre.solvers.poisson import reference, solve_poisson
 
     rng = np.random.default_rng(0)
