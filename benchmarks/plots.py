@@ -18,7 +18,7 @@ Record = Mapping[str, Any]
 # what is drawn: model, variant, its name in the legend
 MODELS = (
     ("shallow-water", "rk2", "shallow-water, RK2"),
-    ("shallow-water-adi", "seed", "shallow-water-adi"),
+    ("shallow-water-adi", "mike21", "shallow-water-adi"),
     ("barotropic", "default", "barotropic"),
 )
 LINES = (

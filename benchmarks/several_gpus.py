@@ -4,7 +4,7 @@ From the root of the repository: ``python benchmarks/several_gpus.py [--model ba
 [--strong 2049 4097] [--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records
 go into the file). Models: barotropic (the double gyre), shallow-water-adi (the pool of `eagre bench`). Strong: points
 or cells a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
-exchanges and meetings: what the devices do by themselves. Each answer stands beside that of one GPU.
+exchanges and barriers: what the devices do by themselves. Each answer stands beside that of one GPU.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import numpy as np
 import records
 
 from eagre import BarotropicVorticity, Boundaries, Grid
-from eagre.backend.device import Device, select
-from eagre.backend.group import MEET, Group, select_devices
+from eagre.backend.device import Device
+from eagre.backend.group import BARRIER, Group
+from eagre.backend.select import select, select_devices
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.cases import bench_adi, machine
+from eagre.bench import machine
+from eagre.cases import mike21
 from eagre.constants import GRAVITY
 from eagre.models.barotropic.bands import Bands
 from eagre.models.shallow_water_adi.bands import engine_for
@@ -34,7 +36,7 @@ HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times o
 
 
 class Gyre:
-    """The document's double gyre in a box whose points are as far apart as those of nx a side."""
+    """The double gyre in a box whose points are as far apart as those of nx a side."""
 
     name, case, field, steps = "barotropic", "double-gyre", "psi", 43
 
@@ -63,7 +65,7 @@ class Gyre:
         engine = self.model._engine
         if isinstance(engine, Bands):
             return [*engine._step(0), *engine._step(1)]
-        return [*engine._alternate[0], *engine._alternate[1]]
+        return [*engine.launches[0], *engine.launches[1]]
 
 
 class Pool:
@@ -75,19 +77,19 @@ class Pool:
     name, case, field, steps = "shallow-water-adi", "pool", "z", 64
 
     def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
-        grid = Grid(nx, ny, bench_adi.DX, bench_adi.DX)
+        grid = Grid(nx, ny, mike21.DX, mike21.DX)
         setup = Setup(
-            grid=grid, bed=np.broadcast_to(-bench_adi.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
-            friction=np.broadcast_to(GRAVITY / bench_adi.STRICKLER**2, grid.shape), law="manning", sources=None,
+            grid=grid, bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
+            friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning", sources=None,
             gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True, dry_depth=1e-3,
-            time_step=bench_adi.DT, deepest=bench_adi.STILL_DEPTH + 1.0,
+            time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
         for band in getattr(self.engine, "bands", [self.engine]):
             low, rows = getattr(band, "low", 0), band.setup.grid.ny
-            hump = bench_adi.hump(ny)[low : low + rows, None].astype(band.real) * bench_adi.hump(nx).astype(band.real)
+            hump = mike21.hump(ny)[low : low + rows, None].astype(band.real) * mike21.hump(nx).astype(band.real)
             band.device.fill(band.z[0], padded(hump, band.setup.grid, band.real, 0.0))
 
     @staticmethod
@@ -123,11 +125,11 @@ def step_times(device: Any, pair: list[Any], points: int) -> list[float]:
 
 
 def times_alone(subject: Any, points: int) -> list[float]:
-    """Microseconds of a step without exchanges and meetings; the answer is of no more use."""
+    """Microseconds of a step without exchanges and barriers; the answer is of no more use."""
     group = subject.device
-    group.exchange = lambda member, pairs: []
-    pair = [stage for stage in subject.pair() if stage is not MEET]
-    del group.exchange
+    group.copies = lambda member, pairs: []
+    pair = [stage for stage in subject.pair() if stage is not BARRIER]
+    del group.copies
     return step_times(group, pair, points)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from records import COLUMNS, RESULTS, keep, line
 
-from eagre.cases.benchmark import SUBJECTS, measurements
+from eagre.bench.benchmark import SUBJECTS, measurements
 from eagre.errors import EagreError
 
 

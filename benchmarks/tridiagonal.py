@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from records import RESULTS, keep
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
-from eagre.cases import machine
-from eagre.cases.benchmark import KEYS
+from eagre.bench import machine
+from eagre.bench.benchmark import KEYS
 from eagre.solvers.tridiagonal.choice import best_method
 from eagre.solvers.tridiagonal.launches import launches
 from eagre.solvers.tridiagonal.reduction import reduce_arrays
@@ -120,7 +120,7 @@ def choices(device: Any, precisions: list[str]) -> float:
                         if error > (1e-5 if precision == "single" else 1e-13):
                             print(f"NOT {precision} axis {axis} n {n} x {lines} {method}: residual {error:.1e}")
                     outer, inner = (lines, 1) if axis == 1 else (1, lines)
-                    chosen = best_method(device.kind, outer, n, inner, itemsize)
+                    chosen = best_method(device, outer, n, inner, itemsize)
                     ratio = took[chosen] / min(took.values())
                     worst = max(worst, ratio)
                     told = " ".join(f"{1e6 * seconds:.1f}" for seconds in took.values())
@@ -148,7 +148,7 @@ def record(
     device: Any, precision: str, n: int, axis: int, variant: str, seconds: float, error: float, copy: float,
     commit: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """One measurement in the schema of `eagre.cases.benchmark`."""
+    """One measurement in the schema of `eagre.bench.benchmark`."""
     moved = 5 * np.dtype(REAL[precision]).itemsize
     found = {
         "model": "solver:tridiagonal", "case": f"axis {axis}", "variant": variant, "precision": precision,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +49,20 @@ def load_script(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def own_layout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
+    """Puts a user's table of layouts in use: its sections by name."""
+
+    def use(**sections: Any) -> Path:
+        count = len(list(tmp_path.glob("layout*.json")))
+        path = tmp_path / f"layout{count}.json"
+        path.write_text(json.dumps(sections))
+        monkeypatch.setenv("EAGRE_LAYOUTS", str(path))
+        return path
+
+    return use
 
 
 @pytest.fixture

@@ -196,10 +196,10 @@ def test_thacker_bowl_returns_after_one_period(script):
     assert fine < 0.9 * coarse
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in BENCHMARKS.glob("*.py")))
-def test_benchmarks_find_what_they_import(name, script, monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    script(f"benchmarks/{name}")
+@pytest.mark.parametrize("path", sorted(str(path.relative_to(BENCHMARKS)) for path in BENCHMARKS.rglob("*.py")))
+def test_benchmarks_find_what_they_import(path, script, monkeypatch):
+    monkeypatch.syspath_prepend(str((BENCHMARKS / path).parent))
+    script(f"benchmarks/{path}")
 
 
 def test_speed_is_printed_and_kept(script, tmp_path, monkeypatch, capsys):

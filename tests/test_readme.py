@@ -1,4 +1,4 @@
-"""What the documents tell people to type works."""
+"""What the documentation tells people to type works."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def commands() -> list:
 
 @pytest.fixture
 def demo_folder(tmp_path, monkeypatch):
-    """An empty folder with the demo's files, and a few that the documents speak of, as the current one."""
+    """An empty folder with the demo's files, and a few that the documentation speaks of, as the current one."""
     for path in (ROOT / "examples" / "demo").glob("*.*"):
         shutil.copy(path, tmp_path)
     (tmp_path / "river.csv").write_text("time,q\n0,100\n86400,200\n")

@@ -87,10 +87,10 @@ def launches_of_step(model: Any) -> list[Any]:
     """The launches of a step of one model, or of two that alternate."""
     engine = model._engine
     if model.kind == "shallow-water":
-        return list(engine.step)
+        return list(engine.schedule.launches)
     if model.kind == "shallow-water-adi":
         return [*engine.launches(0, 0), *engine.launches(1, 2)]
-    return [*engine._alternate[0], *engine._alternate[1]]
+    return [*engine.launches[0], *engine.launches[1]]
 
 
 def state_hash(model: Any) -> str:

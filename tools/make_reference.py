@@ -11,9 +11,14 @@ from pathlib import Path
 
 import reference_case
 import reference_cli
+import reference_layouts
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
-PAGES = {"case-file.md": reference_case.page, "command-line.md": reference_cli.page}
+PAGES = {
+    "case-file.md": reference_case.page,
+    "command-line.md": reference_cli.page,
+    "layouts.md": reference_layouts.page,
+}
 
 
 def is_current(name: str) -> bool:

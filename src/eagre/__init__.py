@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from eagre.terms import NAMES
+
 __version__ = "0.1.0"
 
 _HOME = {
@@ -14,10 +16,7 @@ _HOME = {
     "Layers": "eagre.models.barotropic.layers",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
-    "Rain": "eagre.sources",
-    "Coriolis": "eagre.sources",
-    "WindStress": "eagre.sources",
-    "AtmosphericPressure": "eagre.sources",
+    **{name: f"eagre.terms.{module}" for name, module in NAMES.items()},
     "Grid": "eagre.grid",
     "Series": "eagre.series",
     "Boundaries": "eagre.boundaries",
@@ -35,7 +34,7 @@ _HOME = {
     "MemoryNeededError": "eagre.errors",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", *sorted(_HOME)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

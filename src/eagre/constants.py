@@ -1,7 +1,7 @@
 """Physical constants and defaults that models share (SI units)."""
 
 GRAVITY = 9.81
-"""Acceleration of gravity, m s-2 (the value that the documents' reference figures use)."""
+"""Acceleration of gravity, m s-2 (the value of the reference figures)."""
 
 WATER_DENSITY = 1000.0
 """Density of water, kg m-3."""

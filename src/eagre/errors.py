@@ -53,7 +53,7 @@ class BlowUpError(EagreError, ArithmeticError):
     time : float
         Model time of the first bad step, s.
     cell : tuple of int
-        (j, i) of the first bad cell.
+        (j, i), or (k, j, i), of the first bad cell.
     restart : str or None
         Path of the last good restart file, if one was written.
     advice : str
@@ -63,14 +63,34 @@ class BlowUpError(EagreError, ArithmeticError):
     def __init__(
         self,
         time: float,
-        cell: tuple[int, int],
+        cell: tuple[int, ...],
         what: str,
         restart: str | None = None,
         advice: str = "a smaller cfl, a check of the bed and the boundary values near that cell",
     ) -> None:
         self.time, self.cell, self.what, self.restart, self.advice = time, cell, what, restart, advice
-        message = f"the solution blew up at t = {time:.6g} s in cell (j, i) = {cell}: {what}"
+        indices = ", ".join(("k", "j", "i")[-len(cell) :])
+        message = f"the solution blew up at t = {time:.6g} s in cell ({indices}) = {cell}: {what}"
         if restart:
             message += f"\nthe last good state is in {restart}"
         message += f"\ntry:     {advice}"
         super().__init__(message)
+
+
+class ConvergenceError(EagreError, ArithmeticError):
+    """An iteration did not reach the norm that was wanted.
+
+    Attributes
+    ----------
+    iterations : int
+    norm : float
+        After the last of them.
+    wanted : float
+    """
+
+    def __init__(self, iterations: int, norm: float, wanted: float) -> None:
+        self.iterations, self.norm, self.wanted = iterations, norm, wanted
+        super().__init__(
+            f"a norm of {norm:.3g} after {iterations} iterations\nallowed: up to {wanted:.3g}\n"
+            "try:     more iterations, a larger tolerance, or a shorter time step"
+        )

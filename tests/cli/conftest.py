@@ -18,6 +18,7 @@ from eagre.errors import BlowUpError, DeviceError, MemoryNeededError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models import registry
+from eagre.models.base import BaseModel
 
 VARIABLES = {
     variable.name: variable
@@ -61,7 +62,7 @@ class FakeDevice:
         return "cpu (7 threads)"
 
 
-class FakeModel:
+class FakeModel(BaseModel):
     """Water on a slope that sinks by half every 10 s, in steps of 0.25 s; `fail` says what goes wrong at t = 6 s."""
 
     kind = "fake"

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eagre.cases.result import Result
 from eagre.cli import exits
 from eagre.cli.bench import update
 from eagre.cli.console import duration, quantity, size, whole
 from eagre.cli.outputs import records
 from eagre.errors import BlowUpError, DeviceError, InputError, MemoryNeededError
 from eagre.models.registry import KINDS, load_case
+from eagre.validation.result import Result
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -185,7 +185,7 @@ def test_validate(eagre, monkeypatch, tmp_path, values, code):
             on_result(item)
         return found
 
-    monkeypatch.setattr("eagre.cases.validate", validate)
+    monkeypatch.setattr("eagre.validation.validate", validate)
     done = eagre("validate", "shallow-water", "-c", "lake", "-o", tmp_path, "--device", "cpu", "--precision", "double")
     assert done.code == code, done.err
     assert asked == {"kind": "shallow-water", "names": ["lake"], "output_dir": tmp_path} | {
@@ -221,7 +221,7 @@ def test_bench(eagre, monkeypatch, tmp_path):
         gpu = {"fraction_of_copy": None, "precision": "double", "threads": 0, "ms_best": 11.75}
         return iter([RECORD, RECORD | gpu])
 
-    monkeypatch.setattr("eagre.cases.benchmark.measurements", measurements)
+    monkeypatch.setattr("eagre.bench.benchmark.measurements", measurements)
     target = tmp_path / "cpu.json"
     done = eagre("bench", "shallow-water", "--device", "cpu", "--size", 512, "--size", 64, "-o", target)
     assert done.code == 0, done.err

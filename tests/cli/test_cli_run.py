@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import math
 import sys
 import types
 from time import sleep
@@ -17,6 +18,7 @@ from eagre.cli.progress import rates, share_done
 from eagre.cli.run import _of_copy, _summary_rows
 from eagre.io import write_restart
 from eagre.io.records import RecordFile
+from eagre.kernels.water_sums import water_facts
 
 
 def rows_of(path):
@@ -72,20 +74,20 @@ def test_rates_in_words():
 
 
 def test_volume_in_the_summary(tmp_path):
-    """The mass error where it is known, where the water came from if any could, nothing for a model without water."""
+    """The mass error where it is known, and the model's facts: for water, where it came from if any could."""
     plan = types.SimpleNamespace(files=[], checkpoint=tmp_path / "a.nc")
     facts = {"interrupted": False, "time": 1.0, "wall_seconds": 1.0, "steps": 1, "dt_min": 1.0, "dt_max": 1.0}
     told = []
     for found in (
-        {"volume": 2e6, "volume_change": 0.1, "volume_error": 5e-8},
-        {"volume": 2e6, "volume_change": -45e3, "volume_error": float("nan")},
+        {"volume": 2e6, "volume_change": 0.1, "volume_error": 5e-8, "volume_inflow": 0.0, "volume_rain": 0.0},
+        {"volume": 2e6, "volume_change": -45e3, "volume_error": math.nan, "volume_inflow": 0.0, "volume_rain": 0.0},
         {"energy": 1.0},
         {"volume": 2e6, "volume_change": -45e3, "volume_error": 1e-9, "volume_inflow": -46e3, "volume_rain": 1e3},
     ):
+        inflow = {"west": -50e3, "east 0 to 40 m": 4e3} if found.get("volume_inflow") else {}
+        facts_of_end = water_facts(found, inflow) if "volume" in found else []
         summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
-        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), inflow={})
-        if "volume_inflow" in found:
-            model.inflow = {"west": -50e3, "east 0 to 40 m": 4e3}
+        model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), facts=facts_of_end)
         rows = _summary_rows(summary, plan, model)
         told.append({name.strip(): value for name, value in rows if name.strip()})
     assert [value for name, value in rows if not name.strip()] == [

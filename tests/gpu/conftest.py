@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eagre import DeviceError
-from eagre.backend.device import select
+from eagre.backend.select import select
 
 DEVICES = {
     "two": "cuda:0,cuda:1",

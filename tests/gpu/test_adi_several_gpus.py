@@ -6,7 +6,7 @@ import pytest
 
 from adi_runs import assert_repeats_and_restarts, bay, largest_difference, pool
 from eagre import Rain
-from eagre.backend.device import cuda_problem
+from eagre.backend.select import cuda_problem
 
 pytestmark = [
     pytest.mark.gpu,

@@ -11,7 +11,7 @@ import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on
 from eagre import BarotropicVorticity, Layers
-from eagre.backend.device import cuda_problem
+from eagre.backend.select import cuda_problem
 
 pytestmark = [
     pytest.mark.gpu,

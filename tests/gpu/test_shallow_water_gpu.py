@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.bench_shallow_water import resident_words
-from eagre.models.shallow_water import engine
+from eagre.models.shallow_water import schedules
+from memory import resident_words
 
 pytestmark = pytest.mark.gpu
 
@@ -104,8 +104,8 @@ def test_gpu_equals_cpu(make, time_step, precision):
     ("nx", "ny", "tiled"), [(*size, True) for size in SIZES] + [(*size, False) for size in SIZES[3:]]
 )
 def test_odd_sizes(nx, ny, tiled, precision, monkeypatch):
-    if not tiled:  # small closed basins march as well
-        monkeypatch.setattr(engine, "LARGEST_TILED", 0)
+    if not tiled:  # small grids march as well
+        monkeypatch.setattr(schedules.Tiles, "serve", staticmethod(lambda setup, device: False))
     ours, theirs = pair(basin, precision, 3.0, nx=nx, ny=ny)
     assert_agree(ours, theirs)
     assert abs(ours.diagnostics()["volume_error"]) < {"single": 1e-5, "double": 1e-12}[precision]
@@ -199,9 +199,9 @@ def test_blow_up_is_found_and_named(precision):
 
 def test_steps_are_one_captured_graph():
     model = basin("cuda", "single")
-    assert model.device.graphs and model._engine._round is None
+    assert model.device.graphs and not model._engine._graphs
     model.advance(1e9, max_steps=1)
-    assert hasattr(model._engine._round, "graph")
+    assert all(hasattr(go, "graph") for go in model._engine._graphs.values()) and model._engine._graphs
     assert model.steps == 1
 
 

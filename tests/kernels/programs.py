@@ -28,3 +28,31 @@ def forbidden(j, i, x, out):
 @cell
 def sevenths(j, i, x, out):
     out[j, i] = power_seven_sixths(x[j, i])
+
+
+@cell
+def counted_1(i, out, base):
+    out[i] += 1.0 + i
+
+
+@cell
+def counted_2(j, i, out, base):
+    out[j, i] += 1.0 + i + base * j
+
+
+@cell
+def counted_3(k, j, i, out, base):
+    out[k, j, i] += 1.0 + i + base * (j + base * k)
+
+
+COUNTERS = {1: counted_1, 2: counted_2, 3: counted_3}
+
+
+@cell
+def without_index(out, i):
+    out[i] = 0.0
+
+
+@cell
+def out_of_order(i, j, out):
+    out[j, i] = 0.0

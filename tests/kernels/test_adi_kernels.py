@@ -11,9 +11,10 @@ import pytest
 
 from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
 from eagre.backend.device import PlainDevice
-from eagre.backend.program import load, source_of
 from eagre.kernels.roots import power_seven_sixths
-from eagre.models.shallow_water_adi import kernels, sweep_cuda_x, sweep_cuda_y
+from eagre.models.shallow_water_adi import sweep_cuda_y
+from kernels.recording import RecordingDevice, name_of
+from physics.test_adi_against_oracle import everything
 
 OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), north=[Part(0.0, 900.0, Stage(0.1))])
 
@@ -119,7 +120,7 @@ def test_blocks_side_by_side_cover_all_strips_and_segments(strips, segments, gro
 
 
 def test_power_seven_sixths():
-    from eagre.backend.device import select
+    from eagre.backend.select import select
 
     x = np.exp(np.random.default_rng(0).uniform(-16.0, 16.0, (3, 100)))
     for precision, limit in (("single", 5e-7), ("double", 1e-14)):
@@ -137,24 +138,17 @@ def power(device, x, precision):
 
 
 def sweep_ptx(along, precision):
-    """PTX of a sweep for an H200, made without one."""
-    from numba import types
+    """PTX of a sweep with every term for an H200, made without one."""
+    from numba import typeof
 
     from eagre.backend.cuda import ptx
 
-    real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
-    numbers = types.NamedTuple([real] * len(kernels.Parameters._fields), kernels.Parameters)
-    forcing = types.NamedTuple([real[:, ::1]] * 4 + [types.int64] * 3, kernels.Forcing)
-    ends = types.NamedTuple([types.int32[::1]] * 4, kernels.Ends)
-    signature = (real[:, ::1],) * 8 + (forcing, ends, types.float64[:, ::1], types.int64)
-    entry = sweep_cuda_x.sweep_x_cuda
-    if along == "y":
-        signature += (real[::1], real[::1], types.uint32[::1], types.int64)
-        entry = sweep_cuda_y.sweep_y_cuda
-    signature += (bits[::1],) + (types.int64,) * (4 if along == "x" else 2) + (numbers,)
-    switches = {"FRICTION": 2, "FORCED": True, "VISCOUS": True, "OPEN": True, "MODE": 1}
-    module = load(source_of(entry, "cuda", precision, switches), entry.name)
-    return ptx(getattr(module, entry.name), signature)
+    device = RecordingDevice()
+    [launch] = [
+        one for one in everything(precision, device)._engine.launches(0, 0)
+        if name_of(one.program) == f"sweep_{along}_cuda"
+    ]  # fmt: skip
+    return ptx(launch.program, tuple(typeof(value) for value in launch.arguments))
 
 
 @pytest.mark.parametrize("along", ["x", "y"])
@@ -175,9 +169,9 @@ def test_double_precision_sweeps_use_seeds(along):
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_the_documents_versions_equal_the_model(version, monkeypatch):
-    """The slow references of `benchmarks/seed_adi.py` (rows stored, transposed, folded, on the fly)."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    seed = importlib.import_module("seed_adi")
-    ladder = seed.Ladder(PlainDevice(), "double", 6)
-    assert ladder.difference(seed.CPU[version]) < 1e-13
+def test_the_sweeps_of_the_thesis_equal_the_model(version, monkeypatch):
+    """The slow references of `benchmarks/studies/mike21_sweeps.py` (rows stored, transposed, folded, on the fly)."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks" / "studies"))
+    sweeps = importlib.import_module("mike21_sweeps")
+    ladder = sweeps.Ladder(PlainDevice(), "double", 6)
+    assert ladder.difference(sweeps.CPU[version]) < 1e-13

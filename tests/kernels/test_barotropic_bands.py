@@ -12,19 +12,18 @@ from eagre.backend.group import Group
 
 SIMULATED = {
     "single": {**CASES["ab2"], "precision": "single"},
-    "no-slip": {**CASES["no-slip"], "wide": 0},
+    "no-slip": {**CASES["no-slip"], "wide": 2},
 }
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
-def test_simulated_bands_equal_the_cpu(options, monkeypatch):
+def test_simulated_bands_equal_the_cpu(options, monkeypatch, own_layout):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.solvers.poisson import box_cuda
 
     options = {"nx": 17, "ny": 12, "time_step": 1e-3, **options}
     monkeypatch.setattr(Group, "run", run_out_of_step)  # buffers are shared otherwise than on the CPU
-    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
+    own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
     ours, theirs = (model_on(device, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
     for model in (ours, theirs):
         model.advance(2e-3)
@@ -57,15 +56,15 @@ def test_joining_has_no_double_arithmetic_in_single_precision():
 
 
 def test_pieces_hold_every_row_that_is_felt():
-    from eagre.solvers.poisson.bands_cuda import THREADS, felt_pieces
+    from eagre.solvers.poisson.bands_cuda import felt_pieces
 
-    width, rows, far, rng = 8, 1000, 18.0, np.random.default_rng(0)
+    width, rows, far, threads, rng = 8, 1000, 18.0, 256, np.random.default_rng(0)
     decay = np.sort(rng.uniform(0.001, 2.0, 64 * width))
     touched = np.zeros((64, rows), bool)
-    for tile, start in felt_pieces(decay, width, rows, far):
+    for tile, start in felt_pieces(decay, width, rows, far, threads):
         assert not touched[tile, start]
-        touched[tile, start : start + THREADS // width] = True
+        touched[tile, start : start + threads // width] = True
     t = np.arange(rows)
     nearest = np.minimum(t + 1, rows - t)
     felt = decay.reshape(64, width).min(axis=1)[:, None] * nearest < far
-    assert (touched | ~felt).all() and touched.mean() < felt.mean() + 2 * THREADS / width / rows
+    assert (touched | ~felt).all() and touched.mean() < felt.mean() + 2 * threads / width / rows

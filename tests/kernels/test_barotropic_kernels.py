@@ -14,9 +14,7 @@ SIMULATED = {
     "single": {"precision": "single"},
     "ab2": {**CASES["ab2"], "ny": 23},
     "chirp": {**CASES["no-slip"], "nx": 12},  # 11 intervals have no plan
-    "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 0},
-    "summed": {**CASES["ab2"], "ny": 23, "summed_from": 0},
-    "summed, chirp": {**CASES["reduced gravity"], "scheme": "ab2", "nx": 12, "summed_from": 0},
+    "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 2},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
     **{name: CASES[name] for name in ("default", "all terms", "compensated")},
@@ -25,41 +23,15 @@ SIMULATED = {
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("options", SIMULATED.values(), ids=SIMULATED)
-def test_simulated_cuda_equals_the_cpu(options, monkeypatch):
+def test_simulated_cuda_equals_the_cpu(options, own_layout):
     from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import sums
-    from eagre.solvers.poisson import box_cuda
 
     options = {**SMALL, **options}
-    monkeypatch.setattr(box_cuda, "WIDE", options.pop("wide", box_cuda.WIDE))
-    monkeypatch.setattr(sums, "LEAST", options.pop("summed_from", sums.LEAST))
+    own_layout(**{"solver:poisson": {"tiles": {"wide_from": options.pop("wide", 1024)}}})
     ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
-    assert ours._engine.summed == (sums.LEAST == 0) and not theirs._engine.summed
     for model in (ours, theirs):
         model.advance(3e-3)
     assert_same_states(ours, theirs, 2e-5 if options.get("precision") == "single" else 1e-12)
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("steps", [0, 1, 3])
-def test_a_sum_goes_on_as_tendencies_and_back(steps, monkeypatch):
-    from eagre.backend.simulated import SimulatedDevice
-    from eagre.models.barotropic import sums
-
-    monkeypatch.setattr(sums, "LEAST", 0)
-    options = {"nx": 9, "ny": 7, "time_step": 1e-3, **CASES["ab2"]}
-    ours, theirs = (model_on(device, **options) for device in (SimulatedDevice(), "cpu"))
-    other = model_on(SimulatedDevice(), **options)
-    assert ours._engine.summed
-    for model in (ours, theirs):
-        model.advance(steps * 1e-3)
-    kept, expected = ours.state(), theirs.state()
-    other.restore(expected)
-    theirs.restore(kept)
-    for model in (ours, theirs, other):
-        model.advance((steps + 2) * 1e-3)
-    assert_same_states(ours, theirs, 1e-13)
-    assert_same_states(ours, other, 1e-13)
 
 
 @pytest.mark.simulator
@@ -77,7 +49,7 @@ def test_simulated_transpose():
 @pytest.fixture
 def teaching(script):
     """The script of the four lessons as a module."""
-    return script("benchmarks/teaching.py")
+    return script("benchmarks/studies/teaching.py")
 
 
 @pytest.mark.simulator
@@ -161,11 +133,10 @@ def test_simulated_sine_transform(n, cut):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("precision", "width", "beside", "inner"),
-    [("double", 4, 1, 4), ("double", 8, 2, 1), ("single", 16, 2, 4), ("single", 8, 4, 3)],
+    ("precision", "width", "beside"), [("double", 4, 1), ("double", 8, 2), ("single", 16, 2), ("single", 8, 4)]
 )
-def test_simulated_columns(precision, width, beside, inner):
-    """Tiles as wide as a block's columns and wider; pieces side by side; rows of a piece in shared memory."""
+def test_simulated_columns(precision, width, beside):
+    """Tiles as wide as a block's columns and wider; pieces side by side."""
     from eagre.backend.device import Launch, check_precision
     from eagre.backend.simulated import SimulatedDevice
     from eagre.solvers.poisson.columns import column_table
@@ -181,9 +152,7 @@ def test_simulated_columns(precision, width, beside, inner):
         matrix = np.diag(np.full(ny - 1, -2.0 - sigma)) + np.diag(np.ones(ny - 2), 1) + np.diag(np.ones(ny - 2), -1)
         expected[k] = np.linalg.solve(matrix, 0.3**2 * 2.0 / nx * zeta[k // width, : ny - 1, k % width].astype(float))
     device = SimulatedDevice()
-    switches = {"OWN": own, "INNER": inner, "THREADS": threads, "COLUMNS": columns, "WIDTH": width, "AHEAD": 1}
-    switches["BESIDE"] = beside
-    shared = (own - inner) * threads * np.dtype(real).itemsize
+    switches = {"OWN": own, "COLUMNS": columns, "WIDTH": width, "BESIDE": beside}
     program = device.program(solve_columns_cuda, precision, switches)
     table = column_table(nx, ny, 0.2, 0.3, 0.0, own).astype(real)
     height = -(-ny // (own * beside)) * own * beside
@@ -193,7 +162,7 @@ def test_simulated_columns(precision, width, beside, inner):
     stored[:, place[:ny]] = zeta
     flat = stored.reshape(-1)
     arguments = (flat, flat, table, np.int32(ny + 1), np.int32(height))
-    device.run([Launch(program, arguments, (-(-nx // columns),), (threads,), shared)])
+    device.run([Launch(program, arguments, (-(-nx // columns),), (threads,))])
     found = np.moveaxis(stored[:, place], 1, 2).reshape(-1, height)[1:nx, : ny - 1]
     assert np.abs(found - expected[1:]).max() < (1e-6 if precision == "single" else 1e-14) * np.abs(expected).max()
 
@@ -203,38 +172,28 @@ def kernel_ptx(kind, precision):
 
     from eagre.backend.cuda import ptx
     from eagre.backend.program import load, source_of
-    from eagre.models.barotropic.kernels import Coefficients, Laplacian
-    from eagre.models.barotropic.passes_cuda import update_cuda
+    from eagre.models.barotropic.kernels import Coefficients
+    from eagre.models.barotropic.update_cuda import update_cuda
     from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
     from eagre.solvers.poisson.sine_plan import sine_plan
 
     real = types.float32 if precision == "single" else types.float64
     field = real[:, ::1]
-    if kind in ("update", "summed update"):
-        summed = {"SUMMED": True, "HISTORY": 1, "VECTOR": 2, "SPAN": 4, "OUTER": 6} if kind == "summed update" else {}
-        entry, switches = update_cuda, sine_plan(1024).switches() | summed
+    if kind == "update":
+        entry, switches = update_cuda, sine_plan(1024).switches()
         coefficients = types.NamedTuple([real] * len(Coefficients._fields), Coefficients)
-        laplacian = types.NamedTuple([real] * len(Laplacian._fields), Laplacian)
-        signature = (field,) * 6 + (real[::1], coefficients, laplacian, field, field)
+        signature = (field,) * 6 + (real[::1], coefficients, field, field)
     else:
-        inner = 8 if kind == "columns aside" else 16
-        entry, switches = solve_columns_cuda, {"OWN": 16, "INNER": inner, "COLUMNS": 8, "AHEAD": 132}
+        entry, switches = solve_columns_cuda, {"OWN": 16, "COLUMNS": 8}
         signature = (real[::1], real[::1], field, types.int32, types.int32)
     module = load(source_of(entry, "cuda", precision, switches), entry.name)
     return ptx(getattr(module, entry.name), signature)
 
 
-@pytest.mark.parametrize("kind", ["update", "columns", "columns aside"])
+@pytest.mark.parametrize("kind", ["update", "columns"])
 def test_single_precision_kernels_have_no_double_arithmetic(kind):
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
     text = kernel_ptx(kind, "single")
     assert not re.findall(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|max|min)[\w.]*\.f64", text)
-    assert ".local" not in text and ("cp.async.bulk.prefetch.L2" in text) == (kind != "update")
+    assert ".local" not in text
     assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1700  # raise with a measurement only
-
-
-def test_the_update_with_a_sum_stays_in_registers():
-    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
-    text = kernel_ptx("summed update", "double")
-    assert ".local" not in text and not re.findall(r"\b(?:add|sub|mul|fma)[\w.]*\.f32", text)
-    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 1400  # raise with a measurement only

@@ -9,7 +9,8 @@ import pytest
 
 import eagre
 from barotropic_runs import CASES, model_on
-from eagre.backend.device import HostCall, select
+from eagre.backend.device import HostCall
+from eagre.backend.select import select
 from eagre.solvers.tridiagonal.launches import launches
 from kernels.recording import RecordingDevice, doubles_of, ir_of, name_of, scattered_of, vectors_of
 from physics.test_adi_against_oracle import everything
@@ -18,9 +19,9 @@ DOUBLE_ON_PURPOSE = {
     "row_sums_cuda": 80,  # sums of rows are kept in double precision
     "book_cuda": 8,  # and so is the book of what came in
     "boundary_pass_cuda": 55,  # its last block judges the clock, and series are looked up in double
-    "settle_cuda": 26,  # the clock alone
+    "conclude_cuda": 26,  # the clock alone
     "tile_stage_cuda": 32,  # one thread judges the clock
-    "updated_with_the_lost": 3,  # a compensated sum, which the compiler would undo in single precision
+    "updated_compensated": 3,  # a compensated sum, which the compiler would undo in single precision
     "drifted": 60,  # particles: a position in grid units has to resolve a step
 }
 """Most double operations of an entry, and why it has any; all others have none."""
@@ -41,8 +42,9 @@ OPEN = {
 }
 SHALLOW_WATER = {
     "tiles": {"manning": 0.03},
-    "open sides and sources": OPEN,
-    "the document's treatment": {"wet_dry": "kurganov-petrova", "scheme": "euler", **OPEN},
+    "tiles with open sides and sources": OPEN,
+    "open sides and sources": {"scheme": "euler", **OPEN},
+    "kurganov-petrova": {"wet_dry": "kurganov-petrova", "scheme": "euler", **OPEN},
 }
 
 
@@ -65,8 +67,10 @@ def test_shallow_water(name):
     device, grid = RecordingDevice(), eagre.Grid(40, 30, 1.0, 1.0)
     bed = np.random.default_rng(0).uniform(-1.0, 0.3, grid.shape_of("corner"))
     model = eagre.ShallowWater(grid, bed, surface_elevation=0.0, device=device, **SHALLOW_WATER[name])
-    device.run(model._engine.step)
-    wanted = {"tile_stage_cuda", "settle_cuda"} if name == "tiles" else {"stage_cuda", "put_back_cuda", "book_cuda"}
+    schedule = model._engine.schedule
+    device.run([*schedule.launches, *schedule.conclude])
+    tiles = {"tile_stage_cuda", "conclude_cuda"}
+    wanted = tiles if "tiles" in name else {"stage_cuda", "boundary_pass_cuda", "book_cuda"}
     assert wanted <= check(device)
 
 
@@ -84,7 +88,7 @@ def test_shallow_water_adi():
 def test_barotropic(name):
     device = RecordingDevice()
     model = model_on(device, 65, 49, **{**CASES[name], "precision": "single"})
-    for step in model._engine._alternate:
+    for step in model._engine.launches:
         device.run(step)
     assert {"solve_columns_cuda"} <= check(device) or model.setup.basin != "box"  # the others transform by a library
 
@@ -110,7 +114,7 @@ def test_a_double_is_noticed(monkeypatch):
 def test_loops_on_the_cpu_are_vectorised(model):
     """Sweeps of the implicit model and the update of the vorticity (the explicit stage: `test_programs`)."""
     if model == "barotropic":
-        launches = model_on("cpu", 65, 49, precision="single")._engine._alternate[0][:1]
+        launches = model_on("cpu", 65, 49, precision="single")._engine.launches[0][:1]
     else:
         launches = [one for one in everything("single")._engine.launches(0, 0) if len(one.arguments) > 10]
     assert len(launches) == (1 if model == "barotropic" else 2)
@@ -126,7 +130,7 @@ def test_loops_on_the_cpu_are_vectorised(model):
 def test_columns_on_the_cpu_are_vectorised():
     """In double precision too, the recurrences of the longest waves."""
     [launch] = [
-        one for one in model_on("cpu", 65, 49, precision="single")._engine._alternate[0]
+        one for one in model_on("cpu", 65, 49, precision="single")._engine.launches[0]
         if not isinstance(one, HostCall) and name_of(one.program) == "solve_columns_cpu"
     ]  # fmt: skip
     text = ir_of(launch)

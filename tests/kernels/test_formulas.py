@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.kernels.bits import from_bits, magnitude_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, desingularised_inverse
 from eagre.kernels.limiters import half_slope, limited, scaled_difference

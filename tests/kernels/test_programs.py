@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from eagre import ShallowWater
-from eagre.backend.device import select
-from eagre.backend.program import source_of
+from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.backend.program import loop_source, source_of
+from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.models.shallow_water import march_cpu, march_cuda
-from eagre.models.shallow_water.kernels import Parameters, Sources
+from eagre.models.shallow_water.kernels import Parameters
 from kernels.conftest import options_of
-from kernels.programs import forbidden, shifted
+from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
 from kernels.recording import scattered_of
 
 
@@ -28,6 +29,36 @@ def test_switches_change_the_program():
         out = np.zeros_like(x)
         device.run([device.over(device.loop(shifted, "double", {"SHIFT": shift}), x.shape, (x, out))])
         assert (out == 1.0 + shift).all()
+
+
+@pytest.mark.parametrize("shape", [(70,), (5, 37), (3, 5, 37)])
+@pytest.mark.parametrize("target", ["cpu", "python", pytest.param("simulator", marks=pytest.mark.simulator)])
+def test_regions_of_one_two_and_three_dimensions(target, shape):
+    """Each point once, at its own place, and nothing behind the region."""
+    if target == "simulator":
+        from eagre.backend.simulated import SimulatedDevice as Chosen
+    else:
+        Chosen = CpuDevice if target == "cpu" else PlainDevice
+    device, counter = Chosen(), COUNTERS[len(shape)]
+    out = np.zeros([n + 2 for n in shape])
+    device.run([device.over(device.loop(counter, "double"), shape, (out, 1000.0))])
+    expected = 1.0 + sum(k * 1000.0**n for n, k in enumerate(reversed(np.indices(shape))))
+    np.testing.assert_array_equal(out[tuple(slice(n) for n in shape)], expected)
+    assert np.count_nonzero(out) == np.prod(shape)
+
+
+@pytest.mark.parametrize("cell", [without_index, out_of_order])
+def test_a_loop_needs_indices_in_order(cell):
+    with pytest.raises(EagreError, match="does not begin with"):
+        loop_source(cell, "cpu", "double", {})
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_points_of_a_field_are_picked(dimensions):
+    array = np.random.default_rng(0).random((2, 3, 4, 5)[-1 - dimensions :])
+    points = np.array([[0, 1, 2], [3, 0, 1], [4, 4, 0]])[-dimensions:]
+    found = select("cpu").pick(array, *points)
+    np.testing.assert_array_equal(found.T, [array[(slice(None), *point)] for point in points.T])
 
 
 def test_a_cell_may_not_use_just_anything():
@@ -45,7 +76,7 @@ def test_second_start_compiles_nothing(tmp_path):
     code = (
         "import numpy as np, numba\n"
         "from numba.core import event\n"
-        "from eagre.backend.device import select\n"
+        "from eagre.backend.select import select\n"
         "from kernels.programs import shifted\n"
         "device = select('cpu')\n"
         "with event.install_recorder('numba:compile') as recorder:\n"
@@ -65,7 +96,7 @@ def test_second_start_compiles_nothing(tmp_path):
 def single_stage_ir():
     """Optimised LLVM IR of the first CPU stage in single precision."""
     model = ShallowWater(device="cpu", precision="single", **options_of(40, 30, seed=3))
-    launch = model._engine.step[0]
+    launch = model._engine.schedule.launches[0]
     program = model.device.program(march_cpu.stage_cpu, "single", {**model._engine.switches, "FRICTION": 2})
     fresh = type(program)(program.py_func, targetoptions={k: v for k, v in program.targetoptions.items()})
     fresh(*launch.arguments)
@@ -96,9 +127,9 @@ def stage_ptx(precision, **switches):
 
     real, bits = (types.float32, types.int32) if precision == "single" else (types.float64, types.int64)
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
-    maps = types.NamedTuple([real[:, ::1]] * 4 + [real[::1], types.float64[::1]], Sources)
+    terms = types.Tuple((types.float64[:, ::1], types.int64))
     signature = (
-        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (maps, bits[::1], numbers, types.float64[::1], types.int64)
+        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (terms, bits[::1], numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature)

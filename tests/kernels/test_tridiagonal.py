@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_banded
 
-from eagre.backend.device import select
+from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda, solve
 from eagre.solvers.tridiagonal.choice import best_method
+from kernels.recording import RecordingDevice
 
 driver = importlib.import_module("eagre.solvers.tridiagonal.launches")
 solving = importlib.import_module("eagre.solvers.tridiagonal.solve")
@@ -50,13 +51,13 @@ def test_against_lapack(method, n):
 
 
 def test_choice_is_a_method():
-    for kind in ("cpu", "cuda"):
+    for device in (select("cpu"), RecordingDevice()):
         for outer, rows, inner in ((1, 1, 1), (32, 200, 1), (4096, 4096, 1), (1, 100, 32), (1, 450, 64), (1, 10**6, 1)):
             for itemsize in (4, 8):
-                method = best_method(kind, outer, rows, inner, itemsize)
-                assert method in METHODS if kind == "cpu" else method in (*METHODS, "partition")
-                assert method == "thomas" or kind == "cuda"
-                assert method in ("thomas", "partition") or reduction_cuda.fits(rows, itemsize)
+                method = best_method(device, outer, rows, inner, itemsize)
+                assert method in METHODS if device.kind == "cpu" else method in (*METHODS, "partition")
+                assert method == "thomas" or device.kind == "cuda"
+                assert method in ("thomas", "partition") or reduction_cuda.fits(device, rows, itemsize)
 
 
 def test_long_systems_without_margin():
@@ -72,7 +73,7 @@ def test_long_systems_without_margin():
 @pytest.mark.parametrize(("refinements", "limits"), [(0, (1e-8, 1e-5)), (1, (1e-15, 1e-11)), (2, (0.0, 2e-15))])
 def test_mixed_precision_regains_what_single_precision_lost(refinements, limits, script):
     """Each refinement gains the digits of a solve in single precision, up to those of double."""
-    systems = script("benchmarks/mixed_precision.py").Systems(select("cpu"), 65, 37)
+    systems = script("benchmarks/studies/mixed_precision.py").Systems(select("cpu"), 65, 37)
     assert systems.error(systems.in_double()) < 2e-15
     assert limits[0] < systems.error(systems.in_mixed(refinements)) < limits[1]
 
@@ -123,21 +124,20 @@ def test_lists_are_no_arrays():
 
 
 @pytest.fixture
-def simulated(monkeypatch):
+def simulated(monkeypatch, own_layout):
     from eagre.backend.simulated import SimulatedDevice
 
     device = SimulatedDevice()
     monkeypatch.setattr(solving, "device_of", lambda array: device)
     monkeypatch.setattr(driver, "_workspace", driver._workspace.__wrapped__)
-    for name, value in (("TILE_ROWS", 3), ("TILE_THREADS", 2), ("TILE_WARPS", 2)):
-        monkeypatch.setattr(driver, name, value)
+    small = {"columns": {"rows": 3, "threads": 2}, "lines": {"warps": 2}, "reduction": {"threads": 16}}
+    own_layout(**{"solver:tridiagonal": small})
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("method", ["pcr", "cr", "cr-pcr"])
 @pytest.mark.parametrize(("lines", "n", "axis"), [(3, 1, 1), (2, 5, 1), (1, 70, 1), (5, 13, 0), (3, 33, 0)])
 def test_simulated_reduction(simulated, monkeypatch, method, lines, n, axis):
-    monkeypatch.setattr(reduction_cuda, "MOST_THREADS", 16)
     monkeypatch.setitem(reduction_cuda.PARALLEL_FROM, "cr-pcr", 4)
     system = systems(lines, n, "dominant")
     given = system if axis == 1 else [np.ascontiguousarray(x.T) for x in system]

@@ -138,7 +138,7 @@ class BarotropicOracle:
 
 
 def double_gyre(points, reynolds=20.83, alpha=1.36e5, beta=1.36e5, **options):
-    """The double gyre on [0, pi]^2 in the units of the document."""
+    """The double gyre on [0, pi]^2 in the units of Bleichrodt (2011)."""
     y = np.linspace(0, np.pi, points)[:, None]
     n = points - 1
     return BarotropicOracle(

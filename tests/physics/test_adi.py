@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.device import select
+from eagre.backend.select import select
+from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
-from eagre.cases.machine import threads_limited
 from eagre.models.shallow_water_adi import plan as plan_module
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
 from eagre.models.shallow_water_adi.plan import plan_of, width
@@ -268,7 +268,7 @@ def test_words_of_a_step_and_of_memory():
 
 
 def test_reach_of_the_coupling():
-    """The document's table: cells until 1e-16 (1e-7)."""
+    """The MIKE 21 thesis's table: cells until 1e-16 (1e-7)."""
     assert [width(c, 1e-16) for c in (2.0, 4.4, 6.3)] == pytest.approx([38, 83, 116], abs=5)
     assert [width(c, 1e-7) for c in (2.0, 4.4, 6.3)] == pytest.approx([17, 36, 51], abs=3)
 

@@ -75,22 +75,23 @@ def oracle_options(model, time, sweep):
             value = (names[side.kind], side.value_at(time, sweep, model.time_step))
             for m in range(side.segment.first, side.segment.last):
                 sides[side.segment.side][m] = value
-    maps = setup.sources
     late = time + (0.5 + 0.5 * sweep) * model.time_step
-    factor = [one(late) for one in maps.factors] if maps else None
     law = {"manning": np.sqrt(setup.friction / setup.gravity)} if setup.law == "manning" else {}
     if setup.law == "chezy":
         law = {"chezy": np.sqrt(setup.gravity / setup.friction)}
-    forced = (
-        {
-            "coriolis": np.broadcast_to(maps.coriolis[:, None], grid.shape),
-            "rain": factor[0] * maps.rain,
-            "stress": (factor[1] * maps.stress, factor[2] * maps.stress),
-            "accel": (factor[3] * maps.accel_x, factor[3] * maps.accel_y),
+    forced = {}
+    if setup.terms.x:
+        read = {
+            (part.name, along): one.map(grid) * one.series(late)
+            for along in "xy" for part in getattr(setup.terms, along) for one in part.quantities
+        }  # fmt: skip
+        [rain] = setup.terms.sources
+        forced = {
+            "coriolis": read["Coriolis", "x"],
+            "rain": rain.map(grid) * rain.series(late),
+            "stress": (read["WindStress", "x"], read["WindStress", "y"]),
+            "accel": (read["AtmosphericPressure", "x"], read["AtmosphericPressure", "y"]),
         }
-        if maps
-        else {}
-    )
     return adi.Options(
         grid.dx, grid.dy, model.time_step, setup.gravity, viscosity=setup.viscosity, dissipation=setup.dissipation,
         convection=setup.convection, drying=setup.dry_depth if setup.drying else None, sides=sides,
@@ -144,7 +145,7 @@ def test_the_start():
 
 @pytest.mark.parametrize("law", ["manning", "chezy"])
 def test_the_seeds_scheme(law):
-    """No drying, no dissipation: the rows as the document has them; uniform friction."""
+    """No drying, no dissipation: the rows as the MIKE 21 thesis has them; uniform friction."""
     rng = np.random.default_rng(2)
     grid = Grid(37, 23, 100.0, 60.0)
     bed = rng.uniform(-12.0, -8.0, grid.shape_of("corner"))

@@ -12,6 +12,7 @@ from adi_runs import FIELDS, assert_repeats_and_restarts, bay, largest_differenc
 from barotropic_runs import run_out_of_step
 from eagre import BlowUpError, Boundaries, Discharge, InputError, MemoryNeededError
 from eagre.backend.device import CpuDevice
+from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
 from eagre.models.shallow_water_adi import band, bands
@@ -52,14 +53,14 @@ def test_without_drying_as_one_device():
 def test_a_lost_exchange_shows(monkeypatch, lost):
     """What is held of the neighbours is theirs to the last bit; else the answer drifts away (but p follows z and q)."""
     theirs, ours, broken = pool("cpu", "single", time_step=20.0), *(bay(THREE, "single") for _ in range(2))
-    exchange = Group.exchange
+    exchange = LocalTransport.exchange
     ours.advance(50.0)
     assert alien_rows(ours) == []
 
-    def forgetful(group, member, pairs):
-        return exchange(group, member, [pair for k, pair in enumerate(pairs) if lost not in ("all", "zpq"[k % 3])])
+    def forgetful(transport, messages):
+        return exchange(transport, [one for one in messages if lost not in ("all", one.field)])
 
-    monkeypatch.setattr(Group, "exchange", forgetful)
+    monkeypatch.setattr(LocalTransport, "exchange", forgetful)
     broken.advance(50.0)
     assert alien_rows(broken) == [name for name in FIELDS if lost in ("all", name[0])]
     drifting = pool(TWO, "single", time_step=20.0)
@@ -72,9 +73,9 @@ def alien_rows(model):
     """Fields of which a band holds other rows than its neighbours have."""
     engine, state, found = model._engine, model.state(), []
     for name in FIELDS:
-        faces = name.startswith("q")
+        location = {"z": "centre", "p": "face_x"}.get(name[0], "face_y")
         held = [dict(zip(FIELDS, (b.surface(), *b.fluxes()), strict=True))[name] for b in engine.bands]
-        wanted = [b.held(state[name], faces) for b in engine.bands]
+        wanted = [engine.decomposition.scatter(state[name], rank, location) for rank in range(len(engine.bands))]
         if not all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True)):
             found.append(name)
     return found

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.validation import Setting
-from eagre.cases.validation_adi import IMPLICIT
-from eagre.cases.validation_adi_beside import BESIDE
-from eagre.cases.validation_adi_rotation import ROTATION
+from eagre.validation.adi_and_explicit import BESIDE
+from eagre.validation.adi_flows import IMPLICIT
+from eagre.validation.adi_rotation import ROTATION
+from eagre.validation.registry import Setting
 from physics.test_monai import needs_monai_data
 
 CASES = {**IMPLICIT, **ROTATION}

@@ -47,8 +47,8 @@ def test_inflow_and_rain_explain_the_volume(options, precision, light_device):
     names = ["west", "east", "north 10 to 30 m", "north 50 to 70 m"]
     assert list(model.inflow) == names and sum(model.inflow.values()) == pytest.approx(facts["volume_inflow"])
     assert min(abs(amount) for amount in model.inflow.values()) > 0.0
-    expected = (0.5 * 7.3e-3 + 0.5 * (1e-3 + model.setup.sources.factors[0](9.0)) * 1.7) * 20.0
-    assert facts["volume_rain"] == pytest.approx(expected * model.setup.sources.rain.sum(), rel=1e-4)
+    expected = (0.5 * 7.3e-3 + 0.5 * (1e-3 + model.setup.terms.sources[0].series(9.0)) * 1.7) * 20.0
+    assert facts["volume_rain"] == pytest.approx(expected * model.setup.terms.sources[0].values.sum(), rel=1e-4)
 
 
 def test_a_river_brings_what_it_should(light_device):
@@ -181,7 +181,7 @@ def test_inflow_and_rain_explain_the_volume_of_the_implicit_model(precision, lig
     assert abs(facts["volume_error"]) < ROUNDING[precision]
     assert list(model.inflow) == ["west", "east", "south", "north 100 to 300 m"]
     assert sum(model.inflow.values()) == pytest.approx(facts["volume_inflow"])
-    assert facts["volume_rain"] == pytest.approx(60.0 * 1e-5 * 2000.0 * model.setup.sources.rain.sum(), rel=1e-6)
+    assert facts["volume_rain"] == pytest.approx(0.6e-3 * 2000.0 * model.setup.terms.sources[0].values.sum(), rel=1e-6)
     assert 60.0 * 3.0 < model.inflow["north 100 to 300 m"] < 60.0 * 5.1
 
 
@@ -190,7 +190,7 @@ def test_rain_of_the_implicit_model_is_integrated_exactly(light_device):
     rain = eagre.Series(np.array([0.0, 17.0, 600.0]), np.array([0.0, 1e-4, 2e-5]), "rain")
     model = estuary(light_device, rain=rain)
     model.advance(60.0)
-    expected = 60.0 * rain.mean(0.0, 60.0) * 2000.0 * model.setup.sources.rain.sum()
+    expected = 60.0 * rain.mean(0.0, 60.0) * 2000.0 * model.setup.terms.sources[0].values.sum()
     assert model.diagnostics()["volume_rain"] == pytest.approx(expected, rel=1e-12)
     assert abs(model.diagnostics()["volume_error"]) < ROUNDING["double"]
 

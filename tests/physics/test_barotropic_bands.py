@@ -7,6 +7,7 @@ import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on, run_out_of_step
 from eagre import BarotropicVorticity, Grid, Layers, ShallowWater
+from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.config.problems import ConfigError
 from eagre.errors import BlowUpError, InputError
@@ -50,12 +51,12 @@ def test_as_one_device(options, count):
 @pytest.mark.parametrize("lost", ["rows", "ends"])
 def test_a_lost_exchange_shows(monkeypatch, lost):
     """What the comparison above would say if the neighbours' rows, or the ends of their columns, did not come."""
-    exchange = Group.exchange
+    exchange = LocalTransport.exchange
 
-    def forgetful(group, member, pairs):
-        return exchange(group, member, [pair for pair in pairs if (np.ndim(pair[0]) == 1) != (lost == "rows")])
+    def forgetful(transport, messages):
+        return exchange(transport, [one for one in messages if one.field.startswith("ends") == (lost == "rows")])
 
-    monkeypatch.setattr(Group, "exchange", forgetful)
+    monkeypatch.setattr(LocalTransport, "exchange", forgetful)
     ours, theirs = on_bands(2), on_bands(1)
     for model in (ours, theirs):
         model.advance(3 * model.time_step)
@@ -136,7 +137,7 @@ def test_a_blow_up_goes_back_to_the_last_good_state():
     good, bad = model.state(), model.state()
     bad["q0"][30, 7] = np.nan
     model._engine.restore(bad)
-    model._kept, model._kept_at = good, np.inf
+    model._stepper.keeper.state, model._stepper.keeper.seconds = good, np.inf
     with pytest.raises(BlowUpError, match="not finite"):
         model.advance(2 * model.time_step)
     assert np.array_equal(model.state()["q0"], good["q0"])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import select
-from eagre.cases.norms import observed_orders
+from eagre.backend.select import select
 from eagre.models.barotropic.drift import drifted
+from eagre.validation.norms import observed_orders
 from oracle.barotropic import COEFFICIENTS, JACOBIANS, laplacian
 
 
@@ -48,7 +48,7 @@ def test_particles_move_by_a_rule_of_second_order():
         place = np.array([[7.0], [1.5]])
         arguments = (psi, place, 10, 1.0 / steps, 0.0, 0.0)
         for _ in range(steps):
-            device.run([device.over(program, (1, 1), arguments)])
+            device.run([device.over(program, (1,), arguments)])
         errors.append(float(np.abs(place[:, 0] - [7.0 / math.e, 1.5 * math.e]).max()))
     assert np.abs(np.array(observed_orders(errors)) - 2.0).max() < 0.1 and errors[-1] < 2e-3
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, Grid
-from eagre.backend.device import select
-from eagre.cases.machine import threads_limited
-from eagre.cases.norms import observed_orders
+from eagre.backend.select import select
+from eagre.bench.machine import threads_limited
+from eagre.validation.norms import observed_orders
 from oracle.barotropic import double_gyre
 
 BETA, VISCOSITY, FRICTION = 3.0, 0.02, 0.3

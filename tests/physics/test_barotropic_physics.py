@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eagre import BarotropicVorticity, DoubleGyre, Grid, InputError, Layers
-from eagre.cases import validate
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
+from eagre.validation import validate
 
 SLOW = ("precisions", "benchmark-start", "eddies", "coarse-ten-years", "figure-3.3")
 QUICK = (
@@ -33,7 +33,7 @@ def test_validation(case, tmp_path):
     assert results and all(result.passed for result in results), [result.row() for result in results]
 
 
-def test_numbers_of_the_document():
+def test_numbers_of_the_thesis():
     gyre = DoubleGyre()
     numbers = gyre.numbers
     assert numbers["alpha"] == pytest.approx(1.36e5, rel=2e-3)
@@ -187,7 +187,7 @@ def test_friction_of_layers_acts_on_their_vorticity():
     rough = BarotropicVorticity(grid, bottom_friction=0.5, **start, **common)
     psi = rough.field("streamfunction_lower")
     rough.advance(2e-3)
-    now = [rough._engine.points(rough._engine.q[k][rough._engine.at]) for k in (0, 1)]
+    now = [rough._engine.points("q", k) for k in (0, 1)]
     assert np.abs(now[0] - q[0]).max() < 1e-18
     assert np.abs(now[1] - q[1] - 2e-3 * 0.5 * psi).max() < 1e-2 * 2e-3 * 0.5 * np.abs(psi).max()
 
@@ -283,12 +283,12 @@ def test_energy_budget_holds_every_term(basin, extra):
     )  # fmt: skip
     engine, budget = model._engine, model.energy_budget()
     weights = extra["layers"].shares if "layers" in extra else (1.0,)
-    before = [[engine.points(f[k][engine.at]) for f in (engine.psi, engine.q)] for k in range(engine.count)]
+    before = [[engine.points(name, k) for name in ("psi", "q")] for k in range(engine.count)]
     model.advance(1e-6)
     rate = 0.0
     inner = (slice(1, -1), slice(1, -1) if basin == "box" else slice(None))
     for k, (psi, q) in enumerate(before):
-        change = (engine.points(engine.q[k][engine.at]) - q) / 1e-6
+        change = (engine.points("q", k) - q) / 1e-6
         rate -= weights[k] * float((psi * change)[inner].sum()) * grid.cell_area
     assert rate == pytest.approx(budget["total"], rel=1e-8)
     names = ("wind", "viscosity", "friction", "biharmonic")

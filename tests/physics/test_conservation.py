@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases import seeds
+from eagre.cases import amundsen2014
 
 MASS = {"single": 2e-5, "double": 1e-13}
 TREATMENTS = [("hydrostatic", 1e-4), ("kurganov-petrova", 1e-2)]
@@ -32,7 +32,7 @@ def test_pools_on_a_random_bed(rng, treatment, kappa, scheme, precision, device)
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_dry_circular_dam(precision, device):
-    model = seeds.seed_5_1(125).model(device=device, precision=precision, desingularisation_depth=1e-4)
+    model = amundsen2014.circular_dam_dry(125).model(device=device, precision=precision, desingularisation_depth=1e-4)
     model.advance(2.0)
     facts = model.diagnostics()
     assert abs(facts["volume_error"]) < MASS[precision] and facts["min_depth"] >= 0.0

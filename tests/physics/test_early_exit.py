@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.cases.seeds import seed_5_6
+from eagre.cases.amundsen2014 import circular_dam_big
 from eagre.models.shallow_water import march_cpu
 
 FIELDS = ("surface_elevation", "discharge_x", "discharge_y")
 
 
 def big_dry_dam(early_exit, precision, **options):
-    """The document's case for early exit, on fewer cells."""
-    return seed_5_6(96).model(device="cpu", precision=precision, early_exit=early_exit, **options)
+    """Amundsen's case for early exit, on fewer cells."""
+    return circular_dam_big(96).model(device="cpu", precision=precision, early_exit=early_exit, **options)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eagre.cases import monai
-from eagre.cases.gauges import surface_at
-from eagre.cases.norms import root_mean_square
 from eagre.errors import InputError
+from eagre.validation.gauges import surface_at
+from eagre.validation.norms import root_mean_square
 
 
 def needs_monai_data():

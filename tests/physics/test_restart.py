@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.device import select
-from eagre.cases.machine import threads_limited
+from eagre.backend.select import select
+from eagre.bench.machine import threads_limited
 from eagre.stepping.clock import STEPS_LEFT
 
 
@@ -61,7 +61,7 @@ def test_stops_change_no_bit_of_the_state_when_they_land_between_steps(light_dev
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_runs_repeat_on_any_number_of_threads(precision):
-    """As the documents promise: the same bits, sums included, on rows enough for every thread."""
+    """As the documentation promises: the same bits, sums included, on rows enough for every thread."""
     found = []
     for threads in (1, 2, 2):
         with threads_limited(select("cpu"), threads):

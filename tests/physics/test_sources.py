@@ -9,7 +9,7 @@ import pytest
 
 import eagre
 from eagre.backend.device import PlainDevice
-from eagre.sources import source_maps
+from eagre.terms.collect import terms_of
 
 ROUND = eagre.Boundaries(*(eagre.Periodic() for _ in range(4)))
 
@@ -82,9 +82,10 @@ def test_air_pressure_has_a_gradient_of_second_order_at_the_sides(axis):
     nx, ny = (6, 2) if axis == 0 else (2, 6)
     grid = eagre.Grid(nx, ny, 2.0, 3.0)
     along = grid.mesh()[axis]
-    maps = source_maps([eagre.AtmosphericPressure(along**2)], grid)
-    forces = (maps.accel_x, maps.accel_y)
-    assert forces[axis] == pytest.approx(-2.0 * along / 1000.0, rel=1e-12)
+    terms = terms_of([eagre.AtmosphericPressure(along**2)], grid)
+    depth = np.full(grid.shape, 3.0)
+    forces = [terms.force(name, 0.0, depth, depth, depth) for name in "xy"]
+    assert forces[axis] == pytest.approx(-6.0 * along / 1000.0, rel=1e-12)
     assert not forces[1 - axis].any()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eagre.cases import validate
-from eagre.cases.validation import validations
+from eagre.validation import validate
+from eagre.validation.registry import validations
 from physics.test_monai import needs_monai_data
 
 

@@ -20,7 +20,7 @@ def record(n, threads=0, **other):
 def test_a_curve_goes_by_size(plots):
     """Most threads; no sizes that fall between the 32s, and none of another variant, precision or shape."""
     records = [record(513), record(257, 1), record(257, 2), record(259), record(1025, precision="double")]
-    records += [record(65, variant="seed"), record(129) | {"shape": [129, 65]}]
+    records += [record(65, variant="bleichrodt2011"), record(129) | {"shape": [129, 65]}]
     found = plots.curve(records, "barotropic", "default", "single")
     assert [(one["shape"][0], one["threads"]) for one in found] == [(257, 2), (513, 0)]
 

@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from eagre.cases.exact_basins import (
+from eagre.cases.exact.basins import (
     bowl,
     planar_frequency,
     radial_frequency,
     thacker_planar,
     thacker_radial,
 )
-from eagre.cases.exact_channels import critical_depth, normal_depth, subcritical_channel, transcritical_channel
-from eagre.cases.exact_dam_breaks import ritter, stoker, stoker_states
-from eagre.cases.exact_waves import simple_wave, standing_wave, vortex
+from eagre.cases.exact.channels import critical_depth, normal_depth, subcritical_channel, transcritical_channel
+from eagre.cases.exact.dam_breaks import ritter, stoker, stoker_states
+from eagre.cases.exact.waves import simple_wave, standing_wave, vortex
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 

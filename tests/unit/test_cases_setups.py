@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.cases import Water, basins, cell_centres, cell_means, channels, dam_breaks, lakes, monai, seeds, waves
+from eagre.cases import Water, amundsen2014, basins, cell_centres, cell_means, channels, dam_breaks, lakes, monai, waves
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -26,11 +26,11 @@ CASES = {
     "travelling": waves.travelling_wave,
     "travelling along y": lambda: waves.travelling_wave(along="y"),
     "vortex": waves.travelling_vortex,
-    "5.1": lambda: seeds.seed_5_1(40),
-    "5.2": lambda: seeds.seed_5_2(40),
-    "5.4": lambda: seeds.seed_5_4(39),
-    "5.5": lambda: seeds.seed_5_5(64),
-    "5.6": lambda: seeds.seed_5_6(40),
+    "5.1": lambda: amundsen2014.circular_dam_dry(40),
+    "5.2": lambda: amundsen2014.circular_dam_wet(40),
+    "5.4": lambda: amundsen2014.gaussian_peak(39),
+    "5.5": lambda: amundsen2014.sine(64),
+    "5.6": lambda: amundsen2014.circular_dam_big(40),
 }
 
 

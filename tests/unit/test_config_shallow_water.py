@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eagre import boundaries, sources
+import eagre
+from eagre import boundaries
 from eagre.config.problems import ConfigError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from eagre.series import Series
@@ -146,10 +147,10 @@ pressure = "1013 hPa"
 """
     )
     rain, coriolis, wind, pressure = built(text)["sources"]
-    assert isinstance(rain, sources.Rain)
+    assert isinstance(rain, eagre.Rain)
     assert rain.rate == pytest.approx(1e-5)
     np.testing.assert_array_equal(rain.pattern, np.tile([0.0, 0.0, 1.0, 1.0], (3, 1)))
-    assert coriolis == sources.Coriolis(latitude=45.0, beta=2e-11)
+    assert coriolis == eagre.Coriolis(latitude=45.0, beta=2e-11)
     assert isinstance(wind.x, Series)
     assert (wind.y, wind.pattern) == (0.0, None)
     np.testing.assert_allclose(pressure.pressure, np.full((3, 4), 101300.0))

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from eagre.errors import InputError
+from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.series import Series
 from eagre.stepping.run import Event, run
@@ -109,3 +109,11 @@ def test_a_series_covers_both_ends_of_a_run(start, end):
     with pytest.raises(InputError, match="tide from 0 s to 2 s"):
         series.covers(start, end)
     Series.constant(1.0).covers(start, end)
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"), [((3, 4), r"\(j, i\) = \(3, 4\)"), ((2, 3, 4), r"\(k, j, i\) = \(2, 3, 4\)")]
+)
+def test_a_blow_up_names_its_cell(cell, words):
+    with pytest.raises(BlowUpError, match=words):
+        raise BlowUpError(1.0, cell, "values that are not finite")

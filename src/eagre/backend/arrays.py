@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from eagre.backend.device import Device
-
 
 def on_gpu(array: Any) -> bool:
     """Whether an array is CuPy's."""
@@ -21,10 +19,3 @@ def array_module(array: Any) -> Any:
 def fourier_module(array: Any) -> Any:
     """``scipy.fft`` or its counterpart in CuPy."""
     return import_module("cupyx.scipy.fft" if on_gpu(array) else "scipy.fft")
-
-
-def device_of(array: Any) -> Device:
-    """The device on which an array lives."""
-    from eagre.backend.device import select
-
-    return select(f"cuda:{array.device.id}" if on_gpu(array) else "cpu")

@@ -46,6 +46,7 @@ class Cell:
         self.function = function
         self._plain: Callable[..., Any] | None = None
         self.variants: dict[tuple[str, str | None], Cell] = {}
+        self.source: str | None = None  # of a cell that was written (see `written`)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -85,6 +86,16 @@ class Cell:
 def cell(function: Callable[..., Any]) -> Cell:
     """Mark a plain function as a cell."""
     return Cell(function)
+
+
+def written(source: str, scope: dict[str, Any]) -> Cell:
+    """A cell from its text, for compositions that are known when a run is set up; `scope` holds what it calls."""
+    found: dict[str, Any] = dict(scope)
+    exec(source, found)
+    [function] = [value for name, value in found.items() if isinstance(value, types.FunctionType) and name not in scope]
+    made = Cell(function)
+    made.source = source
+    return made
 
 
 class Entry(Cell):

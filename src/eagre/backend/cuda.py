@@ -13,6 +13,8 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
+from eagre.backend.layouts import usual_registers
+
 __all__ = [
     "SIMULATED",
     "cuda",
@@ -32,10 +34,10 @@ if SIMULATED:
     double_driver: Any = cuda.jit
 else:
     formula = cuda.jit(device=True, forceinline=True, fastmath=True)
-    # Registers a thread: with more, too few warps fit to hide the latency of memory (measured at
+    # With more registers a thread, too few warps fit to hide the latency of memory (measured at
     # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
-    single_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=96)
-    double_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=168)
+    single_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("single"))
+    double_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("double"))
     # A tail of one thread, or a small grid, is meant to be small.
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 

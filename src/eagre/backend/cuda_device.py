@@ -7,16 +7,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import cupy
 import numpy as np
 
 from eagre.backend.cuda import cuda
+from eagre.backend.cuda_facts import facts_from
 from eagre.backend.cuda_launch import kernel_of, start_early
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
+from eagre.layouts.facts import Facts
 
 STATIC_SHARED = 48 * 1024  # bytes that every kernel may have
 ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which way
@@ -53,12 +55,22 @@ class CudaDevice(Device):
         self.index = index
         cupy.cuda.Device(index).use()
         cuda.select_device(index)
-        properties = cupy.cuda.runtime.getDeviceProperties(index)
-        self.multiprocessors = int(properties["multiProcessorCount"])
-        self.starts_early = int(properties["major"]) >= 9
-        self.name = f"cuda:{index} ({properties['name'].decode()})"
+        self.multiprocessors = self.facts.multiprocessors
+        self.starts_early = self.facts.compute_capability >= (9, 0)
+        self.name = f"cuda:{index} ({self.facts.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What this card has."""
+        return facts_from(cupy.cuda.runtime.getDeviceProperties(self.index), self._attribute)
+
+    def _attribute(self, number: int) -> int:
+        """An attribute of the CUDA runtime, 0 where it does not know it."""
+        with suppress(cupy.cuda.runtime.CUDARuntimeError):
+            return int(cupy.cuda.runtime.deviceGetAttribute(number, self.index))
+        return 0
 
     def use(self) -> None:
         """Make this the current device of CuPy and Numba: another may have been used since."""
@@ -81,10 +93,10 @@ class CudaDevice(Device):
         with self.stream:
             return cupy.asnumpy(array)
 
-    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
         self.use()
         with self.stream:
-            return cupy.asnumpy(array[:, cupy.asarray(j), cupy.asarray(i)])
+            return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         self.use()
@@ -126,12 +138,15 @@ class CudaDevice(Device):
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
-        """Launches with Numba's views of their arrays, which cannot be made while a stream is captured."""
+        """Launches with Numba's views of their arrays and with loaded programs: a captured stream can make neither."""
         self.use()
-        return [
-            launch._replace(arguments=_numba_arrays(launch.arguments)) if isinstance(launch, Launch) else launch
-            for launch in launches
-        ]
+        made: list[Work] = []
+        for launch in launches:
+            if isinstance(launch, Launch):
+                launch = launch._replace(arguments=_numba_arrays(launch.arguments))
+                kernel_of(launch.program, launch.arguments).bind()
+            made.append(launch)
+        return made
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13. With a `HostCall`: just run them."""
@@ -196,13 +211,14 @@ def _allow_shared(program: Any, arguments: tuple[Any, ...], wanted: int, index: 
 
 
 def _numba_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with CuPy arrays turned into Numba's views of them, also inside named tuples."""
+    """Arguments with CuPy arrays turned into Numba's views of them, also inside tuples."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, cupy.ndarray):
             return cuda.as_cuda_array(value)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*(convert(item) for item in value))
+        if isinstance(value, tuple):
+            items = tuple(convert(item) for item in value)
+            return type(value)(*items) if hasattr(value, "_fields") else items
         return value
 
     return tuple(convert(value) for value in arguments)

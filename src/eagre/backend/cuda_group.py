@@ -10,37 +10,14 @@ from typing import Any
 
 import cupy
 
-from eagre.backend.cells import cell, switch
+from eagre.backend.copies import Pair, copy_launches
 from eagre.backend.cuda import keep_loaded
 from eagre.backend.cuda_device import CudaDevice
 from eagre.backend.device import Device, HostCall, Launch
-from eagre.backend.group import MEET, Group, Stage
+from eagre.backend.group import BARRIER, Group, Stage
 
-AT_ONCE = 4  # copies of one kernel
-COPIES = switch("COPIES", AT_ONCE)  # of them those that there are
-LONG, LANES = 32768, 256  # elements from which on a copy is made by whole blocks of so many threads
 ANY_WAY = 4  # cudaMemcpyDefault: the addresses say which devices
 ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
-
-
-@cell
-def taken(one, i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
-    """Element i of AT_ONCE copies; `one` is 0. All loads cross the links before the first store."""
-    value_0 = source_0[min(i, source_0.shape[0] - 1)]
-    if COPIES > 1:
-        value_1 = source_1[min(i, source_1.shape[0] - 1)]
-    if COPIES > 2:
-        value_2 = source_2[min(i, source_2.shape[0] - 1)]
-    if COPIES > 3:
-        value_3 = source_3[min(i, source_3.shape[0] - 1)]
-    if i < target_0.shape[0]:
-        target_0[i] = value_0
-    if COPIES > 1 and i < target_1.shape[0]:
-        target_1[i] = value_1
-    if COPIES > 2 and i < target_2.shape[0]:
-        target_2[i] = value_2
-    if COPIES > 3 and i < target_3.shape[0]:
-        target_3[i] = value_3
 
 
 class CudaGroup(Group):
@@ -60,8 +37,8 @@ class CudaGroup(Group):
     def run(self, schedule: Sequence[Stage]) -> None:
         """Run the stages of a schedule in order; returns before the devices have done so."""
         for stage in _without_gaps(schedule):
-            if stage is MEET:
-                self.meet()
+            if stage is BARRIER:
+                self.barrier()
             for member, launches in zip(self.members, stage, strict=False):
                 member.run(_after_others(launches))
 
@@ -95,7 +72,7 @@ class CudaGroup(Group):
         go.graph, go.arguments = graph, list(schedule)  # type: ignore[attr-defined]
         return go
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Let every stream wait for all."""
         for gpu, event in zip(self._gpus, self._events, strict=True):
             gpu.use()
@@ -106,27 +83,15 @@ class CudaGroup(Group):
                 if other is not gpu:
                     gpu.stream.wait_event(event)
 
-    def exchange(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+    def copies(self, member: Device, pairs: Sequence[Pair]) -> list[Launch | HostCall]:
         """Copies by a kernel of the owner of the targets where GPUs reach one another's memory, else by the driver."""
-        if not (self.graphs and pairs):
-            return [HostCall(_copy, pair) for pair in pairs]
-        made: list[Launch | HostCall] = []
-        for start in range(0, len(pairs), AT_ONCE):
-            some = [*pairs[start : start + AT_ONCE]]
-            copies = {"COPIES": len(some)}
-            some += [some[-1]] * (AT_ONCE - len(some))
-            arguments = tuple(array.reshape(-1) for pair in some for array in pair)
-            precision = "single" if arguments[0].itemsize == 4 else "double"
-            program, longest = member.loop(taken, precision, copies), max(array.size for array in arguments)
-            if longest < LONG:
-                made.append(member.over(program, (1, longest), arguments))
-            else:
-                made.append(Launch(program, (1, longest, *arguments), (-(-longest // LANES),), (LANES,)))
-        return made
+        if self.graphs and pairs:
+            return [*copy_launches(member, pairs)]
+        return [HostCall(_copy, pair) for pair in pairs]
 
     def _bound(self, stage: Stage) -> Stage:
-        if stage is MEET:
-            return MEET
+        if stage is BARRIER:
+            return BARRIER
         return [gpu.bound(launches) for gpu, launches in zip(self.members, stage, strict=True)]  # type: ignore[attr-defined]
 
     def _wait(self, one: CudaDevice) -> None:
@@ -164,10 +129,10 @@ def _reach(one: CudaDevice, other: CudaDevice) -> bool:
 
 
 def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
-    """A schedule whose stages between two meetings are one: its kernels may overlap."""
+    """A schedule whose stages between two barriers are one: its kernels may overlap."""
     found: list[Stage] = []
     for stage in schedule:
-        if stage is MEET or not found or found[-1] is MEET:
+        if stage is BARRIER or not found or found[-1] is BARRIER:
             found.append(stage)
         else:
             found[-1] = [[*before, *after] for before, after in zip(found[-1], stage, strict=True)]
@@ -175,7 +140,7 @@ def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:
 
 
 def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCall]:
-    """Launches that come after a copy or a meeting wait for it: they cannot overlap its end."""
+    """Launches that come after a copy or a barrier wait for it: they cannot overlap its end."""
     made: list[Launch | HostCall] = []
     for launch in launches:
         if isinstance(launch, Launch) and launch.early and not (made and isinstance(made[-1], Launch)):
@@ -185,6 +150,10 @@ def _after_others(launches: Sequence[Launch | HostCall]) -> list[Launch | HostCa
 
 
 def _copy(target: Any, source: Any) -> None:
-    """Copy between memories of GPUs on the current stream."""
+    """Copy between memories of GPUs on the current stream, in as many pieces as the arrays lie in."""
+    if not (target.flags.c_contiguous and source.flags.c_contiguous):
+        for part, other in zip(target, source, strict=True):
+            _copy(part, other)
+        return
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memcpyAsync(target.data.ptr, source.data.ptr, source.nbytes, ANY_WAY, stream.ptr)

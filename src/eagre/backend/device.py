@@ -1,19 +1,21 @@
-"""Devices: where arrays live and programs run. `select` picks one, and never a substitute."""
+"""Devices: where arrays live and programs run."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.backend import layouts
 from eagre.backend.cells import Cell
+from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
 from eagre.backend.program import PRECISIONS, load, loop_source, source_of
-from eagre.errors import DeviceError, InputError
+from eagre.errors import InputError
+from eagre.layouts.facts import Facts
 
 
 class Launch(NamedTuple):
@@ -54,6 +56,15 @@ class Device:
     graphs = False  # whether `repeated` makes one launch of many
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
 
+    @property
+    def facts(self) -> Facts:
+        """What a GPU has, as far as layouts depend on it; recordings and simulators take a measured card's."""
+        return layouts.reference()[0]
+
+    def layout(self, kernel: str) -> SimpleNamespace:
+        """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/reference/layouts.md)."""
+        return layouts.layouts_of(self.facts).of(kernel)
+
     def array(self, values: np.ndarray) -> Any:
         """A copy of `values` on the device, C-contiguous."""
         raise NotImplementedError
@@ -70,9 +81,9 @@ class Device:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError
 
-    def pick(self, array: Any, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Host copy of ``array[:, j, i]``."""
-        return np.array(array[:, j, i])
+    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        """Host copy of ``array[:, j, i]`` or ``array[:, k, j, i]``: points of all components of a field."""
+        return np.array(array[(slice(None), *indices)])
 
     def copy(self, target: Any, source: Any) -> None:
         """Overwrite one device array with another."""
@@ -107,17 +118,28 @@ class Device:
 
     def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
         """The compiled form of a hand-written entry."""
-        module = load(source_of(entry, self.target, precision, switches or {}), entry.name)
+        module = load(source_of(entry, self.target, precision, self._limited(precision, switches)), entry.name)
         return getattr(module, entry.name)
 
     def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-        """The compiled loop of a cell ``cell(j, i, *arrays)`` over a region; bind it with `over`."""
-        return load(loop_source(cell, self.target, precision, switches or {}), cell.name).run
+        """The compiled loop of a cell over a region of 1, 2 or 3 dimensions; bind it with `over`.
 
-    def over(self, program: Callable[..., Any], region: tuple[int, int], arguments: tuple[Any, ...]) -> Launch:
-        """Bind a loop to its region (ny, nx) and arguments."""
-        ny, nx = region
-        return Launch(program, (ny, nx, *arguments), (-(-nx // 32), -(-ny // 4)), (32, 4))
+        Its first arguments are the indices: ``cell(i, ...)``, ``cell(j, i, ...)`` or ``cell(k, j, i, ...)``.
+        """
+        return load(loop_source(cell, self.target, precision, self._limited(precision, switches)), cell.name).run
+
+    def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Switches with this card's limit of registers, where it is not the usual one."""
+        if self.target == "cuda" and (own := self.layout("programs").registers[precision]) != usual(precision):
+            return {"REGISTERS": own, **(switches or {})}
+        return switches or {}
+
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
+        """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
+        layout = self.layout("programs.loop")
+        block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
+        blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
+        return Launch(program, (*region, *arguments), blocks, tuple(block))
 
     def __str__(self) -> str:
         return self.name
@@ -169,6 +191,9 @@ class CpuDevice(HostArrays):
 
         return go
 
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
+        return Launch(program, (*region, *arguments))
+
     def free_memory(self) -> int:
         return free_host_memory()
 
@@ -188,64 +213,3 @@ def check_precision(precision: str) -> type[np.floating]:
     if precision not in PRECISIONS:
         raise InputError(f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"')
     return getattr(np, PRECISIONS[precision])
-
-
-@cache
-def _cpu() -> CpuDevice:
-    return CpuDevice()
-
-
-@cache
-def _cuda(index: int) -> Device:
-    from eagre.backend.cuda_device import CudaDevice
-
-    return CudaDevice(index)
-
-
-def cuda_problem() -> str | None:
-    """Why CUDA cannot be used here, or None if it can."""
-    try:
-        from eagre.backend.cuda_device import problem
-    except ImportError as error:
-        return f"{error}; install with: pip install 'eagre[cuda]'"
-    return problem()
-
-
-def device_of(array: Any) -> Device:
-    """The device on which an array lies: the CPU for NumPy's, the GPU for CuPy's."""
-    if hasattr(array, "__cuda_array_interface__"):
-        return select(f"cuda:{array.device.id}")
-    return _cpu()
-
-
-def select(device: str | Device = "auto") -> Device:
-    """The device that `device` names.
-
-    Parameters
-    ----------
-    device : str or Device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes the first GPU if there is one that
-        works and says so in the device's name, else the CPU.
-
-    Raises
-    ------
-    DeviceError
-        If a GPU was asked for and cannot be used; there is no fallback.
-    """
-    if isinstance(device, Device):
-        return device
-    if not isinstance(device, str) or "," in device:
-        raise InputError(
-            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
-        )
-    if device == "cpu":
-        return _cpu()
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
-    if match:
-        reason = cuda_problem()
-        if reason:
-            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
-        return _cuda(int(match.group(1) or 0))
-    if device == "auto":
-        return _cuda(0) if cuda_problem() is None else _cpu()
-    raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')

@@ -1,8 +1,8 @@
 """Several devices that work on one run: each has its part, its stream and its list of launches.
 
-A schedule is a list of stages and meetings. A stage is a list of launches for every device, which runs
-them on its own; at `MEET` every device waits until all have done what stands before it. So a stage may read
-(`Group.exchange`) what another device wrote before the last meeting, and nothing else of it.
+A schedule is a list of stages and barriers. A stage is a list of launches for every device, which runs
+them on its own; at `BARRIER` every device waits until all have done what stands before it. So a stage may read
+(`eagre.backend.exchange`) what another device wrote before the last barrier, and nothing else of it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, HostArrays, HostCall, Launch, select
-from eagre.errors import InputError
+from eagre.backend.device import Device, HostCall, Launch
 
 Stage = Sequence[Sequence[Launch | HostCall]]
-MEET: Stage = ()
-"""Between two stages of a schedule: nobody goes on before all have come."""
+BARRIER: Stage = ()
+"""Between two stages of a schedule: every device waits for all."""
+
+
+def in_turn(*stages: Stage) -> Stage:
+    """One stage of several: for every device the launches of each in turn."""
+    return [[launch for launches in own for launch in launches] for own in zip(*stages, strict=True)]
 
 
 class Group:
@@ -35,13 +39,13 @@ class Group:
     def run(self, schedule: Sequence[Stage]) -> None:
         """Run the stages of a schedule in order."""
         for stage in schedule:
-            if stage is MEET:
-                self.meet()
+            if stage is BARRIER:
+                self.barrier()
             for member, launches in zip(self.members, stage, strict=False):
                 member.run(launches)
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
-        """A function that runs a schedule `times` times, with meetings only where the schedule has them."""
+        """A function that runs a schedule `times` times, with barriers only where the schedule has them."""
 
         def go() -> None:
             for _ in range(times):
@@ -49,14 +53,11 @@ class Group:
 
         return go
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Let every device wait for all."""
 
-    def exchange(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
-        """Copies (target, source) for the list of `member`, which owns the targets; sources may lie on other devices.
-
-        Both of a pair have one shape and lie in one piece each.
-        """
+    def copies(self, member: Device, pairs: Sequence[tuple[Any, Any]]) -> list[Launch | HostCall]:
+        """Copies (target, source), of one shape each, by `member`, which owns the targets; sources may be others'."""
         return [HostCall(np.copyto, pair) for pair in pairs]
 
     def synchronize(self) -> None:
@@ -74,39 +75,3 @@ class Group:
 
     def __str__(self) -> str:
         return self.name
-
-
-def select_devices(device: str | Device | Sequence[str | Device]) -> Device | Group:
-    """One device, or a `Group` of several for one run.
-
-    Parameters
-    ----------
-    device : str, Device, or a sequence of them
-        As of `eagre.backend.device.select`; several as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A
-        device that is named twice gets two parts.
-
-    Raises
-    ------
-    InputError
-        For "auto" among several, or devices of different kinds.
-    DeviceError
-        If one of them cannot be used.
-    """
-    named = device.split(",") if isinstance(device, str) else [device] if isinstance(device, Device) else list(device)
-    wanted = [name.strip() if isinstance(name, str) else name for name in named]
-    if len(wanted) == 1:
-        return select(wanted[0])
-    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in wanted}
-    if len(kinds) != 1 or "auto" in kinds:
-        told = ",".join(map(str, wanted))
-        raise InputError(
-            f"device = {told!r}",
-            allowed="several devices of one kind, each by its name",
-            fix='device = "cuda:0,cuda:1"',
-        )
-    members = [select(name) for name in wanted]
-    if isinstance(members[0], HostArrays):
-        return Group(members)
-    from eagre.backend.cuda_group import CudaGroup
-
-    return CudaGroup(members)

@@ -122,7 +122,7 @@ def _collect(
 
 
 def _text(body: Cell, name: str) -> str:
-    source = textwrap.dedent(inspect.getsource(body.function))
+    source = body.source or textwrap.dedent(inspect.getsource(body.function))
     start = source.index("def ")
     after = source[source.index("(", start) :]
     return f"@{body.decorator}\ndef {name}{after}\n"
@@ -140,9 +140,11 @@ def _stamp() -> str:
     import numba
 
     from eagre.backend.cpu import FAST
+    from eagre.backend.layouts import usual_registers
 
     versions = f"python {sys.version.split()[0]}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
-    return f"{versions}, {' '.join(sorted(FAST))}"
+    registers = "/".join(str(usual_registers(precision)) for precision in PRECISIONS)
+    return f"{versions}, {' '.join(sorted(FAST))}, {registers} registers"
 
 
 def load(source: str, label: str) -> ModuleType:
@@ -170,15 +172,51 @@ def load(source: str, label: str) -> ModuleType:
     return module
 
 
+AXES = ("k", "j", "i")  # of a region, the outermost first: levels, rows, columns
+
+
+def axes_of(entry: Cell) -> int:
+    """Dimensions of the region that a cell runs over: how many of its first arguments are indices, named as `AXES`.
+
+    Raises
+    ------
+    EagreError
+        If the cell has no index.
+    """
+    names = list(inspect.signature(entry.function).parameters)
+    count = next((n for n, name in enumerate(names) if name not in AXES), len(names))
+    if not 1 <= count <= len(AXES) or names[:count] != sorted(names[:count], key=AXES.index):
+        raise EagreError(f"the cell {entry.name}({', '.join(names)}) does not begin with i, j, i or k, j, i")
+    return count
+
+
+_CPU_LOOPS = {
+    1: "    for {i} in prange(nx):\n        {call}\n",
+    2: "    for j in prange(ny):\n        for i in range(nx):\n            {call}\n",
+    3: (
+        "    for row in prange(nz * ny):\n"
+        "        k = row // ny\n"
+        "        j = row - k * ny\n"
+        "        for i in range(nx):\n"
+        "            {call}\n"
+    ),
+}
+_CUDA_LOOPS = {
+    1: "    {i} = cuda.grid(1)\n    if {i} < nx:\n        {call}\n",
+    2: "    i, j = cuda.grid(2)\n    if i < nx and j < ny:\n        {call}\n",
+    3: "    i, j, k = cuda.grid(3)\n    if i < nx and j < ny and k < nz:\n        {call}\n",
+}
+
+
 def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
-    """Source of a driver that runs ``entry(j, i, ...)`` over a region of ny x nx points."""
-    names = ", ".join(list(inspect.signature(entry.function).parameters)[2:])
+    """Source of a driver that runs ``entry(i, ...)``, ``entry(j, i, ...)`` or ``entry(k, j, i, ...)`` over a region."""
+    parameters, axes = list(inspect.signature(entry.function).parameters), axes_of(entry)
+    indices, names = parameters[:axes], ", ".join(parameters[axes:])
     if target in ("cuda", "simulator"):
-        body = (
-            "    i, j = cuda.grid(2)\n"
-            "    if i < nx and j < ny:\n"
-            f"        {entry.name}(np.uint32(j), np.uint32(i), {names})\n"
-        )
+        loops, indices = _CUDA_LOOPS, [f"np.uint32({name})" for name in indices]
     else:
-        body = f"    for j in prange(ny):\n        for i in range(nx):\n            {entry.name}(j, i, {names})\n"
-    return source_of(entry, target, precision, switches) + f"\n\n@driver\ndef run(ny, nx, {names}):\n{body}"
+        loops = _CPU_LOOPS
+    call = f"{entry.name}({', '.join(indices)}, {names})"
+    body = loops[axes].format(call=call, i=parameters[0])
+    sizes = ", ".join(("nz", "ny", "nx")[-axes:])
+    return source_of(entry, target, precision, switches) + f"\n\n@driver\ndef run({sizes}, {names}):\n{body}"

@@ -1,19 +1,12 @@
-"""What a boundary condition is, and how the four sides are put together."""
+"""What a boundary condition is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from eagre.backend.cells import Cell
-from eagre.errors import InputError
-from eagre.grid import Grid
 from eagre.series import Series
 
-SIDES = ("west", "east", "south", "north")
 LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
 
 
@@ -48,125 +41,3 @@ class Condition:
     def still_level(self) -> float:
         """The constant number that `ghost` gets."""
         return 0.0
-
-
-@dataclass(frozen=True)
-class Part:
-    """A condition on part of a side, from `start` to `stop`, m: y at the west and east side, x at the others."""
-
-    start: float
-    stop: float
-    condition: Condition
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A run of boundary cells with one condition: cells first .. last - 1 of a side."""
-
-    side: str
-    first: int
-    last: int
-    condition: Condition
-    width: float
-
-    def deepest_arrival(self, bed: np.ndarray, gravity: float) -> float:
-        """See `Condition.deepest_arrival`; `bed` are the corners of the grid, (ny + 1, nx + 1), m."""
-        edges = {"west": bed[:, 0], "east": bed[:, -1], "south": bed[0], "north": bed[-1]}
-        lowest = float(edges[self.side][self.first : self.last + 1].min())
-        return self.condition.deepest_arrival(self.width, lowest, gravity)
-
-
-def _wall() -> Any:
-    from eagre.boundaries.wall import Wall
-
-    return Wall()
-
-
-@dataclass(frozen=True)
-class Boundaries:
-    """Conditions on the four sides; what nothing is said of is wall.
-
-    Parameters
-    ----------
-    west, east, south, north : Condition or sequence of Part
-        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Outflow`, `Absorbing`, or parts of the side with one each.
-        Discharges are positive into the domain on every side.
-    """
-
-    west: Condition | Sequence[Part] = field(default_factory=_wall)
-    east: Condition | Sequence[Part] = field(default_factory=_wall)
-    south: Condition | Sequence[Part] = field(default_factory=_wall)
-    north: Condition | Sequence[Part] = field(default_factory=_wall)
-
-    def segments(self, grid: Grid) -> list[Segment]:
-        """The boundary cells of `grid`, side by side, each exactly once.
-
-        Raises
-        ------
-        InputError
-            If a side is periodic and its opposite is not, parts overlap or miss the side, or a wall lies one cell
-            across from an open side: its mirror image would need a second cell.
-        """
-        for a, b in (("west", "east"), ("south", "north")):
-            first, second = (getattr(getattr(self, side), "periodic", False) for side in (a, b))
-            if first != second:
-                raise InputError(
-                    f"a periodic {a if first else b} side beside a {b if first else a} side that is not",
-                    allowed="both sides periodic, or neither",
-                    fix=f"{b if first else a} = Periodic()",
-                )
-        found = [segment for side in SIDES for segment in _side(side, getattr(self, side), grid)]
-        for cells, sides, name in ((grid.nx, SIDES[:2], "nx"), (grid.ny, SIDES[2:], "ny")):
-            kinds = {segment.condition.closed for segment in found if segment.side in sides}
-            if cells == 1 and len(kinds) > 1:
-                raise InputError(
-                    f"{name} = 1 between {' and '.join(sides)}, of which one is open where the other is a wall",
-                    allowed="both open or both closed, or more cells",
-                    fix=f"{name} = 2",
-                )
-        return found
-
-    @property
-    def closed(self) -> bool:
-        """True if no water can cross: walls and periodic sides only."""
-        return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
-
-
-def _conditions(given: Condition | Sequence[Part]) -> list[Condition]:
-    return [given] if isinstance(given, Condition) else [part.condition for part in given]
-
-
-def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segment]:
-    along_x = side in ("south", "north")
-    cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
-    if isinstance(given, Condition):
-        return [Segment(side, 0, cells, given, cells * size)]
-    if not isinstance(given, Sequence) or not all(isinstance(part, Part) for part in given):
-        raise InputError(
-            f"{side} = {given!r}",
-            allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
-            fix=f"{side} = [Part(0.0, 100.0, Outflow())]",
-        )
-    segments: list[Segment] = []
-    reached = 0
-    for part in sorted(given, key=lambda part: part.start):
-        if part.condition.periodic:
-            raise InputError(f"a periodic part of the {side} side", allowed="Periodic() on a whole side")
-        first, last = round((part.start - origin) / size), round((part.stop - origin) / size)
-        if not (0 <= first < last <= cells):
-            raise InputError(
-                f"the part {part.start:.10g} m .. {part.stop:.10g} m of the {side} side",
-                allowed=f"start < stop within {origin:.10g} .. {origin + cells * size:.10g} m "
-                f"({'x' if along_x else 'y'} of the domain), one cell ({size:g} m) or more",
-            )
-        if first < reached:
-            raise InputError(
-                f"two parts of the {side} side that overlap at {part.start:.10g} m", allowed="parts that do not overlap"
-            )
-        if first > reached:
-            segments.append(Segment(side, reached, first, _wall(), (first - reached) * size))
-        segments.append(Segment(side, first, last, part.condition, (last - first) * size))
-        reached = last
-    if reached < cells:
-        segments.append(Segment(side, reached, cells, _wall(), (cells - reached) * size))
-    return segments

@@ -1,4 +1,4 @@
-"""The faces on the boundary of a domain, side by side: which segment each belongs to, whether it is closed, its book."""
+"""The faces on the boundary of a domain, side by side: segment, kind, closedness, and row in the water balance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import SIDES, Segment
+from eagre.boundaries.sides import SIDES, Segment
 from eagre.grid import Grid
 from eagre.kernels.roots import select
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real, serial_entry, start_early, switch, wait_for_previous
-from eagre.boundaries.base import Segment
+from eagre.boundaries.sides import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid

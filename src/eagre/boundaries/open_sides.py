@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eagre.boundaries.base import SIDES, Segment
+from eagre.boundaries.sides import SIDES, Segment
 from eagre.grid import Grid
 
 

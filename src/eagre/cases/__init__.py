@@ -1,25 +1,10 @@
-"""Ready-made cases, each with its reference: `Case` objects that make a model, `validate` and `bench`.
+"""Ready-made set-ups and exact solutions.
 
-Modules by subject: `lakes`, `dam_breaks`, `basins`, `channels`, `waves`, `seeds`, `monai`; the exact
-solutions alone, on NumPy arrays, are in the `exact_*` modules.
+Modules by subject: `lakes`, `dam_breaks`, `basins`, `channels`, `waves`, `monai`, and those of the papers whose
+schemes and runs the models repeat: `amundsen2014` (explicit), `mike21` (implicit), `bleichrodt2011` (barotropic).
+The exact solutions alone, on NumPy arrays, are in `exact`.
 """
 
-from eagre.cases.benchmark import bench
-from eagre.cases.case import Case, Water, cell_centres, cell_means, still_water
-from eagre.cases.norms import Norms, observed_orders, relative_norms
-from eagre.cases.result import Result
-from eagre.cases.validation import validate
+from eagre.cases.water import Water, WaterCase, cell_centres, cell_means, still_water
 
-__all__ = [
-    "Case",
-    "Norms",
-    "Result",
-    "Water",
-    "bench",
-    "cell_centres",
-    "cell_means",
-    "observed_orders",
-    "relative_norms",
-    "still_water",
-    "validate",
-]
+__all__ = ["Water", "WaterCase", "cell_centres", "cell_means", "still_water"]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eagre.cases.case import Case, Water, centre_bed
-from eagre.cases.exact_basins import bowl, planar_frequency, radial_frequency, thacker_planar, thacker_radial
+from eagre.cases.exact.basins import bowl, planar_frequency, radial_frequency, thacker_planar, thacker_radial
+from eagre.cases.water import Water, WaterCase, centre_bed
 from eagre.constants import GRAVITY
 from eagre.grid import Grid
 
@@ -27,7 +27,7 @@ def planar_bowl(
     width: float = 8000.0,
     periods: float = 1.0,
     gravity: float = GRAVITY,
-) -> Case:
+) -> WaterCase:
     """A plane surface goes round a paraboloid; back at its start after a whole period.
 
     Parameters
@@ -57,7 +57,7 @@ def radial_bowl(
     width: float = 8000.0,
     periods: float = 1.25,
     gravity: float = GRAVITY,
-) -> Case:
+) -> WaterCase:
     """A paraboloid of water swells and sinks in a paraboloid; parameters as of `planar_bowl`.
 
     start_radius : radius of the shore at t = 0, m; 0.8 radius if left out. The period is
@@ -80,7 +80,7 @@ def _bowl_case(
     end_time: float,
     gravity: float,
     solution: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> Case:
+) -> WaterCase:
     """The exact surface over the bed that the model sees: depth = max(0, w - mean of the corners)."""
     size = width / n
     grid = Grid(n, n, size, size, -0.5 * width, -0.5 * width)
@@ -94,4 +94,4 @@ def _bowl_case(
         return Water(h, h * u, h * v)
 
     options = {"gravity": gravity, "desingularisation_depth": 1e-4 * depth}
-    return Case(name, grid, bed, exact(0.0), end_time, exact=exact, options=options, reference=REFERENCE)
+    return WaterCase(name, grid, bed, exact(0.0), end_time, exact=exact, options=options, reference=REFERENCE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.boundaries import Boundaries, Discharge, Outflow, Stage
-from eagre.cases.case import Case, Water, centre_bed
-from eagre.cases.exact_channels import SteadyChannel, normal_depth, subcritical_channel, transcritical_channel
+from eagre.cases.exact.channels import SteadyChannel, normal_depth, subcritical_channel, transcritical_channel
+from eagre.cases.water import Water, WaterCase, centre_bed
 from eagre.constants import GRAVITY
 from eagre.grid import Grid
 
@@ -18,7 +18,7 @@ def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
     return np.broadcast_to(values, (grid.ny, values.size)).copy()
 
 
-def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0, gravity: float = GRAVITY) -> Case:
+def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0, gravity: float = GRAVITY) -> WaterCase:
     """A channel whose bed makes a given depth h(x) the exact steady flow; it starts in that flow.
 
     Parameters
@@ -44,7 +44,7 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
     def exact(t: float) -> Water:
         return water
 
-    return Case(
+    return WaterCase(
         f"macdonald-{flow}",
         grid,
         bed,
@@ -66,7 +66,7 @@ def uniform_flow(
     manning: float = 0.03,
     start: float = 1.0,
     end_time: float = 1000.0,
-) -> Case:
+) -> WaterCase:
     """Uniform flow down a plane slope at normal depth (n q / sqrt(S))^(3/5), subcritical for these numbers.
 
     Parameters
@@ -85,7 +85,7 @@ def uniform_flow(
     def exact(t: float) -> Water:
         return Water(np.full(grid.shape, depth), np.full(grid.shape, discharge), still)
 
-    return Case(
+    return WaterCase(
         "uniform-flow",
         grid,
         bed,

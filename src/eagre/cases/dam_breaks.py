@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.cases.case import Case, Water
-from eagre.cases.exact_dam_breaks import ritter, stoker
+from eagre.cases.exact.dam_breaks import ritter, stoker
+from eagre.cases.water import Water, WaterCase
 from eagre.constants import GRAVITY
 from eagre.grid import Grid
 
@@ -20,7 +20,7 @@ def dam_break(
     end_time: float = 2.0,
     along: str = "x",
     gravity: float = GRAVITY,
-) -> Case:
+) -> WaterCase:
     """A dam in the middle of a flume breaks: Ritter's solution if `low` is 0, Stoker's otherwise.
 
     Parameters
@@ -45,7 +45,7 @@ def dam_break(
         still = np.zeros(grid.shape)
         return Water(h, q, still) if across_x else Water(h, still, q)
 
-    return Case(
+    return WaterCase(
         "stoker" if low > 0.0 else "ritter",
         grid,
         np.zeros(grid.shape_of("corner")),
@@ -65,11 +65,11 @@ def circular_dam(
     outside: float = 0.5,
     end_time: float = 2.0,
     name: str = "circular-dam",
-) -> Case:
+) -> WaterCase:
     """A column of water in the middle of a square falls: cells whose centre is within `radius` hold `inside` m.
 
     No exact solution; reference figures for side 40 m, radius 2.5 m, depths 2.5 m and 0.5 m are in
-    `eagre.cases.seeds.WET_CIRCULAR_DAM`.
+    `eagre.cases.amundsen2014.WET_CIRCULAR_DAM`.
     """
     grid = Grid(n, n, side / n, side / n)
     x, y = grid.mesh()
@@ -77,4 +77,4 @@ def circular_dam(
     depth = np.where(within, inside, outside)
     still = np.zeros(grid.shape)
     water = Water(depth, still, still)
-    return Case(name, grid, np.zeros(grid.shape_of("corner")), water, end_time)
+    return WaterCase(name, grid, np.zeros(grid.shape_of("corner")), water, end_time)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.cases.case import Case, Water, still_water
+from eagre.cases.water import Water, WaterCase, still_water
 from eagre.grid import Grid
 
 REFERENCE = "O. Delestre et al. (2013), doi:10.1002/fld.3741, section 3.1.1"
 
 
-def _resting(name: str, grid: Grid, bed: np.ndarray, level: float, end_time: float) -> Case:
+def _resting(name: str, grid: Grid, bed: np.ndarray, level: float, end_time: float) -> WaterCase:
     water = still_water(bed, level)
 
     def exact(t: float) -> Water:
         return water
 
-    return Case(name, grid, bed, water, end_time, exact=exact, reference=REFERENCE, level=level)
+    return WaterCase(name, grid, bed, water, end_time, exact=exact, reference=REFERENCE, level=level)
 
 
-def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_time: float = 60.0) -> Case:
+def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_time: float = 60.0) -> WaterCase:
     """Still water over a bump that stays under water: B = height exp(-((x - 32)^2 + (y - 32)^2) / 100), 64 m wide."""
     grid = Grid(n, n, 64.0 / n, 64.0 / n)
     x, y = grid.mesh("corner")
@@ -27,7 +27,7 @@ def lake_over_bump(n: int = 64, level: float = 1.0, height: float = 0.5, end_tim
     return _resting("lake-bump", grid, bed, level, end_time)
 
 
-def lake_with_island(n: int = 64, level: float = 0.5, height: float = 1.0, end_time: float = 40.0) -> Case:
+def lake_with_island(n: int = 64, level: float = 0.5, height: float = 1.0, end_time: float = 40.0) -> WaterCase:
     """The same with the bump above the water, so that the shore cuts cells."""
     grid = Grid(n, n, 64.0 / n, 64.0 / n)
     x, y = grid.mesh("corner")
@@ -35,7 +35,7 @@ def lake_with_island(n: int = 64, level: float = 0.5, height: float = 1.0, end_t
     return _resting("lake-island", grid, bed, level, end_time)
 
 
-def rough_shores(n: int = 64, level: float = 0.2, seed: int = 1, end_time: float = 40.0) -> Case:
+def rough_shores(n: int = 64, level: float = 0.2, seed: int = 1, end_time: float = 40.0) -> WaterCase:
     """Still pools in a bed that is random from corner to corner (standard normal, m): the hardest shores."""
     grid = Grid(n, n, 1.0, 1.0)
     bed = np.random.default_rng(seed).standard_normal(grid.shape_of("corner"))

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.boundaries import Absorbing, Boundaries, Stage
-from eagre.cases.case import Case, still_water
-from eagre.cases.result import Result
+from eagre.cases.water import WaterCase, still_water
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
@@ -83,7 +82,7 @@ def read_measurement(folder: Path, until: float = END_TIME) -> Measurement:
 
 def monai_valley(
     data: str | Path | None = None, coarsen: int = 1, manning: float = MANNING, incident: str = "absorbing"
-) -> Case:
+) -> WaterCase:
     """The flume on 392 x 243 cells of 1.4 cm whose corners are the data points.
 
     Parameters
@@ -106,7 +105,7 @@ def monai_valley(
     kinds = {"absorbing": Absorbing(incoming=series), "stage": Stage(series)}
     if incident not in kinds:
         raise InputError(f"incident = {incident!r}", allowed=", ".join(map(repr, kinds)), fix='incident = "absorbing"')
-    return Case(
+    return WaterCase(
         "monai",
         grid,
         bed,
@@ -119,13 +118,3 @@ def monai_valley(
         gauges=dict(GAUGES),
         level=0.0,
     )
-
-
-def found_data(chosen: bool) -> tuple[Path | None, list[Result]]:
-    """The folder of the data; without it a result that says so, or an error where the user asked for this case."""
-    try:
-        return find_data(), []
-    except InputError as error:
-        if chosen:
-            raise
-        return None, [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from eagre.boundaries import Boundaries, Periodic
-from eagre.cases.case import Case, Water, cell_means
-from eagre.cases.exact_waves import simple_wave, standing_wave, vortex
+from eagre.cases.exact.waves import simple_wave, standing_wave, vortex
+from eagre.cases.water import Water, WaterCase, cell_means
 from eagre.constants import GRAVITY
 from eagre.grid import Grid
 
@@ -20,7 +20,7 @@ def small_standing_wave(
     length: float = 100.0,
     periods: float = 1.125,
     gravity: float = GRAVITY,
-) -> Case:
+) -> WaterCase:
     """One wavelength of a standing wave between walls, amplitude << depth (first-order solution)."""
     size = length / n
     grid = Grid(n, 4, size, size)
@@ -29,7 +29,7 @@ def small_standing_wave(
         return cell_means(grid, lambda x, y: standing_wave(x, t, depth, amplitude, length, gravity))
 
     end = periods * length / math.sqrt(gravity * depth)
-    return Case(
+    return WaterCase(
         "standing-wave", grid, np.zeros(grid.shape_of("corner")), exact(0.0), end, exact=exact,
         options={"gravity": gravity}, reference="linear long-wave theory",
     )  # fmt: skip
@@ -43,7 +43,7 @@ def travelling_wave(
     end_time: float | None = None,
     along: str = "x",
     gravity: float = GRAVITY,
-) -> Case:
+) -> WaterCase:
     """An exact nonlinear wave on a periodic flume; ends at 0.4 of the breaking time unless told."""
     size = length / n
     across_x = along == "x"
@@ -58,7 +58,7 @@ def travelling_wave(
         return cell_means(grid, profile)
 
     around = Periodic()
-    return Case(
+    return WaterCase(
         "travelling-wave",
         grid,
         np.zeros(grid.shape_of("corner")),
@@ -71,7 +71,7 @@ def travelling_wave(
     )
 
 
-def travelling_vortex(n: int = 64, end_time: float = 0.1, gravity: float = GRAVITY) -> Case:
+def travelling_vortex(n: int = 64, end_time: float = 0.1, gravity: float = GRAVITY) -> WaterCase:
     """A vortex carried along x by 6 m s-1 through a periodic unit square, 10 m deep: two-dimensional and smooth."""
     grid = Grid(n, n, 1.0 / n, 1.0 / n, -0.5, -0.5)
     speed = 6.0
@@ -84,7 +84,7 @@ def travelling_vortex(n: int = 64, end_time: float = 0.1, gravity: float = GRAVI
         return cell_means(grid, profile)
 
     around = Periodic()
-    return Case(
+    return WaterCase(
         "travelling-vortex",
         grid,
         np.zeros(grid.shape_of("corner")),

@@ -18,12 +18,12 @@ def bench(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
 ) -> None:
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
-    from eagre.cases.benchmark import measurements
+    from eagre.bench.benchmark import measurements
     from eagre.cli.console import console, grid_table
-    from eagre.cli.validate import kinds_of, tell_device
+    from eagre.cli.validate import kinds_of, print_device
 
     out = console()
-    tell_device(device, out)
+    print_device(device, out)
     records: list[dict[str, Any]] = []
     with out.status("measuring ...") if out.is_terminal else nullcontext():
         for kind in kinds_of(model):
@@ -50,7 +50,7 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """
     import json
 
-    from eagre.cases.benchmark import merged
+    from eagre.bench.benchmark import merged
     from eagre.cli.exits import OutputError
     from eagre.errors import InputError
 

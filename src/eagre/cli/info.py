@@ -98,7 +98,8 @@ def _netcdf(path: Path) -> Rows:
             *(("file", f"{path}: restart file"), ("model", f"{header.kind}, {header.precision} precision")),
             *(("grid", grid), ("time", f"{header.time:.10g} s, {header.steps} steps"), ("version", header.version)),
         ]
-    from eagre.plots.reading import FieldFile, TrackFile, open_results
+    from eagre.plots.reading import open_results
+    from eagre.plots.results import FieldFile, TrackFile
 
     try:
         results = open_results(path)
@@ -191,7 +192,8 @@ def _raster(path: Path) -> Rows:
 
 def _devices() -> Rows:
     """The CPU, and the GPUs or why there is none."""
-    from eagre.backend.device import cuda_problem, select
+    from eagre.backend.layouts import layouts_of
+    from eagre.backend.select import cuda_problem, select
     from eagre.cli.console import size
     from eagre.errors import EagreError
 
@@ -205,6 +207,7 @@ def _devices() -> Rows:
         except EagreError:
             break
         rows.append(("device", f"{device}, {size(device.free_memory())} free"))
+        rows.append(("layouts", layouts_of(device.facts).source))
     return rows
 
 

@@ -13,6 +13,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
+    from eagre.contract import Model
     from eagre.io import FieldWriter
     from eagre.stepping.run import Event
 
@@ -94,7 +95,7 @@ def records(start: float, end: float, interval: float | None) -> int:
     return 2 + between
 
 
-def field_bytes(case: Case, model: Any, start: float) -> int:
+def field_bytes(case: Case, model: Model, start: float) -> int:
     """Bytes of the field file, at most (before compression)."""
     if case.output is None:
         return 0
@@ -103,7 +104,7 @@ def field_bytes(case: Case, model: Any, start: float) -> int:
     return records(start, case.run.end_time, case.output.interval) * len(names) * model.grid.cells * width
 
 
-def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> list[Event]:
+def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) -> list[Event]:
     """Open the files and return what the run loop has to do at which times.
 
     Parameters
@@ -128,7 +129,7 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     fields: FieldWriter | None = None
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
-    def add(name: str, interval: float | None, action: Callable[[Any], object], *, at_start: bool) -> None:
+    def add(name: str, interval: float | None, action: Callable[[Model], object], *, at_start: bool) -> None:
         events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
 
     if case.output is not None and plan.fields is not None:
@@ -153,11 +154,11 @@ def make_events(case: Case, model: Any, plan: OutputPlan, stack: ExitStack) -> l
     return events
 
 
-def _restarts(path: Path, fields: FieldWriter | None) -> Callable[[Any], None]:
+def _restarts(path: Path, fields: FieldWriter | None) -> Callable[[Model], None]:
     """What writes a restart file once all records of fields up to it are on disk: a run that goes on needs them."""
     from eagre.io import write_restart
 
-    def save(model: Any) -> None:
+    def save(model: Model) -> None:
         if fields is not None:
             fields.finish()
         write_restart(path, model)
@@ -173,7 +174,7 @@ def _attributes(case: Case) -> dict[str, Any]:
     return given
 
 
-def _moving(model: Any) -> list[str]:
+def _moving(model: Model) -> list[str]:
     return [name for name, variable in model.variables.items() if not variable.static]
 
 
@@ -190,7 +191,7 @@ def _prepare_folder(path: Path) -> None:
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
 
 
-def check_disk(case: Case, model: Any, plan: OutputPlan) -> None:
+def check_disk(case: Case, model: Model, plan: OutputPlan) -> None:
     """Refuse a run whose field file cannot fit the disk even if it compresses well.
 
     Raises

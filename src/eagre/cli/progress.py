@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
+    from eagre.stepping.run import Progress
+
 _LINE_EVERY = 30.0
 """Least wall time between two plain lines, s."""
 
@@ -58,7 +60,7 @@ class ProgressView:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, progress: Any) -> None:
+    def update(self, progress: Progress) -> None:
         """Show the state of the run."""
         if self.quiet:
             return
@@ -76,19 +78,19 @@ class ProgressView:
 UNLIMITED = 1e11  # s; the time step of a model in which nothing moves
 
 
-def share_done(progress: Any, start: float) -> float:
+def share_done(progress: Progress, start: float) -> float:
     """Part of the model time that is done, 0 to 1."""
     span = progress.until - start
     return min(1.0, max(0.0, (progress.time - start) / span)) if span > 0 else 1.0
 
 
-def time_left(progress: Any, start: float) -> float:
+def time_left(progress: Progress, start: float) -> float:
     """Wall time that the rest will take at the mean speed so far, s; NaN before the first step."""
     share = share_done(progress, start)
     return progress.wall_seconds * (1.0 - share) / share if share > 0 else float("nan")
 
 
-def rates(progress: Any, start: float) -> str:
+def rates(progress: Progress, start: float) -> str:
     """Steps per second, step, time left and mass error in one line."""
     parts = [
         f"{quantity(progress.steps_per_second)} steps/s",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
     from eagre.cli.outputs import OutputPlan
     from eagre.config.case import Case
+    from eagre.contract import Model
+    from eagre.stepping.run import RunSummary
 
 
 def run(
@@ -23,7 +24,7 @@ def run(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only tell the device.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C writes a restart file and stops."""
     from eagre.cli.console import console, print_facts
@@ -55,7 +56,7 @@ def run(
         raise KeyboardInterrupt(_continue_line(case_file, model.time, summary.restart or plan.checkpoint))
 
 
-def _go(case: Case, model: Any, plan: OutputPlan, out: Console, quiet: bool) -> Any:
+def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
     """Open the files, run to the end, close the files."""
     from eagre.cli.outputs import check_disk, make_events
     from eagre.cli.progress import ProgressView
@@ -79,7 +80,7 @@ def _refuse_finished(case: Case, time: float) -> None:
     raise case.problem(("run", "end_time"), error)
 
 
-def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]]:
+def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
     """What will be run and written."""
     from eagre.cli.console import duration, size, whole
     from eagre.cli.outputs import field_bytes, records
@@ -90,7 +91,7 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
         ("grid", f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"),
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
-    rows += [("note", remark) for remark in getattr(model, "remarks", [])]
+    rows += [("note", remark) for remark in model.remarks]
     if case.output is not None and plan.fields is not None:
         count = records(model.time, end, case.output.interval)
         amount = size(field_bytes(case, model, model.time))
@@ -109,12 +110,11 @@ def _plan_rows(case: Case, model: Any, plan: OutputPlan) -> list[tuple[str, str]
     return [(f"{name:<10}", value) for name, value in rows]
 
 
-def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str, str]]:
+def _summary_rows(summary: RunSummary, plan: OutputPlan, model: Model) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
 
-    found = summary.diagnostics
-    error = found.get("volume_error", math.nan)
+    error = summary.diagnostics.get("volume_error", math.nan)
     rows = [
         ("state", f"interrupted at t = {duration(summary.time)}" if summary.interrupted else "finished"),
         ("wall time", duration(summary.wall_seconds)),
@@ -123,24 +123,13 @@ def _summary_rows(summary: Any, plan: OutputPlan, model: Any) -> list[tuple[str,
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
-    rows += [*_water_rows(found, getattr(model, "inflow", {})), *getattr(model, "facts", [])]
+    rows += model.facts
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
 
 
-def _water_rows(found: Mapping[str, float], inflow: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Where water came from or went to, if it could."""
-    change, rain = (found.get(name, math.nan) for name in ("volume_change", "volume_rain"))
-    if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
-        return []
-    parts = [f"{value:+.4g} m3 through {name}" for name, value in inflow.items()]
-    parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
-    gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
-    return [("volume", f"{found['volume']:.4g} m3, {gained}")] + [("", part) for part in parts]
-
-
-def _of_copy(summary: Any, model: Any) -> str:
+def _of_copy(summary: RunSummary, model: Model) -> str:
     """On a GPU: the part of its copy bandwidth that the steps and outputs took, counting what a step must move."""
     from eagre.backend.group import Group
     from eagre.backend.timing import copy_bandwidth

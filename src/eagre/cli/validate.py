@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from eagre.validation.result import Result
+
 
 def validate(
     model: Annotated[str | None, typer.Argument(help="Kind of model; else all kinds.")] = None,
@@ -19,9 +21,9 @@ def validate(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
     names: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
-    """Run cases with a known answer, tell the errors, and fail if one is too large."""
-    from eagre.cases.validation import validations
+    """Run cases with a known answer, report the errors, and fail if one is too large."""
     from eagre.cli.console import console
+    from eagre.validation.registry import validations
 
     out = console()
     kinds = kinds_of(model)
@@ -30,7 +32,7 @@ def validate(
             for name in validations(kind):
                 out.print(f"{kind}  {name}", markup=False)
         return
-    tell_device(device, out)
+    print_device(device, out)
     failed = 0
     for kind in kinds:
         folder = output if output is None or len(kinds) == 1 else output / kind
@@ -46,9 +48,9 @@ def kinds_of(model: str | None) -> list[str]:
     return list(KINDS) if model is None else [find_kind(model).name]
 
 
-def tell_device(device: str, out: Console) -> None:
+def print_device(device: str, out: Console) -> None:
     """Print the device that will run, or raise `DeviceError`."""
-    from eagre.backend.device import select
+    from eagre.backend.select import select
 
     out.print(f"device      {select(device)}", markup=False)
 
@@ -57,12 +59,12 @@ def _validate(
     kind: str, names: list[str] | None, folder: Path | None, device: str, precision: str | None, out: Console
 ) -> int:
     """Validate one kind; returns the number of values outside their limits."""
-    from eagre.cases import validate as run_cases
     from eagre.cli.console import grid_table
+    from eagre.validation import validate as run_cases
 
     with out.status("validating ...") if out.is_terminal else _nothing() as status:
 
-        def show(result: Any) -> None:
+        def show(result: Result) -> None:
             line = f"{result.case} ({result.precision}): {result.quantity} = {result.value:.4g} {result.limit_text}"
             if status is not None:
                 status.update(line)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
@@ -16,6 +16,9 @@ from eagre.config.section import Section, check
 from eagre.config.sections import GaugesSection, OutputSection, RestartSection, RunSection
 from eagre.config.toml import line_of, parse_toml, read_toml
 from eagre.errors import InputError
+
+if TYPE_CHECKING:
+    from eagre.contract import Model
 
 
 class Case(Section):
@@ -121,7 +124,7 @@ class Case(Section):
             problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problems]
             raise ConfigError(problems, str(self._path) if self._path is not None else "the case")
 
-    def build(self, device: str | None = None, precision: str | None = None) -> Any:
+    def build(self, device: str | None = None, precision: str | None = None) -> Model:
         """Make the model that the case describes; arguments override [run].
 
         Raises

@@ -136,8 +136,8 @@ class WaterCase(Case):
             return signal.resolve(0.0, self.run.end_time, self.run.start_date)
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
-        """The objects of `eagre.sources` that [sources] describes."""
-        from eagre import sources
+        """The terms that [sources] describes."""
+        from eagre import terms
 
         made: list[Any] = []
         for name, section in self.sources:
@@ -153,13 +153,5 @@ class WaterCase(Case):
                 elif isinstance(value, Signal):
                     value = self._signal(value, ("sources", name, key))
                 values[key] = value
-            made.append(getattr(sources, _SOURCES[name])(**values))
+            made.append(getattr(terms, terms.class_name(name))(**values))
         return made
-
-
-_SOURCES = {
-    "rain": "Rain",
-    "coriolis": "Coriolis",
-    "wind_stress": "WindStress",
-    "atmospheric_pressure": "AtmosphericPressure",
-}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.io.raster import parse_crs
@@ -95,7 +96,7 @@ def attribute(value: Any) -> Any:
     return str(value)
 
 
-def global_attributes(model: Any, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Attributes of a file: conventions, origin, device and every resolved setting of the model.
 
     Parameters

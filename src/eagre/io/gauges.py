@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model, field_type
 from eagre.errors import InputError
+from eagre.grid import Grid
 from eagre.io.cf import axis_attributes, global_attributes, time_attributes, variable_attributes
 from eagre.io.files import choose, output_file
 from eagre.io.netcdf import write_mapping
@@ -48,7 +50,7 @@ class GaugeWriter:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        model: Any,
+        model: Model,
         points: Mapping[str, tuple[float, float]],
         variables: Sequence[str],
         *,
@@ -78,7 +80,7 @@ class GaugeWriter:
             self._file = RecordFile.create(full, global_attributes(model, attributes), time)
             _declare(self._file, model, points, self._names)
 
-    def write(self, model: Any) -> None:
+    def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's.
 
         Raises
@@ -105,7 +107,7 @@ class GaugeWriter:
         self.close()
 
 
-def _cells(grid: Any, points: Mapping[str, tuple[float, float]]) -> list[tuple[int, int]]:
+def _cells(grid: Grid, points: Mapping[str, tuple[float, float]]) -> list[tuple[int, int]]:
     """Cells (j, i) of the points."""
     cells = []
     for name, point in points.items():
@@ -120,7 +122,7 @@ def _cells(grid: Any, points: Mapping[str, tuple[float, float]]) -> list[tuple[i
     return cells
 
 
-def _declare(file: RecordFile, model: Any, points: Mapping[str, tuple[float, float]], names: Sequence[str]) -> None:
+def _declare(file: RecordFile, model: Model, points: Mapping[str, tuple[float, float]], names: Sequence[str]) -> None:
     """Declare the stations and the variables, after CF 1.11 section H.2.1 (orthogonal time series)."""
     file.attribute("featureType", "timeSeries")
     file.dimension("station", len(points))
@@ -132,7 +134,7 @@ def _declare(file: RecordFile, model: Any, points: Mapping[str, tuple[float, flo
         del attributes["axis"]
         file.variable(axis, ("station",), positions.dtype, attributes, data=positions[:, k])
     mapping = write_mapping(file, model.grid.crs)
-    dtype = np.dtype(np.float32 if model.precision == "single" else np.float64)
+    dtype = field_type(model)
     for name in names:
         attributes = variable_attributes(model.variables[name]) | mapping | {"coordinates": "x y station_name"}
         attributes["comment"] = "value of the grid cell that holds the point"
@@ -162,7 +164,7 @@ def _text(value: Any) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
-def _columns(model: Any, points: Mapping[str, tuple[float, float]], names: Sequence[str], time: str) -> list[str]:
+def _columns(model: Model, points: Mapping[str, tuple[float, float]], names: Sequence[str], time: str) -> list[str]:
     """Column names of the CSV file, with units."""
     units = {name: model.variables[name].units or "1" for name in names}
     time = time.replace("seconds", "s", 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model, field_type
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.behind import Behind
@@ -74,7 +75,7 @@ class FieldWriter:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        model: Any,
+        model: Model,
         variables: Sequence[str],
         *,
         attributes: Mapping[str, Any] | None = None,
@@ -105,7 +106,7 @@ class FieldWriter:
             _declare(self._file, model, self._names, compression)
             self._file.ready()
 
-    def write(self, model: Any) -> None:
+    def write(self, model: Model) -> None:
         """Append the fields at `model.time`; nothing happens if that time is the last record's.
 
         Raises
@@ -182,7 +183,7 @@ def write_mapping(file: RecordFile, crs: str | None) -> dict[str, str]:
     return {"grid_mapping": _MAPPING}
 
 
-def _declare(file: RecordFile, model: Any, names: Sequence[str], compression: int) -> None:
+def _declare(file: RecordFile, model: Model, names: Sequence[str], compression: int) -> None:
     """Declare coordinates and variables; write the static ones."""
     static = [name for name, variable in model.variables.items() if variable.static]
     write_axes(file, model.grid, {"centre"} | {model.variables[name].location for name in [*static, *names]})
@@ -196,7 +197,7 @@ def _declare(file: RecordFile, model: Any, names: Sequence[str], compression: in
         file.variable(
             name,
             dimensions if variable.static else ("time", *dimensions),
-            _dtype(model) if data is None else data.dtype,
+            field_type(model) if data is None else data.dtype,
             variable_attributes(variable) | mapping,
             data=data,
             chunks=chunks if variable.static else (1, *chunks),
@@ -205,18 +206,13 @@ def _declare(file: RecordFile, model: Any, names: Sequence[str], compression: in
         )
 
 
-def _dtype(model: Any) -> np.dtype:
-    """Type of the model's fields."""
-    return np.dtype(np.float32 if model.precision == "single" else np.float64)
-
-
-def _check_same(file: RecordFile, model: Any, names: Sequence[str]) -> None:
+def _check_same(file: RecordFile, model: Model, names: Sequence[str]) -> None:
     """Refuse to append fields that the file was not made for."""
     for axis, ours in (("x", model.grid.x), ("y", model.grid.y)):
         if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
             raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
     for name in names:
-        expected = (("time", *_DIMENSIONS[model.variables[name].location]), _dtype(model))
+        expected = (("time", *_DIMENSIONS[model.variables[name].location]), field_type(model))
         found = file.variables.get(name)
         if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
             raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import axis_attributes, global_attributes, time_attributes
 from eagre.io.files import output_file
@@ -43,7 +44,7 @@ class ParticleWriter:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        model: Any,
+        model: Model,
         *,
         attributes: Mapping[str, Any] | None = None,
         start_date: str | date | None = None,
@@ -74,7 +75,7 @@ class ParticleWriter:
             self._declare(self._file, model, count)
 
     @staticmethod
-    def _declare(file: RecordFile, model: Any, count: int) -> None:
+    def _declare(file: RecordFile, model: Model, count: int) -> None:
         """Declare the tracks as CF trajectories (section H.4) whose times are the same."""
         file.attribute("featureType", "trajectory")
         file.dimension("particle", count)
@@ -87,7 +88,7 @@ class ParticleWriter:
             file.variable(axis, ("time", "particle"), np.float64, attributes, chunks=chunks, fill=True)
         file.ready()
 
-    def write(self, model: Any) -> None:
+    def write(self, model: Model) -> None:
         """Append the positions at `model.time`; nothing happens if that time is the last record's."""
         if self._file.last_time != model.time:
             x, y = model.particle_positions.T

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, writing
@@ -69,7 +70,7 @@ class RecordFile:
         return file
 
     @classmethod
-    def resume(cls, path: Path, model: Any, time: Mapping[str, str], *, drop_later: bool = False) -> RecordFile:
+    def resume(cls, path: Path, model: Model, time: Mapping[str, str], *, drop_later: bool = False) -> RecordFile:
         """Open an existing file to append what follows `model.time`.
 
         Raises
@@ -94,7 +95,7 @@ class RecordFile:
             raise
         return file
 
-    def _check(self, model: Any, time: Mapping[str, str]) -> None:
+    def _check(self, model: Model, time: Mapping[str, str]) -> None:
         """Refuse a file that is not the beginning of this run's output."""
         kind = self._nc.attrs.get("kind")
         if kind != model.kind or "time" not in self.variables:

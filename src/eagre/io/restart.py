@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, sync, writing
@@ -48,7 +49,7 @@ class RestartHeader:
     version: str
 
 
-def write_restart(path: str | os.PathLike[str], model: Any) -> Path:
+def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
     """Write the state of a model so that a run can go on from it bit for bit.
 
     The state goes to a temporary file in the same folder, is put on disk and then takes the name `path` in one
@@ -103,7 +104,7 @@ def read_restart_header(path: str | os.PathLike[str]) -> RestartHeader:
         return _header(file)
 
 
-def read_restart(path: str | os.PathLike[str], model: Any = None) -> dict[str, np.ndarray]:
+def read_restart(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, np.ndarray]:
     """Read the state that `write_restart` wrote, for `model.restore`.
 
     Parameters
@@ -152,7 +153,7 @@ def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def _write(path: Path, model: Any, state: Mapping[str, np.ndarray]) -> None:
+def _write(path: Path, model: Model, state: Mapping[str, np.ndarray]) -> None:
     """Write a whole restart file."""
     import h5py
 
@@ -219,7 +220,7 @@ def _header(file: Any) -> RestartHeader:
     return RestartHeader(str(attributes["kind"]), str(attributes["precision"]), time, steps, grid, version)
 
 
-def _check_model(header: RestartHeader, model: Any, path: Path) -> None:
+def _check_model(header: RestartHeader, model: Model, path: Path) -> None:
     """Refuse the state of another kind, precision or grid."""
     for name, theirs, ours in (("kind", header.kind, model.kind), ("precision", header.precision, model.precision)):
         if theirs != ours:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.stepping.run import Event, run
 
 
 def run_to_dataset(
-    model: Any,
+    model: Model,
     until: float,
     *,
     output_interval: float | None = None,
@@ -70,7 +71,7 @@ def run_to_dataset(
 
 
 def _dataset(
-    model: Any,
+    model: Model,
     times: list[float],
     kept: dict[str, list[np.ndarray]],
     points: list[str],

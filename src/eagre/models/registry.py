@@ -12,6 +12,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
+    from eagre.contract import Model
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Kind:
     model: str
     case: str
 
-    def model_class(self) -> Any:
+    def model_class(self) -> type[Model]:
         """Import the model's class."""
         return _load(self.model)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from eagre.plots.animation import animate
 from eagre.plots.gauges import plot_gauges
 from eagre.plots.maps import plot_map
-from eagre.plots.reading import FieldFile, GaugeFile, TrackFile, open_results
+from eagre.plots.reading import open_results
+from eagre.plots.results import FieldFile, GaugeFile, TrackFile
 from eagre.plots.tracks import plot_tracks
 
 __all__ = ["FieldFile", "GaugeFile", "TrackFile", "animate", "open_results", "plot_gauges", "plot_map", "plot_tracks"]

@@ -14,7 +14,7 @@ from eagre.plots.style import RC
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
 
-    from eagre.plots.reading import FieldFile
+    from eagre.plots.results import FieldFile
 
 
 def animate(

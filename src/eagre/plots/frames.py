@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.text import Text
 
-    from eagre.plots.reading import FieldFile
+    from eagre.plots.results import FieldFile
 
 _SAMPLES = 24
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.config.nearest import nearest
 from eagre.errors import InputError
-from eagre.plots.reading import GaugeFile
+from eagre.plots.results import GaugeFile
 from eagre.plots.style import INK, RC, new_figure
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from eagre.plots.reading import FieldFile
+    from eagre.plots.results import FieldFile
 
 THIN = 4
 """Files with at most this many rows or columns are drawn as a profile."""

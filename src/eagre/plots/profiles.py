@@ -10,7 +10,7 @@ from eagre.plots.frames import few, heading, titles
 from eagre.plots.style import INK, length_unit, new_figure
 
 if TYPE_CHECKING:
-    from eagre.plots.reading import FieldFile
+    from eagre.plots.results import FieldFile
 
 
 class ProfilePicture:

@@ -10,7 +10,7 @@ from eagre.config.toml import existing_file
 from eagre.config.units import UNITS
 from eagre.errors import InputError
 from eagre.io.table import Table, read_table, split_unit
-from eagre.plots.reading import GaugeFile
+from eagre.plots.results import GaugeFile
 
 
 def read_columns(path: str | Path) -> tuple[list[str], np.ndarray]:

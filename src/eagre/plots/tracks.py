@@ -11,7 +11,7 @@ from eagre.plots.frames import titles
 from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
 
 if TYPE_CHECKING:
-    from eagre.plots.reading import TrackFile
+    from eagre.plots.results import TrackFile
 
 _TRACK = "#2f78b4"
 

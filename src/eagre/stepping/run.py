@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from eagre.contract import Model
 from eagre.errors import BlowUpError, InputError
 
 LOOK_SECONDS = 0.5  # wall time between two looks at the model
@@ -39,7 +40,7 @@ class Event:
 
     interval: float | None
     times: Sequence[float] | None
-    action: Callable[[Any], object]
+    action: Callable[[Model], object]
     name: str = "event"
     at_start: bool = True
     at_end: bool = True
@@ -88,7 +89,7 @@ class RunSummary:
 
 
 def run(
-    model: Any,
+    model: Model,
     until: float,
     events: Sequence[Event] = (),
     *,
@@ -127,7 +128,7 @@ class _Loop:
     """The state of one run."""
 
     def __init__(
-        self, model: Any, until: float, events: list[Event], on_progress: Callable[[Progress], None] | None
+        self, model: Model, until: float, events: list[Event], on_progress: Callable[[Progress], None] | None
     ) -> None:
         self.model, self.until, self.events, self.on_progress = model, until, events, on_progress
         self.first_steps = model.steps
@@ -192,7 +193,7 @@ class _Loop:
         )
 
 
-def _write_restart(model: Any, path: str | Path) -> Path:
+def _write_restart(model: Model, path: str | Path) -> Path:
     from eagre.io import write_restart
 
     write_restart(path, model)

@@ -10,7 +10,7 @@ from eagre.models.barotropic import kernels
 from eagre.models.barotropic.setup import Setup
 
 INNER = (slice(1, -1), slice(1, -1))
-AROUND = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+CENTRE = 4  # of the nine neighbours
 JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
 
 
@@ -25,12 +25,7 @@ def energy_budget(model: Any) -> dict[str, float]:
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
-    engine.settle()
-
-    def host(fields: Any, layer: int) -> np.ndarray:
-        return engine.device.host(engine.view(fields[layer][engine.at])).astype(np.float64)
-
-    psi, q = ([host(fields, layer) for layer in layers] for fields in (engine.psi, engine.q))
+    psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
     weights = (1.0,) if setup.layers is None else setup.layers.shares
     found: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):
@@ -57,32 +52,33 @@ def _terms(engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray]) 
     zeta = relative_vorticity(setup, layer, psi, q)
     lap = _laplacian(zeta, setup)
     modes = [("wrap" if wrap else "constant") for wrap in setup.periodic]
-    rimmed = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
+    padded = np.pad(np.pad(lap, ((1, 1), (0, 0)), mode=modes[1]), ((0, 0), (1, 1)), mode=modes[0])  # type: ignore[call-overload]
     lowest = layer == engine.count - 1
     nothing = np.zeros_like(lap)
-    bed = nothing if setup.topography is None else engine.with_rims(setup.topography)
+    bed = nothing if setup.topography is None else engine.pad(setup.topography)
+    east, west = p[1:-1, 2:], p[1:-1, :-2]
     return {
-        "wind": engine.with_rims(setup.curl)[INNER] if layer == 0 else nothing,
+        "wind": engine.pad(setup.curl)[INNER] if layer == 0 else nothing,
         "viscosity": setup.viscosity * lap,
         "friction": -setup.friction * zeta[INNER] if lowest else nothing,
-        "biharmonic": -setup.biharmonic * _laplacian(rimmed, setup) if setup.biharmonic else nothing,
-        "beta": -setup.beta * (_at(p, 0, 1) - _at(p, 0, -1)) / (2.0 * grid.dx),
+        "biharmonic": -setup.biharmonic * _laplacian(padded, setup) if setup.biharmonic else nothing,
+        "beta": -setup.beta * (east - west) / (2.0 * grid.dx),
         "advection": -_jacobian(p, q[layer], setup),
         "topography": -_jacobian(p, bed, setup) if lowest and setup.topography is not None else nothing,
     }
 
 
-def _at(field: np.ndarray, a: int, b: int) -> np.ndarray:
-    """field[j + a, i + b] at the unknown points."""
-    return field[1 + a : field.shape[0] - 1 + a, 1 + b : field.shape[1] - 1 + b]
+def _neighbours(field: np.ndarray) -> list[np.ndarray]:
+    """The nine values around the unknown points, from south-west to north-east as the cells take them."""
+    ny, nx = field.shape
+    return [field[j : ny - 2 + j, i : nx - 2 + i] for j in range(3) for i in range(3)]
 
 
 def _laplacian(field: np.ndarray, setup: Setup) -> np.ndarray:
-    twice = 2.0 * field[INNER]
-    along_x = (_at(field, 0, 1) + _at(field, 0, -1) - twice) / setup.grid.dx**2
-    return along_x + (_at(field, 1, 0) + _at(field, -1, 0) - twice) / setup.grid.dy**2
+    _, south, _, west, here, east, _, north, _ = _neighbours(field)
+    return kernels.five_points(south, west, here, east, north, setup.grid.dx**-2, setup.grid.dy**-2)
 
 
 def _jacobian(psi: np.ndarray, carried: np.ndarray, setup: Setup) -> np.ndarray:
-    values = [_at(field, a, b) for field in (psi, carried) for a, b in AROUND]
+    values = [value for field in (psi, carried) for k, value in enumerate(_neighbours(field)) if k != CENTRE]
     return JACOBIANS[setup.jacobian](*values) / (4.0 * setup.grid.dx * setup.grid.dy)

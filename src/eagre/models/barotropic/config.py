@@ -66,7 +66,7 @@ class PhysicsSection(Section):
 
 
 class NondimensionalSection(Section):
-    """The document's numbers in place of [physics] and [wind]: the double gyre on [0, pi] x [0, pi]."""
+    """Numbers of Bleichrodt (2011) in place of [physics] and [wind]: the double gyre on [0, pi] x [0, pi]."""
 
     alpha: float = Field(default=1.36e5, description="wind", ge=0, examples=[1.36e5])
     beta: float = Field(default=1.36e5, description="gradient of f", examples=[1.36e5])

@@ -24,14 +24,14 @@ def velocity(psi, width, x, y):
 
 
 @cell
-def drifted(one, n, psi, place, width, over_area_dt, wrap_x, wrap_y):
-    """Move particle n by the midpoint rule.
+def drifted(i, psi, place, width, over_area_dt, wrap_x, wrap_y):
+    """Move particle i by the midpoint rule.
 
-    place : (2, n) in grid units of the array with its rims, double; width : its columns; `one` is 0.
+    place : (2, n) in grid units of the padded array, double; width : its columns.
 
     over_area_dt : dt / (dx dy); wrap : length of a periodic axis in grid units, whose points are 1 .. wrap, or 0.
     """
-    x, y = place[0, n], place[1, n]
+    x, y = place[0, i], place[1, i]
     u, v = velocity(psi, width, x, y)
     u, v = velocity(psi, width, x + real(0.5) * over_area_dt * u, y + real(0.5) * over_area_dt * v)
     x += over_area_dt * u
@@ -44,5 +44,5 @@ def drifted(one, n, psi, place, width, over_area_dt, wrap_x, wrap_y):
         y -= wrap_y * math.floor((y - 1.0) / wrap_y)
     else:
         y = min(max(y, 0.0), float(psi.shape[0] - 1))
-    place[0, n] = x
-    place[1, n] = y
+    place[0, i] = x
+    place[1, i] = y

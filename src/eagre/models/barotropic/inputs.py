@@ -45,7 +45,7 @@ def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
 
 
 def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
-    """Particles x, y, (n, 2), in grid units of the arrays with their rims, (2, n)."""
+    """Particles x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
     xy = np.asarray(particles, np.float64)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")

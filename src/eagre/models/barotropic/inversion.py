@@ -98,11 +98,17 @@ class CudaBox(Inversion):
         return [self.box.rows(self._spectra[layer], field)]
 
 
-class General(Inversion):
+class TransformInversion(Inversion):
     """Any basin: a `PoissonSolver` on the unknown points."""
 
-    def __init__(self, shape: tuple[int, int], spacing: tuple[float, float], boundaries: tuple[str, str]) -> None:
-        self.problem = (shape, spacing, boundaries)
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        spacing: tuple[float, float],
+        boundaries: tuple[str, str],
+        kernels: str = "fast",
+    ) -> None:
+        self.problem, self.kernels = (shape, spacing, boundaries), kernels
 
     def work(self, layer: int, field: Any) -> Any:
         return field
@@ -111,7 +117,8 @@ class General(Inversion):
         return []
 
     def solve(self, layer: int, field: Any, screening: float, factor: float = 1.0) -> Launches:
-        return [HostCall(_solve, (PoissonSolver(*self.problem, screening=screening), field, factor))]
+        solver = PoissonSolver(*self.problem, screening=screening, kernels=self.kernels)
+        return [HostCall(_solve, (solver, field, factor))]
 
     def backward(self, layer: int, field: Any) -> Launches:
         return []

@@ -1,13 +1,12 @@
-"""Formulas of the barotropic vorticity equation on the points of a box (equations: README.md beside this file).
+"""Formulas of the barotropic vorticity equation at a point (equations: README.md in this folder).
 
-Neighbours are named by compass: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1).
+Neighbours are named by compass: p_e is psi at (j, i + 1), p_n at (j + 1, i), p_ne at (j + 1, i + 1). Stages of a step
+that apply them at every point: `reference`, and what is faster than that.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 
@@ -23,17 +22,9 @@ class Coefficients(NamedTuple):
     stretching: float  # (A lambda - mu) lambda: viscosity and friction act on zeta = q + lambda psi
 
 
-class Laplacian(NamedTuple):
-    """Constants of q = Lap psi - lambda psi."""
-
-    scale: float  # 1 / dx^2
-    ratio: float  # dx^2 / dy^2
-    centre: float  # 2 + 2 ratio + lambda dx^2
-
-
 @cell
 def advective_jacobian(p_sw, p_s, p_se, p_w, p_e, p_nw, p_n, p_ne, z_sw, z_s, z_se, z_w, z_e, z_nw, z_n, z_ne):
-    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and the document's."""
+    """4 dx dy (psi_x zeta_y - psi_y zeta_x) by central differences: Arakawa's J++, and Bleichrodt's (2.11)."""
     return (p_e - p_w) * (z_n - z_s) - (p_n - p_s) * (z_e - z_w)
 
 
@@ -96,142 +87,28 @@ def stencil_tendency(p, z, j, i, curl, c):
     )
 
 
+@cell
+def five_points(a_s, a_w, a, a_e, a_n, over_dx2, over_dy2):
+    """Lap a = a_xx + a_yy, second order; `over_dx2` : 1 / dx^2, times a factor if there is one."""
+    twice = a + a
+    along_x = over_dx2 * ((a_w + a_e) - twice)
+    return along_x + over_dy2 * ((a_s + a_n) - twice)
+
+
 HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
 WIND = switch("WIND", 1)  # forcing: 0 none, 1 a function of y, (my + 2, 1), 2 a map
 
 
 @cell
-def change_of(j, i, psi, zeta, older, oldest, curl, weights, c):
-    """C0 F + c1 F_old + c2 F_older at (j + 1, i + 1), c_n = dt times the weights; F replaces the oldest."""
-    forcing = real(0.0)
-    if WIND == 1:
-        forcing = curl[j + 1, 0]
-    elif WIND == 2:
-        forcing = curl[j + 1, i + 1]
-    f = stencil_tendency(psi, zeta, j, i, forcing, c)
-    change = weights[0] * f + weights[1] * older[j + 1, i + 1]
+def change(f, older, oldest, weights):
+    """c0 F + c1 F_old + c2 F_older, c_n = dt times the weights of Adams-Bashforth (2.17)."""
+    total = weights[0] * f + weights[1] * older
     if HISTORY == 2:
-        change += weights[2] * oldest[j + 1, i + 1]
-        oldest[j + 1, i + 1] = f
-    else:
-        older[j + 1, i + 1] = f
-    return change
+        total += weights[2] * oldest
+    return total
 
 
 @cell
-def updated(j, i, psi, zeta, new, target, older, oldest, curl, weights, c):
-    """New = target = c3 zeta + dt (c0 F + c1 F_old + c2 F_older) at (j + 1, i + 1)."""
-    change = change_of(j, i, psi, zeta, older, oldest, curl, weights, c)
-    value = weights[3] * zeta[j + 1, i + 1] + change
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value
-
-
-@cell
-def updated_with_the_lost(j, i, psi, zeta, new, target, older, oldest, curl, weights, c, lost):
-    """As `updated`; what the sum loses to rounding is kept and added in the next step (W. Kahan 1965).
-
-    The sum is made in double precision, because the compiler may reorder a compensated sum in single precision.
-    Source: doi:10.1145/363707.363723.
-    """
-    change = change_of(j, i, psi, zeta, older, oldest, curl, weights, c)
-    exact = np.float64(zeta[j + 1, i + 1]) + (np.float64(change) + np.float64(lost[j + 1, i + 1]))
-    value = real(exact)
-    lost[j + 1, i + 1] = real(exact - np.float64(value))
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value
-
-
-@cell
-def forced(j, i, wind, total):
-    """total = wind at (j + 1, i + 1): the first of the terms that are gathered before an update."""
-    if WIND == 1:
-        total[j + 1, i + 1] = wind[j + 1, 0]
-    elif WIND == 2:
-        total[j + 1, i + 1] = wind[j + 1, i + 1]
-    else:
-        total[j + 1, i + 1] = real(0.0)
-
-
-@cell
-def over_topography(j, i, psi, bed, total, jacobian):
-    """total -= J(psi, b) at (j + 1, i + 1), b = f0 (bed height) / D; `jacobian` is 1 / (4 dx dy)."""
-    advection = jacobian * JACOBIAN(
-        psi[j, i],
-        psi[j, i + 1],
-        psi[j, i + 2],
-        psi[j + 1, i],
-        psi[j + 1, i + 2],
-        psi[j + 2, i],
-        psi[j + 2, i + 1],
-        psi[j + 2, i + 2],
-        bed[j, i],
-        bed[j, i + 1],
-        bed[j, i + 2],
-        bed[j + 1, i],
-        bed[j + 1, i + 2],
-        bed[j + 2, i],
-        bed[j + 2, i + 1],
-        bed[j + 2, i + 2],
-    )
-    total[j + 1, i + 1] -= advection
-
-
-@cell
-def screened(p_s, p_w, p, p_e, p_n, c):
-    """Q = Lap psi - lambda psi at a point."""
-    return c.scale * (((p_w + p_e) + c.ratio * (p_s + p_n)) - c.centre * p)
-
-
-@cell
-def inverted(j, i, psi, q, c):
-    """Q of psi at (j + 1, i + 1)."""
-    k, m = j + 1, i + 1
-    q[k, m] = screened(psi[k - 1, m], psi[k, m - 1], psi[k, m], psi[k, m + 1], psi[k + 1, m], c)
-
-
-@cell
-def laplacian(j, i, a, out, over_dx2, over_dy2):
-    """out = Lap a at (j + 1, i + 1), five points."""
-    twice = a[j + 1, i + 1] + a[j + 1, i + 1]
-    along_x = over_dx2 * ((a[j + 1, i] + a[j + 1, i + 2]) - twice)
-    out[j + 1, i + 1] = along_x + over_dy2 * ((a[j, i + 1] + a[j + 2, i + 1]) - twice)
-
-
-@cell
-def subtract_laplacian(j, i, a, total, over_dx2, over_dy2):
-    """total -= Lap a at (j + 1, i + 1); the factors hold the biharmonic viscosity."""
-    twice = a[j + 1, i + 1] + a[j + 1, i + 1]
-    along_x = over_dx2 * ((a[j + 1, i] + a[j + 1, i + 2]) - twice)
-    total[j + 1, i + 1] -= along_x + over_dy2 * ((a[j, i + 1] + a[j + 2, i + 1]) - twice)
-
-
-@cell
-def coupled(j, i, psi, other_psi, q, other_q, total, by_psi, by_q):
-    """total += by_psi (psi - other_psi) + by_q (q - other_q) at (j + 1, i + 1): viscosity, friction between layers."""
-    k, m = j + 1, i + 1
-    total[k, m] += by_psi * (psi[k, m] - other_psi[k, m]) + by_q * (q[k, m] - other_q[k, m])
-
-
-@cell
-def to_modes(j, i, first, second, share):
-    """Barotropic mode share q1 + (1 - share) q2 and baroclinic mode q1 - q2 in place of q1, q2."""
-    a, b = first[j, i], second[j, i]
-    first[j, i] = b + share * (a - b)
-    second[j, i] = a - b
-
-
-@cell
-def from_modes(j, i, first, second, share):
-    """psi1 = barotropic + (1 - share) baroclinic, psi2 = barotropic - share baroclinic, in place."""
-    a, b = first[j, i], second[j, i]
-    first[j, i] = a + (real(1.0) - share) * b
-    second[j, i] = a - share * b
-
-
-@cell
-def reflected(j, i, twice_mean, old, new, target):
-    """End of a step with implicit viscosity, which finds old + new: new = target = twice_mean - old."""
-    value = twice_mean[j + 1, i + 1] - old[j + 1, i + 1]
-    new[j + 1, i + 1] = value
-    target[j + 1, i + 1] = value
+def advanced(q, f, older, oldest, weights):
+    """c3 q + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
+    return weights[3] * q + change(f, older, oldest, weights)

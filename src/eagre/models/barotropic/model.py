@@ -1,18 +1,17 @@
-"""The barotropic vorticity model: assembly and time step (equations: README.md beside this file)."""
+"""The barotropic vorticity model: assembly and time step (equations: README.md in this folder)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from time import perf_counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.group import select_devices
-from eagre.checks import check_input_memory, check_sample, check_state, check_until, one_of
-from eagre.errors import BlowUpError, InputError
+from eagre.backend.select import select_devices
+from eagre.checks import check_input_memory, check_sample, check_state, one_of
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
 from eagre.models.barotropic.bands import engine_for
@@ -26,18 +25,20 @@ from eagre.models.barotropic.inputs import (
     places_of,
     screening_of,
 )
+from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
 from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, places_at_points, remarks_of, settings_of
 from eagre.models.barotropic.setup import Setup
-from eagre.models.barotropic.stability import check_time_step, flow_limit, wave_limit
+from eagre.models.barotropic.stability import check_time_step
+from eagre.models.barotropic.stepper import Stepper
+from eagre.models.base import BaseModel
+from eagre.stepping.advance import advance
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
-LOOK_STEPS = {"cpu": 100, "cuda": 4000}  # between two looks at the state
-KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
-class BarotropicVorticity:
+class BarotropicVorticity(BaseModel):
     """Wind-driven quasi-geostrophic flow on a beta plane, with a direct solver for the streamfunction.
 
     In a box, a channel or a doubly periodic basin, with free or no slip, over topography, in one or
@@ -70,7 +71,7 @@ class BarotropicVorticity:
     walls : {"free-slip", "no-slip", "no-slip-thom"}
         No slip of second order (Woods), or of first order (Thom).
     jacobian : {"arakawa", "advective"}
-        Arakawa's, which conserves energy and enstrophy; the plain one is the document's.
+        Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
     scheme : {"ab3", "ab2"}
         Adams-Bashforth; the first steps have as many terms as there is history.
     viscous : {"explicit", "implicit"}
@@ -84,6 +85,8 @@ class BarotropicVorticity:
     tracer_diffusivity : float, m2 / s
     particles : (n, 2) array, m
         Initial x, y of particles that drift with the (upper) flow.
+    kernels : {"fast", "reference"}
+        The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     device : str, or a sequence of str
         "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
@@ -137,6 +140,7 @@ class BarotropicVorticity:
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
+        kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -164,12 +168,11 @@ class BarotropicVorticity:
             layers=layers,
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
+            kernels=one_of("kernels", kernels, KERNELS),
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
         self._engine = engine_for(self.setup, self.device, precision)
-        self._start = float(start_time)
-        self._landed: float | None = None
         upper, lower = field_at_points("vorticity", vorticity, grid), vorticity_lower
         start = [upper, field_at_points("vorticity_lower", lower, grid)]
         self._engine.set_state(
@@ -177,8 +180,7 @@ class BarotropicVorticity:
             None if tracer is None else field_at_points("tracer", tracer, grid),
             None if particles is None else places_of(particles, grid, self.setup.periodic),
         )
-        self._kept: dict[str, np.ndarray] | None = None
-        self._kept_at = 0.0
+        self._stepper = Stepper(self._engine, float(start_time))
 
     @classmethod
     def double_gyre(
@@ -192,7 +194,7 @@ class BarotropicVorticity:
         time_step: float = 1e-7,
         **options: Any,
     ) -> BarotropicVorticity:
-        """The document's double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
+        """Bleichrodt's (2011) double gyre on [0, pi]^2 in nondimensional units (numbers: `scales.DoubleGyre`).
 
         `points` a side, wind curl -alpha sin 2y, viscosity 1 / reynolds, friction mu; `options` as of the class.
         """
@@ -216,7 +218,7 @@ class BarotropicVorticity:
     @property
     def time(self) -> float:
         """Model time, s."""
-        return self._landed if self._landed is not None else self._start + self.steps * self.time_step
+        return self._stepper.time
 
     @property
     def steps(self) -> int:
@@ -238,72 +240,16 @@ class BarotropicVorticity:
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
-        check_until(until, self.time)
-        exact = (until - self._start) / self.time_step
-        last = math.ceil(exact - 1e-6)
-        left = min(last - self.steps, max_steps if max_steps is not None else 2**53)
-        while left > 0:
-            self._keep()
-            count = min(left, LOOK_STEPS[self.device.kind])
-            self._engine.advance(count)
-            self._landed = None
-            left -= count
-            self._look()
-        # A time that is a multiple of the step is met exactly, whatever the rounding of the product.
-        if self.steps == last and abs(last - exact) < 1e-6:
-            self._landed = float(until)
+        stepper = self._stepper
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps)
 
-    def _keep(self) -> None:
-        """Remember the present state, known to be good, on the host: now and then on a GPU."""
-        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.5
-        if self._kept is None or perf_counter() - self._kept_at >= wait:
-            self._kept, self._kept_at = self._engine.state(), perf_counter()
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes `count` steps and reads nothing: for timing."""
 
-    def _is_finite(self) -> bool:
-        with np.errstate(all="ignore"):
-            found = self._engine.integrals()
-        return math.isfinite(found["energy"]) and math.isfinite(found["max_vorticity"])
+        def make() -> None:
+            self._stepper.step(self.time + (count + 1) * self.time_step, count)
 
-    def _look(self) -> None:
-        """Go back to the last kept state and raise if the solution is not finite."""
-        if self._is_finite():
-            return
-        time, cell = self._first_bad()
-        assert self._kept is not None
-        self._engine.restore(self._kept)
-        limit = min(self._flow_limit(), wave_limit(self.setup), 0.5 * self.time_step)
-        raise BlowUpError(
-            time,
-            cell,
-            f"values that are not finite; the last good state is of t = {self.time:.6g}",
-            advice=f"a time_step below {limit:.2g} (see its limits at the start of the run), or more viscosity",
-        )
-
-    def _first_bad(self) -> tuple[float, tuple[int, int]]:
-        """Time of the first step that is not finite, and the point of the largest vorticity before it.
-
-        The streamfunction spreads what is not finite over the whole basin in a step, so that the place can
-        only be seen before. Found by halving the steps since the last kept state.
-        """
-        engine, state = self._engine, self._kept
-        assert state is not None
-        bad, good = engine.steps, int(state["steps"])
-        while bad - good > 1:
-            engine.restore(state)
-            engine.advance((bad - good) // 2)
-            if self._is_finite():
-                good, state = engine.steps, engine.state()
-            else:
-                bad = engine.steps
-        engine.restore(state)
-        engine.settle()
-        size = np.abs(engine.points(engine.q[0][engine.at]))
-        j, i = np.unravel_index(int(size.argmax()), size.shape)
-        return self._start + bad * self.time_step, (int(j), int(i))
-
-    def _flow_limit(self) -> float:
-        u, v = self._engine.speeds()
-        return flow_limit(u, v, self.grid.dx, self.grid.dy)
+        return make
 
     # -- fields -------------------------------------------------------------------------------------
 
@@ -333,16 +279,13 @@ class BarotropicVorticity:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        landed = math.nan if self._landed is None else self._landed
-        return {**self._engine.state(), "start": np.array(self._start), "landed": np.array(landed)}
+        return self._stepper.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, "q0", self.setup.shape)
-        self._engine.restore(state)
-        self._start, landed = float(state["start"]), float(state["landed"])
-        self._landed = None if math.isnan(landed) else landed
-        self._kept = None
+        self._stepper.restore(state)
+        self._stepper.keeper.forget()
 
     # -- facts --------------------------------------------------------------------------------------
 
@@ -379,7 +322,7 @@ class BarotropicVorticity:
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
-        return remarks_of(self.setup)
+        return [*remarks_of(self.setup), *self._engine.kernels.remarks]
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -388,10 +331,5 @@ class BarotropicVorticity:
 
     def settings(self) -> dict[str, str | float | int]:
         """The resolved set-up, for the attributes of output files."""
-        return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}
-
-    def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
-        from eagre.models.dataset import run_to_dataset
-
-        return run_to_dataset(self, until, **options)
+        own = {"kernels": self._engine.kernels.name, "device": str(self.device), "precision": self.precision}
+        return {**settings_of(self.setup), **own}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from eagre.models.barotropic.diagnostics import velocity
 from eagre.models.barotropic.scales import layer_remark, munk_width, numbers_remark
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import step_remark
-from eagre.models.barotropic.state import State
 
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
@@ -35,38 +35,36 @@ def fields_of(layers: bool, tracer: bool) -> tuple[Variable, ...]:
     return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), WIND)
 
 
-def field_of(state: State, name: str) -> np.ndarray:
+def field_of(engine: Any, name: str) -> np.ndarray:
     """Host copy of a field at the points, (ny, nx); `name` is one of `fields_of`."""
-    setup = state.setup
+    setup = engine.setup
     if name == "wind_curl":
-        return setup.curl.astype(state.real)
+        return setup.curl.astype(engine.real)
     if name == "tracer":
-        return state.points(state.tracer[state.at])
+        return engine.points("tracer")
     layer = 1 if name.endswith("_lower") else 0
     if name.startswith("streamfunction"):
-        return state.points(state.psi[layer][state.at])
+        return engine.points("psi", layer)
     if name.startswith("vorticity"):
-        state.settle()
-        psi, q = ([state.points(field[state.at]) for field in fields] for fields in (state.psi, state.q))
+        psi, q = ([engine.points(field, k) for k in range(engine.count)] for field in ("psi", "q"))
         return relative_vorticity(setup, layer, psi, q)
-    psi = state.device.host(state.view(state.psi[0][state.at]))
+    psi = engine.padded("psi")
     wrap_x, wrap_y = setup.periodic
     inner = (slice(wrap_y, psi.shape[0] - wrap_y), slice(wrap_x, psi.shape[1] - wrap_x))
     u, v = (values[inner] for values in velocity(psi, setup.grid.dx, setup.grid.dy))
     found: np.ndarray = {"velocity_x": u, "velocity_y": v, "speed": np.hypot(u, v)}[name]
-    return found.astype(state.real)
+    return found.astype(engine.real)
 
 
-def places_at_points(state: State) -> np.ndarray:
+def places_at_points(engine: Any) -> np.ndarray:
     """x, y of the particles, (n, 2), m."""
-    setup, grid = state.setup, state.setup.grid
-    place = state.device.host(state.particles)[:, : setup.particles]
-    axes = zip(place, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
+    setup, grid = engine.setup, engine.setup.grid
+    axes = zip(engine.places, ((grid.x, grid.dx), (grid.y, grid.dy)), setup.periodic, strict=True)
     return np.stack([x[0] + (p - wrap) * h for p, (x, h), wrap in axes], axis=1)
 
 
 def remarks_of(setup: Setup) -> list[str]:
-    """Resolution of the boundary layer, nondimensional numbers, and the time step beside its limits."""
+    """Resolution of the boundary layer, nondimensional numbers, the time step and its limits."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
@@ -74,7 +72,7 @@ def remarks_of(setup: Setup) -> list[str]:
 
 
 def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
-    """What the end of a run is told by: from `diagnostics` and `energy_budget`, in the units of the model."""
+    """Rows of the summary at the end of a run, from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]
     terms = ("wind", "viscosity", "biharmonic", "friction")
     drains = ", ".join(f"{name} {budget[name]:+.4g}" for name in terms if budget[name] != 0.0)

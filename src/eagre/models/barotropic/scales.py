@@ -88,12 +88,12 @@ def layer_remark(viscosity: float, beta: float, dx: float) -> str:
     points = munk_width(viscosity, beta) / dx
     text = f"western boundary layer: {points:.2f} points a Munk width"
     if points < 2.0:
-        return f"{text}; under 2 the flow is grid noise (the document asks for 5)"
-    return f"{text} (the document asks for 5)"
+        return f"{text}; under 2 the flow is grid noise (Bleichrodt 2011 asks for 5)"
+    return f"{text} (Bleichrodt 2011 asks for 5)"
 
 
 def numbers_remark(curl: float, beta: float, viscosity: float, friction: float, length: float) -> list[str]:
-    """The document's numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
+    """Bleichrodt's (2011) numbers of a wind-driven flow with length scale `length`; nothing without wind or beta."""
     if curl == 0.0 or beta == 0.0:
         return []
     u = curl / abs(beta)

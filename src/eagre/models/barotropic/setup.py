@@ -32,6 +32,7 @@ class Setup:
     layers: Layers | None
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
+    kernels: str = "fast"  # or "reference": plain cells alone
 
     @property
     def periodic(self) -> tuple[bool, bool]:
@@ -40,7 +41,7 @@ class Setup:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Arrays with their rims, (my + 2, mx + 2): walls are the outermost points, periodic sides get a rim."""
+        """Padded arrays, (my + 2, mx + 2): walls are the outermost points, periodic sides repeat points."""
         wrap_x, wrap_y = self.periodic
         return self.grid.ny + 2 * wrap_y, self.grid.nx + 2 * wrap_x
 
@@ -50,6 +51,6 @@ class Setup:
         return self.shape[0] - 2, self.shape[1] - 2
 
     @property
-    def gathers(self) -> bool:
+    def has_further_terms(self) -> bool:
         """Whether there are terms beside those of the tendency's cell: topography, biharmonic viscosity, layers."""
         return self.topography is not None or self.biharmonic > 0.0 or self.layers is not None

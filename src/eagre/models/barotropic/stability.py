@@ -79,7 +79,7 @@ def check_time_step(setup: Setup) -> None:
 
 
 def step_remark(setup: Setup) -> str:
-    """The step beside its limits."""
+    """The step and its limits."""
     limits = {"friction": friction_limit(setup), "tracer": diffusion_limit(setup), "Rossby waves": wave_limit(setup)}
-    told = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
-    return f"time step: {setup.time_step:g}; limits: {', '.join([*told, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"
+    parts = [f"{limit:.3g} ({why})" for why, limit in limits.items() if math.isfinite(limit)]
+    return f"time step: {setup.time_step:g}; limits: {', '.join([*parts, '0.5 / (|u| / dx + |v| / dy) (flow)'])}"

@@ -1,6 +1,7 @@
 """The arrays of a run of the barotropic model on a device.
 
-Arrays have one rim, (my + 2, mx + 2) (see `rims`), and on a GPU rows that begin at multiples of LINE bytes.
+Arrays are padded by a boundary point all round, (my + 2, mx + 2) (see `boundary`); on a GPU rows begin at multiples
+of LINE bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.models.barotropic import kernels, sums
+from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
@@ -21,47 +22,45 @@ LINE = 128  # bytes
 class State:
     """Arrays of one run: two sets of buffers, of which `at` holds the present.
 
-    Of a box on a GPU, `boxed`, rows begin at multiples of LINE bytes, and both sets have the same streamfunction.
-    With `summed` the history is a sum (`eagre.models.barotropic.sums`), and q is only there after `settle`.
+    With `fused_layout` (a box on a GPU) rows begin at multiples of LINE bytes and both sets share the streamfunction.
+    Elsewhere psi is found where the new vorticity was left, so that there are two.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str, boxed: bool, summed: bool = False) -> None:
-        self.setup, self.device, self.precision = setup, device, precision
-        self.boxed, self.summed = boxed, summed
+    def __init__(self, setup: Setup, device: Device, precision: str, fused_layout: bool) -> None:
+        self.setup, self.device, self.precision, self.fused_layout = setup, device, precision, fused_layout
         self.real = check_precision(precision)
         self.itemsize = np.dtype(self.real).itemsize
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        line = LINE // self.itemsize if boxed else 1
+        line = LINE // self.itemsize if fused_layout else 1
         self._shape = (setup.shape[0], -(-self.width // line) * line)
         self._allocate()
 
     def _allocate(self) -> None:
         setup, device, field = self.setup, self.device, self._field
         layers, older = range(self.count), range(setup.order - 1)
-        self.q, self.psi = self._pairs(one=self.summed), self._pairs(one=self.boxed)
+        self.q, self.psi = self._pairs(one=False), self._pairs(one=self.fused_layout)
         self.none = device.zeros((1, 1), self.real)
         self.history = [[field() for _ in older] for _ in layers]
-        self.lost = [field() if setup.compensated else self.none for _ in layers]
+        self.rounding = [field() if setup.compensated else self.none for _ in layers]
         self.tracer = [field(), field()] if setup.diffusivity is not None else []
         self.tracer_history = [field() for _ in older] if self.tracer else []
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
         curl = setup.curl
         self.wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
-        self.curl = device.array(self.with_rims(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
-        self.total = [field() for _ in layers] if setup.gathers else []
+        self.curl = device.array(self.pad(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
+        self.total = [field() for _ in layers] if setup.has_further_terms else []
         self.lap = field() if setup.biharmonic > 0.0 else None
         if setup.topography is not None:
-            self.bed = device.array(self.with_rims(setup.topography).astype(self.real))
+            self.bed = device.array(self.pad(setup.topography).astype(self.real))
         self.weights, self.tracer_weights = (device.zeros((4,), self.real) for _ in range(2))
 
     def set_weights(self) -> None:
         """Adams-Bashforth weights of the coming step: as many terms as there is history."""
-        setup, usual = self.setup, sums.weights(self.setup, self.steps)
-        kept = sums.weights_of_sum(setup, self.steps) if self.summed else usual
-        self.device.fill(self.weights, np.array([*kept, 2.0 if setup.implicit else 1.0]))
-        self.device.fill(self.tracer_weights, np.array([*usual, 1.0]))
+        found = weights(self.setup, self.steps)
+        self.device.fill(self.weights, np.array([*found, 2.0 if self.setup.implicit else 1.0]))
+        self.device.fill(self.tracer_weights, np.array([*found, 1.0]))
 
     def _pairs(self, one: bool) -> list[list[Any]]:
         """A field in each set of buffers, or `one` in both, layer by layer."""
@@ -82,30 +81,14 @@ class State:
 
     @property
     def words(self) -> int:
-        """Words a point that an update moves: psi, the sum twice and a spectrum, or 4 and what the history takes."""
-        return 4 if self.summed else 4 + self.setup.order
+        """Words a point that an update moves: psi, q twice, a spectrum, and what the history takes."""
+        return 4 + self.setup.order
 
-    @property
-    def laplacian(self) -> kernels.Laplacian:
-        """Constants of q = Lap psi - lambda psi."""
-        grid = self.setup.grid
-        ratio = (grid.dx / grid.dy) ** 2
-        centre = 2.0 + 2.0 * ratio + self.setup.screening * grid.dx**2
-        return kernels.Laplacian._make(map(self.real, (1.0 / grid.dx**2, ratio, centre)))
-
-    def settle(self) -> None:
-        """Find q where it is not stored, and wait for the device."""
-        if self.summed:
-            program = self.device.loop(kernels.inverted, self.precision)
-            arguments = (self.psi[0][0], self.q[0][0], self.laplacian)
-            self.device.run([self.device.over(program, self.setup.inner, arguments)])
-        self.device.synchronize()
-
-    # -- sums ---------------------------------------------------------------------------------------
+    # -- integrals ----------------------------------------------------------------------------------
 
     def integrals(self) -> dict[str, float]:
         """Energy, enstrophy and extremes (`diagnostics.integrals`)."""
-        self.settle()
+        self.device.synchronize()
         setup, at = self.setup, self.at
         psi, q = ([self.view(field[at]) for field in fields] for fields in (self.psi, self.q))
         zeta = [relative_vorticity(setup, layer, psi, q) for layer in range(self.count)]
@@ -119,32 +102,44 @@ class State:
 
     # -- host and device ----------------------------------------------------------------------------
 
-    def with_rims(self, points: np.ndarray) -> np.ndarray:
-        """Values at points (ny, nx) as an array with rims."""
+    def pad(self, points: np.ndarray) -> np.ndarray:
+        """Values at points (ny, nx) as an array with its boundary points, (my + 2, mx + 2)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
         return np.pad(points, ((wrap_y, wrap_y), (wrap_x, wrap_x)), mode="wrap")
 
     def view(self, field: Any) -> Any:
-        """An array with rims, without what pads its rows."""
+        """An array without what pads its rows."""
         return field[:, : self.width]
 
-    def points(self, field: Any) -> np.ndarray:
-        """Host copy of an array with rims at points, (ny, nx)."""
+    def padded(self, name: str, layer: int = 0) -> np.ndarray:
+        """Host copy of "q", "psi" or "tracer" with its boundary points, (my + 2, mx + 2)."""
+        fields = self.tracer if name == "tracer" else getattr(self, name)[layer]
+        return self.device.host(self.view(fields[self.at]))
+
+    def points(self, name: str, layer: int = 0) -> np.ndarray:
+        """Host copy of "q", "psi" or "tracer" at points, (ny, nx)."""
         wrap_x, wrap_y = (int(wrap) for wrap in self.setup.periodic)
-        values = self.device.host(self.view(field))
+        values = self.padded(name, layer)
         return values[wrap_y : values.shape[0] - wrap_y, wrap_x : values.shape[1] - wrap_x]
 
     def fill(self, field: Any, values: np.ndarray) -> None:
-        """Overwrite an array with rims with host values, (my + 2, mx + 2)."""
+        """Overwrite an array with host values, (my + 2, mx + 2)."""
         self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
 
-    def forget(self) -> None:
+    def begin(self, q: list[np.ndarray]) -> None:
+        """Have no history, and vorticities with their boundary points, (my + 2, mx + 2), from which psi is found."""
+        self.steps = 0
+        for layer, values in enumerate(q):
+            self.fill(self.q[layer][0], values)
+            if not self.fused_layout:
+                self.device.copy(self.psi[layer][0], self.q[layer][0])
+        self.clear_history()
+
+    def clear_history(self) -> None:
         """No history."""
-        lost = self.lost if self.setup.compensated else []
-        for field in (*(f for history in self.history for f in history), *self.tracer_history, *lost):
+        kept = self.rounding if self.setup.compensated else []
+        for field in (*(f for history in self.history for f in history), *self.tracer_history, *kept):
             self.fill(field, np.zeros(self.setup.shape))
-        if self.summed:
-            self.device.copy(self.history[0][0], self.q[0][0])
 
     def _contents(self) -> dict[str, Any]:
         """Every array that a bitwise restart needs, oldest tendency last."""
@@ -153,10 +148,9 @@ class State:
             found[f"q{layer}"] = self.q[layer][self.at]
             found[f"psi{layer}"] = self.psi[layer][self.at]
             if self.setup.compensated:
-                found[f"lost{layer}"] = self.lost[layer]
+                found[f"lost{layer}"] = self.rounding[layer]
             older = self.ages(self.history[layer], self.at)[: self.setup.order - 1]
-            kind = "sum" if self.summed else "tendency"
-            found |= {f"{kind}{layer}_{age}": field for age, field in enumerate(older)}
+            found |= {f"tendency{layer}_{age}": field for age, field in enumerate(older)}
         if self.tracer:
             found["tracer"] = self.tracer[self.at]
             older = self.ages(self.tracer_history, self.at)[: self.setup.order - 1]
@@ -165,7 +159,7 @@ class State:
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
-        self.settle()
+        self.device.synchronize()
         found = {name: self.device.host(self.view(field)) for name, field in self._contents().items()}
         if self.setup.particles:
             found["particles"] = self.device.host(self.particles)
@@ -174,8 +168,8 @@ class State:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.steps = int(state["steps"])
-        kept = sums.as_kept(self.setup, state, self.summed)
+        state = dict(convert_state(self.setup, state))
         for name, field in self._contents().items():
-            self.fill(field, kept[name])
+            self.fill(field, state[name])
         if self.setup.particles:
             self.device.fill(self.particles, state["particles"])

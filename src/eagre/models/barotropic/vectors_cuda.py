@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, flat_load, load_four, load_two, real, store_four, store_two, switch
-from eagre.models.barotropic.kernels import tendency
+from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, tendency
 
-HISTORY = switch("HISTORY", 2)  # tendencies kept: 1 for AB2, 2 for AB3
-WIND = switch("WIND", 1)  # 0: none, 1: curl of y alone, (ny + 1, 1), 2: a map
-SUMMED = switch("SUMMED", False)  # whether `before` holds the sum in place of tendencies (`sums_cuda`)
 VECTOR = switch("VECTOR", 4)  # columns of a thread: 16 bytes
 SPAN = switch("SPAN", 6)  # VECTOR + 2, which would be no constant for the compiler
 
@@ -77,15 +74,6 @@ def load_wind(curl, j, m, width, into, row):
 
 
 @cell
-def advanced(z, f, before, long_before, weights):
-    """c3 zeta + dt (c0 F + c1 F_old + c2 F_older); c3 = 1 unless viscosity is implicit."""
-    change = weights[0] * f + weights[1] * before
-    if HISTORY == 2:
-        change += weights[2] * long_before
-    return weights[3] * z + change
-
-
-@cell
 def computed(p, z, row, before, forcing, w, c, m, width, found):
     """New vorticity and tendency of the row after `row` into found[2 row], found[2 row + 1].
 
@@ -101,7 +89,7 @@ def computed(p, z, row, before, forcing, w, c, m, width, found):
         long_before = real(0.0)
         if HISTORY == 2:
             long_before = before[row + 2, n]
-        value = before[row, n] + w[0] * f if SUMMED else advanced(z[k, n + 1], f, before[row, n], long_before, w)
+        value = advanced(z[k, n + 1], f, before[row, n], long_before, w)
         inside = m + np.uint64(n) > np.uint64(0) and m + np.uint64(n + 1) < width
         found[row + row, n] = value if inside else real(0.0)
         found[row + row + 1, n] = f if inside else real(0.0)

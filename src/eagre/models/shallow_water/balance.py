@@ -23,21 +23,20 @@ from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
-    SOURCES,
     bed_centre,
     bed_south,
     bed_west,
     depth,
     over_depth,
 )
-from eagre.series import Series
-from eagre.sources import SourceMaps
 from eagre.stepping.clock import T, open_gate
+from eagre.terms.collect import Terms
 
 SUM, RATE, BOOKED = 0, 1, 2
 RATE_2 = 3  # where the second stage of a tile leaves its half of the rate; else 0
 COLUMNS = 4
 TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
+SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
 THREADS = 64
 
 
@@ -103,25 +102,25 @@ def book_face(q, middle, bed, faces, book, p, clock, k):
 
 @serial_entry
 def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
-    """Book all faces of open segments, and the rain in the last row."""
+    """Book all faces of open segments, and the factors of rain behind them."""
     if open_gate(clock, turn):
         for k in range(faces.shape[0]):
             book_face(q, middle, bed, faces, book, p, clock, k)
-        if SOURCES:
-            booked(book, faces.shape[0], factors[0], clock[T])
+        for k in range(SOURCES):
+            booked(book, faces.shape[0] + k, factors[k], clock[T])
 
 
 @entry
 def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
-    """As `book_cpu`, a thread a face and one for the rain."""
+    """As `book_cpu`, a thread a row."""
     start_early()
     wait_for_previous()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, turn):
         if k < faces.shape[0]:
             book_face(q, middle, bed, faces, book, p, clock, k)
-        elif k == faces.shape[0] and SOURCES:
-            booked(book, k, factors[0], clock[T])
+        elif k < faces.shape[0] + SOURCES:
+            booked(book, k, factors[k - faces.shape[0]], clock[T])
 
 
 class Balance:
@@ -133,38 +132,44 @@ class Balance:
     table : (segments, COLUMNS) array
         Of all segments, as `segment_table` makes it.
     grid : Grid
-    sources : SourceMaps or None
+    terms : Terms
     device : Device
 
     Attributes
     ----------
-    book : (faces of open sides + 1, COLUMNS) array
-        The last row is the rain's.
+    book : (faces of open sides + terms that bring water, COLUMNS) array
+        The last row is there, and 0, where nothing brings water.
     """
 
     def __init__(
-        self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, sources: SourceMaps | None, device: Device
+        self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        rained = 0.0 if sources is None else float(sources.rain.sum()) * grid.cell_area
-        self._weights = np.append(self._open.lengths, rained)
-        self._rain = Series.constant(0.0) if sources is None else sources.factors[0]
+        self._rain = [one.series for one in terms.sources]
+        rained = [float(one.map(grid).sum()) * grid.cell_area for one in terms.sources]
+        self._weights = np.append(self._open.lengths, rained or [0.0])
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
         self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
         self.book = device.zeros((self._weights.size, COLUMNS), np.float64)
 
     @property
+    def sources(self) -> int:
+        """How many rows behind those of the faces are of terms that bring water."""
+        return len(self._rain)
+
+    @property
     def varies(self) -> bool:
         """Whether any rate of the book changes with time: open sides, or rain with a series."""
-        return bool(self._open.segments) or not self._rain.is_constant
+        return bool(self._open.segments) or not all(series.is_constant for series in self._rain)
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 
-        common : bed, factors of the sources, parameters, clock, turn.
+        common : bed, factors of the terms, parameters, clock, turn.
         """
         if not self.varies:
             return []
+        switches["SOURCES"] = len(self._rain)
         bed, factors, *numbers = common
         states = (q, middle if switches["TWO_STAGES"] else q)
         arguments = (*states, bed, self._faces, factors, self.book, *numbers)
@@ -177,7 +182,9 @@ class Balance:
     def begin(self, time: float) -> None:
         """Start an empty book at `time`, s."""
         rows = np.zeros(self.book.shape)
-        rows[:, BOOKED], rows[-1, RATE] = time, self._rain(time)
+        rows[:, BOOKED] = time
+        for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
+            row[RATE] = series(time)
         self.device.fill(self.book, rows)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -186,7 +193,7 @@ class Balance:
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same open sides."""
-        return self._open.are_those_of(state)
+        return self._open.are_those_of(state) and len(state["book"]) == len(self.book)
 
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Go on with the book of a state at `time`, s; with a new one where other sides are open."""
@@ -195,12 +202,13 @@ class Balance:
             return
         rows = np.zeros(self.book.shape)
         rows[:, : state["book"].shape[1]] = state["book"]  # older states have no second rate
-        if self._rain.is_constant and rows[-1, RATE] != self._rain(time):
-            rows[-1] = rows[-1, SUM] + (time - rows[-1, BOOKED]) * rows[-1, RATE], self._rain(time), time, 0.0
+        for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
+            if series.is_constant and row[RATE] != series(time):
+                row[:] = row[SUM] + (time - row[BOOKED]) * row[RATE], series(time), time, 0.0
         self.device.fill(self.book, rows)
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side, by its name, and as rain, up to `time`, s; m3."""
         rows = self.device.host(self.book)
         came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
-        return self._open.by_name(came), float(came[-1])
+        return self._open.by_name(came), float(came[self._open.lengths.size :].sum())

@@ -9,8 +9,9 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.checks import checked_number
+from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.sources import SourceMaps
+from eagre.terms.collect import Terms
 
 UNBOUNDED = 1e12  # s
 
@@ -26,17 +27,17 @@ def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.
     return 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity * deepest) if deepest > 0.0 else UNBOUNDED
 
 
-def longest_step_with_rain(sources: SourceMaps | None, grid: Grid, gravity: float) -> float:
+def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     """Bound for rain on dry ground, where no wave limits the time step: the film of one step obeys it.
 
     With h = R dt, sqrt(g h) dt <= dx / 4 gives dt = (dx / 4)^(2/3) (g R)^(-1/3).
     """
-    if sources is None or sources.wettest <= 0.0:
+    if terms.wettest <= 0.0:
         return UNBOUNDED
-    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * sources.wettest) ** (1.0 / 3.0)
+    return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
 
 
-def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: float) -> list[str]:
+def rain_remarks(terms: Terms, grid: Grid, bed: np.ndarray, gravity: float) -> list[str]:
     """What single precision makes of rain, if it may lose more than 1 % of it.
 
     A step under a metre of water, dx / (4 sqrt(g 1 m)), adds some multiple of the smallest difference of a surface as
@@ -44,14 +45,14 @@ def rain_remarks(sources: SourceMaps, grid: Grid, bed: np.ndarray, gravity: floa
 
     Parameters
     ----------
-    sources : SourceMaps
+    terms : Terms
     grid : Grid
     bed : array
         Bed elevation, m.
     gravity : float
         m s-2.
     """
-    rate = sources.wettest
+    rate = terms.wettest
     highest = float(np.abs(bed).max())
     step = 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity)
     lost = 0.5 * float(np.spacing(np.float32(highest))) / (rate * step) if rate > 0.0 else 0.0
@@ -71,3 +72,15 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
     if wet_dry == "hydrostatic":
         return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
     return min(0.01, 0.01 * scale) if scale > 0 else 1e-3
+
+
+def early_exit(given: bool | None, wet_dry: str) -> bool:
+    """Whether fluxes between dry rows are left out: as given, or wherever that is exact."""
+    exact = wet_dry == "hydrostatic"
+    if given and not exact:
+        raise InputError(
+            f'early_exit = True with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            allowed='early_exit = True with wet_dry = "hydrostatic"',
+            fix="early_exit=False",
+        )
+    return exact if given is None else bool(given)

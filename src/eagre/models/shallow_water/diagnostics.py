@@ -27,8 +27,8 @@ def depth_and_velocity(j, i, q, bed, out, p):
 
 
 @cell
-def sampled(one, k, pair, bed, places, found, clock, p):
-    """w, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`; `one` is 0."""
+def sampled(k, pair, bed, places, found, clock, p):
+    """w, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
     j, i = places[0, k] + 2, places[1, k] + 2
     b = bed_centre(bed, j, i)

@@ -15,11 +15,11 @@ from eagre.boundaries.ghosts import KIND, padded_bed, segment_table
 from eagre.errors import EagreError
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics
-from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.balance import Balance
 from eagre.models.shallow_water.schedules import March, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.stepping import clock as ck
+from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
 LONGEST_GRAPH = 512  # launches of a graph, about
@@ -40,7 +40,6 @@ class Engine:
             "SKIP_DRY": setup.early_exit,
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
-            "SOURCES": setup.sources is not None,
         }
         self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self.bits = np.int32 if precision == "single" else np.int64
@@ -62,18 +61,23 @@ class Engine:
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self.clocks[0]
         self.edges = device.array(edge_table(setup.segments, grid, [int(kind) for kind in self.table[:, KIND]]))
-        self.balance = Balance(setup.segments, self.table, grid, setup.sources, device)
+        self.balance = Balance(setup.segments, self.table, grid, setup.terms, device)
         self.levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
         g_n2 = setup.gravity * setup.manning**2
         self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
         self.parameters = setup.parameters(real)
-        maps, empty = setup.sources, np.zeros((1, 1))
-        names = ("rain", "stress", "accel_x", "accel_y")
-        arrays = [device.array((getattr(maps, name) if maps else empty).astype(real)) for name in names]
-        rotation = device.array((maps.coriolis if maps else empty[0]).astype(real))
-        self.sources = cells.Sources._make([*arrays, rotation, self.forcing[len(setup.segments) :]])
+        self._bind_terms()
+
+    def _bind_terms(self) -> None:
+        def place(role: str, values: np.ndarray) -> Any:
+            return self.device.array(values.astype(self.real))
+
+        wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
+        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, Places(place, place))
+        self.terms = bound.arguments
+        self.switches |= bound.switches
 
     def _first_clock(self) -> np.ndarray:
         setup = self.setup
@@ -130,11 +134,28 @@ class Engine:
             if in_vain > 2:  # a refused step is made again with the length that its own rate allows
                 raise EagreError(f"no time step is accepted at t = {self._seen[ck.T]:.10g} s: please report this")
 
+    def unchecked(self, until: float, steps: int) -> Callable[[], None]:
+        """A function that makes rounds for so many steps and reads nothing: for timing."""
+        self.leg(until, 1)
+        self._orders[:] = until, 2**50
+        self.device.run(self._begin)
+        self.device.synchronize()
+        rounds = [self.device.repeated(self.schedule.launches, size) for size in self._sizes(self._rounds(steps))]
+
+        def make() -> None:
+            for one in rounds:
+                one()
+
+        return make
+
+    def _rounds(self, steps: float) -> int:
+        """Rounds for so many steps; an exact time step is found by a first try."""
+        attempts = 2.0 if self.setup.time_step == "exact" else 1.0
+        return max(1, -int(-attempts * steps // self.schedule.steps_a_round))
+
     def _launch(self, steps: float, begins: bool) -> None:
         """Enough rounds for so many steps, the orders before the first and a report after the last."""
-        attempts = 2.0 if self.setup.time_step == "exact" else 1.0
-        rounds = max(1, -int(-attempts * steps // self.schedule.steps_a_round))
-        sizes = self._sizes(rounds)
+        sizes = self._sizes(self._rounds(steps))
         for number, size in enumerate(sizes):
             key = (size, begins and number == 0, number == len(sizes) - 1)
             if key not in self._graphs:
@@ -286,7 +307,7 @@ class Engine:
             found = device.zeros((7, count), self.real)
             report = device.pinned((7, count), self.real)
             arguments = (self.pair, self.bed, device.array(places), found, self.clock, self.parameters)
-            launch = device.over(device.loop(diagnostics.sampled, self.precision), (1, places.shape[1]), arguments)
+            launch = device.over(device.loop(diagnostics.sampled, self.precision), (places.shape[1],), arguments)
             work: list[Work] = [launch, device.transfer(report, found)]
             device.run(work)  # compiled before it is captured
             self._samples[key] = device.repeated(work, 1), report

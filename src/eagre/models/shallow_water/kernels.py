@@ -13,6 +13,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
+from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
 GHOSTS = 2
 DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
@@ -30,17 +31,6 @@ class Parameters(NamedTuple):
     over_dx: np.floating  # 1/dx, m-1
     over_dy: np.floating  # 1/dy, m-1
     friction: np.floating  # g n^2 of a uniform Manning n
-
-
-class Sources(NamedTuple):
-    """Source maps at interior cells, (ny, nx), and their factors at the time of the step."""
-
-    rain: np.ndarray  # m s-1
-    stress: np.ndarray  # pattern of the wind stress, 1
-    accel_x: np.ndarray  # body force, m s-2
-    accel_y: np.ndarray
-    coriolis: np.ndarray  # s-1, (ny,)
-    factor: np.ndarray  # of rain, of the stress in x and in y (m2 s-2), of the body force: (4,), double
 
 
 @cell
@@ -179,7 +169,6 @@ SKIP_DRY = switch("SKIP_DRY", False)  # early exit: leave out the fluxes between
 RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
-SOURCES = switch("SOURCES", False)
 
 
 # -- the bed --------------------------------------------------------------------------------------
@@ -260,13 +249,11 @@ def manning_of(manning, j, i, p):
 
 
 @cell
-def with_sources(r_w, r_u, r_v, h, hu, hv, sources, j, i):
-    """Tendencies with rain, wind stress, a body force (atmospheric pressure) and rotation added."""
-    rain = real(sources.factor[0]) * sources.rain[j, i]
-    force = real(sources.factor[3]) * h
-    f = sources.coriolis[j]
+def with_terms(r_w, r_u, r_v, h, hu, hv, forcing, j, i):
+    """Tendencies with the terms of the run added at interior cell (j, i); forcing: see `eagre.terms.compose`."""
+    at = (j, i)
     return (
-        r_w + rain,
-        r_u + real(sources.factor[1]) * sources.stress[j, i] + force * sources.accel_x[j, i] + f * hv,
-        r_v + real(sources.factor[2]) * sources.stress[j, i] + force * sources.accel_y[j, i] - f * hu,
+        WATER(r_w, forcing, j, at),
+        FORCE_X(r_u, h, hu, hv, forcing, j, at),
+        FORCE_Y(r_v, h, hv, hu, forcing, j, at),
     )

@@ -19,7 +19,6 @@ from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
     SKIP_DRY,
-    SOURCES,
     bed_centre,
     bed_south,
     bed_west,
@@ -28,9 +27,10 @@ from eagre.models.shallow_water.kernels import (
     manning_of,
     over_depth,
     updated,
-    with_sources,
+    with_terms,
 )
 from eagre.stepping.clock import DT, open_gate
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 # The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
 # that rows never overlap, so that the loops vectorise without run-time checks; this is also why
@@ -296,7 +296,7 @@ def close_x(edges, s, side, row, i):
 
 
 @cell
-def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
+def update(q, out, bed, manning, forcing, s, row, i0, n, p, dt):
     """Interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
@@ -310,8 +310,8 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
         r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
             s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
         )
-        if SOURCES:
-            r_w, r_u, r_v = with_sources(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], sources, row, i0 + i)
+        if TERMS:
+            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
         w, hu, hv = updated(
             q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
             h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v,
@@ -323,12 +323,13 @@ def update(q, out, bed, manning, sources, s, row, i0, n, p, dt):
 
 
 @cell
-def tile(q, out, bed, manning, sources, edges, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
     rate = real(0.0)
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
+    forcing = (terms, TERM_FACTORS(terms, 0))
     own, above = SHORES, SHORES
     for r in range(4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
@@ -351,12 +352,12 @@ def tile(q, out, bed, manning, sources, edges, s, j0, i0, rows, columns, p, dt):
             close_x(edges, s, WEST, j, 0)
         if i0 + columns == nx:
             close_x(edges, s, EAST, j, columns)
-        update(q, out, bed, manning, sources, s, j, i0, columns, p, dt)
+        update(q, out, bed, manning, forcing, s, j, i0, columns, p, dt)
     return to_bits(rate)
 
 
 @entry
-def stage_cpu(q, out, bed, manning, sources, edges, scratch, tiles, rates, p, clock, turn):
+def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn):
     """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
 
     The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
@@ -369,7 +370,7 @@ def stage_cpu(q, out, bed, manning, sources, edges, scratch, tiles, rates, p, cl
             out,
             bed,
             manning,
-            sources,
+            terms,
             edges,
             scratch[t],
             tiles[t, 0],

@@ -22,15 +22,15 @@ from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
     SKIP_DRY,
-    SOURCES,
     covered,
     depth,
     manning_of,
     over_depth,
     updated,
-    with_sources,
+    with_terms,
 )
 from eagre.stepping.clock import DT, open_gate
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ROWS = switch("ROWS", 32)  # rows that a warp marches
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions: its faces are looked up one by one
@@ -233,7 +233,9 @@ def any_flux_x(row, south, north, p):
 
 
 @cell
-def store_row(out, manning, sources, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt):
+def store_row(
+    out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt
+):  # fmt: skip
     """Write interior row j of the new state; returns the largest rate met.
 
     x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
@@ -256,8 +258,8 @@ def store_row(out, manning, sources, edges, walls, j, i, row, before, x, rise_x,
         fastest = x.speed * p.over_dx
     if store:
         fastest = larger(fastest, y.speed * p.over_dy)
-        if SOURCES:
-            r_w, r_u, r_v = with_sources(r_w, r_u, r_v, row.h, row.hu, row.hv, sources, j, i - 2)
+        if TERMS:
+            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
         w, hu, hv = updated(
             row.w, row.hu, row.hv, before.w, before.hu, before.hv,
             row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, manning_of(manning, j, i - 2, p), p, dt,
@@ -275,7 +277,7 @@ def update_row(
     out,
     bed,
     manning,
-    sources,
+    forcing,
     edges,
     walls,
     j,
@@ -317,20 +319,20 @@ def update_row(
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
         fastest = store_row(
-            out, manning, sources, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
         fastest = store_row(
-            out, manning, sources, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
         )  # fmt: skip
     shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, sources, edges, rates, p, clock, turn):
+def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
@@ -362,6 +364,7 @@ def stage_cuda(q, old, out, bed, manning, sources, edges, rates, p, clock, turn)
     if not open_gate(clock, turn):
         return
     dt = real(clock[DT])
+    forcing = (terms, TERM_FACTORS(terms, 0))
 
     zero = real(0.0)
     nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -388,14 +391,14 @@ def stage_cuda(q, old, out, bed, manning, sources, edges, rates, p, clock, turn)
     j = j0
     while j < end:
         top, state_5, corners_6, flux, face, rise, shore, shore_above, rate = update_row(
-            q, old, out, bed, manning, sources, edges, walls, j, min(np.uint32(j + 5), last), i,
+            q, old, out, bed, manning, forcing, edges, walls, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
             flux, face, rise, shore, shore_above, store, faced, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
         next_top, state_6, corners_7, flux, face, rise, shore, shore_above, rate = update_row(
-            q, old, out, bed, manning, sources, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
+            q, old, out, bed, manning, forcing, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
             flux, face, rise, shore, shore_above, store and more, faced and more, p, dt,
         )  # fmt: skip

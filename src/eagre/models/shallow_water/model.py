@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, select
+from eagre.backend.device import Device
+from eagre.backend.select import select
 from eagre.boundaries import Boundaries
 from eagre.checks import (
     LARGEST_MANNING,
@@ -26,19 +27,21 @@ from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
-from eagre.kernels.water_sums import water_balance
+from eagre.kernels.water_sums import water_balance, water_facts
+from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.setup import Setup
-from eagre.sources import Source, source_maps
 from eagre.stepping import clock as ck
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
 
 LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
 FIXED_ADVICE = "a shorter fixed_time_step, or none"
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
-class ShallowWater:
+class ShallowWater(BaseModel):
     """Second-order central-upwind shallow-water model (Kurganov and Petrova 2007).
 
     Parameters
@@ -111,7 +114,7 @@ class ShallowWater:
         velocity_y: Any = 0.0,
         boundaries: Boundaries | None = None,
         manning: Any = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Term] = (),
         scheme: str = "rk2",
         wet_dry: str = "hydrostatic",
         early_exit: bool | None = None,
@@ -135,10 +138,10 @@ class ShallowWater:
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
-        maps = source_maps(sources, grid) if sources else None
+        terms = terms_of(sources, grid)
         longest = min(
             bounds.longest_step_asked("max_time_step", max_time_step),
-            bounds.longest_step_with_rain(maps, grid, gravity),
+            bounds.longest_step_with_rain(terms, grid, gravity),
             bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
         self.setup = Setup(
@@ -146,10 +149,10 @@ class ShallowWater:
             bed=bed,
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
-            sources=maps,
+            terms=terms,
             scheme=one_of("scheme", scheme, ("rk2", "euler")),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            early_exit=_early_exit(early_exit, wet_dry),
+            early_exit=bounds.early_exit(early_exit, wet_dry),
             theta=checked_number("theta", theta, 1.0, 2.0),
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
@@ -210,6 +213,10 @@ class ShallowWater:
             self._keep()
             left -= self._chunk(until, min(left, LOOK_STEPS[self.device.kind]))
         self._cache = None
+
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes rounds for `count` steps and reads nothing: for timing."""
+        return self._engine.unchecked(self.time + 1e9, count)
 
     def _keep(self, always: bool = False) -> None:
         """Remember the present state, known to be good, on the host: now and then on a GPU."""
@@ -325,9 +332,14 @@ class ShallowWater:
     def remarks(self) -> list[str]:
         """What a user should know before the run."""
         setup = self.setup
-        if self.precision == "double" or setup.sources is None:
+        if self.precision == "double":
             return []
-        return bounds.rain_remarks(setup.sources, self.grid, setup.bed, setup.gravity)
+        return bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Where water came from or went to, for the summary of a run."""
+        return water_facts(self.diagnostics(), self.inflow)
 
     @property
     def bytes_per_step(self) -> int:
@@ -363,20 +375,3 @@ class ShallowWater:
             "device": str(self.device),
             "precision": self.precision,
         }
-
-    def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
-        from eagre.models.dataset import run_to_dataset
-
-        return run_to_dataset(self, until, **options)
-
-
-def _early_exit(given: bool | None, wet_dry: str) -> bool:
-    exact = wet_dry == "hydrostatic"
-    if given and not exact:
-        raise InputError(
-            f'early_exit = True with wet_dry = "{wet_dry}", whose dry cells have fluxes',
-            allowed='early_exit = True with wet_dry = "hydrostatic"',
-            fix="early_exit=False",
-        )
-    return exact if given is None else bool(given)

@@ -86,7 +86,7 @@ class March:
         grid, device = engine.setup.grid, engine.device
         tail = {name: switches[name] for name in switches if name != "SECOND"}
         switches = {**engine.switches, **switches}
-        common = (out, engine.bed, engine.manning, engine.sources, engine.edges)
+        common = (out, engine.bed, engine.manning, engine.terms, engine.edges)
         if device.kind == "cpu":
             program = device.program(march_cpu.stage_cpu, engine.precision, switches)
             arguments = (q, *common, self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, turn)
@@ -102,7 +102,7 @@ class March:
 
     def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         engine = self.engine
-        numbers = (engine.bed, engine.sources.factor, engine.parameters, engine.clock, turn)
+        numbers = (engine.bed, engine.forcing[len(engine.setup.segments) :], engine.parameters, engine.clock, turn)
         return engine.balance.launches(
             engine.precision, q, engine.middle, *numbers, **engine.switches, **switches
         )
@@ -130,7 +130,7 @@ class Tiles:
             engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
         )
         fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning)
-        shared = (fields, engine.sources, sides, engine.series)
+        shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         shape = (*self._shape, tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize)
         self.launches = []
@@ -154,7 +154,8 @@ class Tiles:
         wrap_x, wrap_y = setup.wraps
         switches = {
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
-            "KEEPS_BALANCE": engine.balance.varies, "TALL": tall, "PLANE": self._plane,
+            "KEEPS_BALANCE": engine.balance.varies, "SOURCES": engine.balance.sources,
+            "TALL": tall, "PLANE": self._plane,
             "REGISTERS": min(TILE_REGISTERS[engine.precision], QUARTER // (32 * -(-warps // 4)) // 8 * 8),
         }  # fmt: skip
         return [

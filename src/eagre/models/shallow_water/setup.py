@@ -13,7 +13,7 @@ from eagre.boundaries import Segment
 from eagre.grid import Grid
 from eagre.models.shallow_water import kernels as cells
 from eagre.series import Series
-from eagre.sources import SourceMaps
+from eagre.terms.collect import Terms
 
 TREATMENTS: dict[str, dict[str, Any]] = {
     "hydrostatic": {
@@ -41,7 +41,7 @@ class Setup:
     bed: np.ndarray  # (ny + 1, nx + 1) corners, m
     segments: Sequence[Segment]
     manning: np.ndarray  # (ny, nx), s m-1/3
-    sources: SourceMaps | None
+    terms: Terms
     scheme: str
     wet_dry: str
     early_exit: bool
@@ -55,9 +55,9 @@ class Setup:
 
     @cached_property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the sources."""
+        """Series that drive the run: one a segment, then the factors of the terms."""
         own = [segment.condition.value(segment.width) for segment in self.segments]
-        return own + (list(self.sources.factors) if self.sources else [])
+        return own + self.terms.series
 
     @property
     def varies(self) -> bool:

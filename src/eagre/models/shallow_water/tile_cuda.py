@@ -20,16 +20,15 @@ from eagre.backend.warp import raise_maximum
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
-from eagre.models.shallow_water.balance import booked
+from eagre.models.shallow_water.balance import SOURCES, booked
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
-    SOURCES,
     depth,
     manning_of,
     over_depth,
     updated,
-    with_sources,
+    with_terms,
 )
 from eagre.models.shallow_water.tile_faces import (
     FLUX_X,
@@ -75,6 +74,7 @@ from eagre.stepping.clock import (
     series_value,
     start_leg,
 )
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ABOVE, BELOW, BEFORE, BEHIND, CLOCK = 0, 1, 2, 3, 4  # warps behind those of the tile: cells around it, and the clock
 WARPS_AROUND = 5
@@ -212,24 +212,23 @@ def write_clock(shared, clock, rates):
 
 
 @cell
-def evaluate(sides, series, sources, clock):
+def evaluate(sides, series, forcing, clock):
     """Series for the step that was announced: values of sides for the buffer that it fills, factors of its terms.
 
     Every block needs the factors and writes the same; the values of sides are for the stage after this one.
     """
-    segments = sides.values.shape[1]
     then = 0 if clock[PARITY] > 0.0 else 1
     first_block = cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0
     for k in range(np.int32(cuda.threadIdx.x), series.starts.shape[0] - 1, 32):
         slot = series.slots[k]
         if series.spread[k] == 1:
-            sources.factor[slot - segments] = series_value(series, k, clock[T], clock[DT])
+            forcing[slot] = series_value(series, k, clock[T], clock[DT])
         elif first_block:
             sides.values[then, slot] = series_value(series, k, clock[T], clock[DT])
 
 
 @cell
-def book_last(sides, sources, clock, ny, nx):
+def book_last(sides, forcing, clock, ny, nx):
     """Book what the step before let in through the block's open faces; in the first block also the rain."""
     lane, now = np.int32(cuda.threadIdx.x), clock[T]
     row, column = np.int32(cuda.blockIdx.y * TALL + lane), np.int32(cuda.blockIdx.x * WIDE + lane)
@@ -243,8 +242,9 @@ def book_last(sides, sources, clock, ny, nx):
             book_up_to(sides, SOUTH, column, now)
         if cuda.blockIdx.y == cuda.gridDim.y - 1:
             book_up_to(sides, NORTH, column, now)
-    if SOURCES and lane == 0 and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
-        booked(sides.book, sides.book.shape[0] - 1, sources.factor[0], now)
+    if lane < SOURCES and cuda.blockIdx.x == 0 and cuda.blockIdx.y == 0:
+        row = sides.book.shape[0] - SOURCES + lane
+        booked(sides.book, row, forcing[sides.values.shape[1] + lane], now)
 
 
 @cell
@@ -270,12 +270,13 @@ def book_now(s, sides, ny, nx):
 
 
 @cell
-def write_cell(fields, sources, own, before, rates, parity, at, p, dt):
+def write_cell(fields, terms, own, before, rates, parity, at, p, dt):
     """The new state of a thread's cell, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
     r_w, r_u, r_v = rates
-    if SOURCES:
-        r_w, r_u, r_v = with_sources(r_w, r_u, r_v, own.h, own.hu, own.hv, sources, row, column)
+    if TERMS:
+        forcing = (terms, TERM_FACTORS(terms, 0))
+        r_w, r_u, r_v = with_terms(r_w, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
     g_n2 = manning_of(fields.manning, row, column, p)
     w, hu, hv = updated(
         own.w, own.hu, own.hv, before[0], before[1], before[2],
@@ -299,7 +300,7 @@ def state_of_step(pair, steering, at):
 
 
 @cell
-def clock_warp(s, clock, top, sources, sides, series, steering, ny, nx):
+def clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx):
     """What the last warp does: the clock, the series and the water balance of the block."""
     lane = cuda.threadIdx.x
     load_clock(clock, steering.clock_now if SECOND else steering.clock_before, steering.rates_before)
@@ -310,9 +311,9 @@ def clock_warp(s, clock, top, sources, sides, series, steering, ny, nx):
     cuda.syncthreads()
     attempted = clock[ATTEMPTED] > 0.0
     if SERIES and not SECOND and attempted:
-        evaluate(sides, series, sources, clock)
+        evaluate(sides, series, forcing, clock)
     if KEEPS_BALANCE and not SECOND and attempted:
-        book_last(sides, sources, clock, ny, nx)
+        book_last(sides, forcing, clock, ny, nx)
     cuda.syncthreads()
     if KEEPS_BALANCE and attempted:
         book_now(s, sides, ny, nx)
@@ -323,7 +324,7 @@ def clock_warp(s, clock, top, sources, sides, series, steering, ny, nx):
 
 
 @entry
-def tile_stage_cuda(fields, sources, sides, series, p, steering):
+def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     """A stage of SSP-RK2: the first from pair[parity] into middle, the second from there into the other of the pair.
 
     Block (32, TALL + 5), grid over tiles.
@@ -335,7 +336,7 @@ def tile_stage_cuda(fields, sources, sides, series, p, steering):
     start_early()
     if cuda.threadIdx.y == TALL + CLOCK:
         wait_for_previous()
-        clock_warp(s, clock, top, sources, sides, series, steering, ny, nx)
+        clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx)
         return
     at = place(sides, ny, nx)
     around = corners(fields.bed, at.j, at.i)
@@ -353,7 +354,7 @@ def tile_stage_cuda(fields, sources, sides, series, p, steering):
     cuda.syncthreads()
     if at.inside and clock[ATTEMPTED] > 0.0:
         rates = tendencies(s, at.k, x, y, west, south, own.h, p)
-        write_cell(fields, sources, own, before, rates, parity, at, p, real(clock[DT]))
+        write_cell(fields, terms, own, before, rates, parity, at, p, real(clock[DT]))
 
 
 @entry

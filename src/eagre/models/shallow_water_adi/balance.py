@@ -18,10 +18,10 @@ from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.sources import SourceMaps
+from eagre.terms.collect import Terms
 
 FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # place of a face in its array, sign of inflow, whether west or east
-RAINING = switch("RAINING", False)
+SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
 THREADS = 64
 
 
@@ -38,21 +38,21 @@ def book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k):
 
 @serial_entry
 def book_cpu(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
-    """All faces, and the rain of half a step in the last row."""
+    """All faces, and the factors of rain of half a step behind them; those of the time are values[at, slot ..]."""
     for k in range(faces.shape[0]):
         book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
-    if RAINING:
-        book[book.shape[0] - 1] += 2.0 * quarter * values[at, slot]
+    for k in range(SOURCES):
+        book[faces.shape[0] + k] += 2.0 * quarter * values[at, slot + k]
 
 
 @entry
 def book_cuda(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter):
-    """As `book_cpu`, a thread a face and one for the rain."""
+    """As `book_cpu`, a thread a row."""
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if k < faces.shape[0]:
         book_face(p_old, p_new, q_old, q_new, book, faces, quarter, k)
-    elif k == faces.shape[0] and RAINING:
-        book[k] += 2.0 * quarter * values[at, slot]
+    elif k < faces.shape[0] + SOURCES:
+        book[k] += 2.0 * quarter * values[at, slot + k - faces.shape[0]]
 
 
 class Balance:
@@ -60,29 +60,26 @@ class Balance:
 
     Attributes
     ----------
-    book : (faces of open sides + 1,) array
-        Sums over time, m2; the last one is of the rain, m.
-    rains : bool
-        Whether it ever does.
+    book : (faces of open sides + terms that bring water,) array
+        Sums over time: of the faces, m2, then of the factors of water, s times their unit. The last row is there, and
+        0, where nothing brings water.
     """
 
-    def __init__(
-        self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, sources: SourceMaps | None, device: Device
-    ) -> None:
+    def __init__(self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, terms: Terms, device: Device) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self.rains = sources is not None and sources.wettest > 0.0
-        rained = float((sources.rain * (bed < LAND)).sum()) * grid.cell_area if sources else 0.0
-        self._weights = np.append(self._open.lengths, rained)
+        self._sources = len(terms.sources)
+        rained = [float((one.map(grid) * (bed < LAND)).sum()) * grid.cell_area for one in terms.sources]
+        self._weights = np.append(self._open.lengths, rained or [0.0])
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
         self._faces = device.array(np.array(rows, np.int64).reshape(-1, 4))
         self.book = device.zeros((self._weights.size,), np.float64)
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
-        """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the rain."""
-        if not self.rains and self._weights.size == 1:
+        """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the first factor of rain."""
+        if not self._sources and not self._open.segments:
             return []
         arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
-        switches = {"RAINING": self.rains}
+        switches = {"SOURCES": self._sources}
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, "double", switches), arguments)]
         blocks = (-(-self._weights.size // THREADS),)
@@ -94,7 +91,7 @@ class Balance:
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same open sides."""
-        return self._open.are_those_of(state)
+        return self._open.are_those_of(state) and state["book"].shape == self.book.shape
 
     def book_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """The book of a state; a new one where other sides were open."""
@@ -107,7 +104,7 @@ class Balance:
     def amounts(self) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side, by its name, and as rain, m3."""
         came = self._weights * self.device.host(self.book)
-        return self._open.by_name(came), float(came[-1])
+        return self._open.by_name(came), float(came[self._open.lengths.size :].sum())
 
 
 def _faces_of(segment: Segment, grid: Grid) -> list[tuple[int, int, int, int]]:

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
-from eagre.backend.group import MEET, Group, Stage
-from eagre.errors import InputError, MemoryNeededError
+from eagre.backend.exchange import LocalTransport
+from eagre.backend.group import BARRIER, Group, Stage
+from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.engine import Engine, Setup
-from eagre.models.shallow_water_adi.layout import device_bytes
+from eagre.models.shallow_water_adi.layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.plan import EPSILON
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import Stepping
+
+LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # of the fields that bands exchange
 
 
 class Bands(Stepping):
@@ -34,31 +37,33 @@ class Bands(Stepping):
         self.sides: list[Side] = sides_of(setup.segments)
         beside = rows_beside(setup, precision, setup.deepest)
         check_bands(setup, group, beside)
-        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.sources, group.members[0])
+        self.transport = LocalTransport(group)
+        self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
         self._deepest = 0.0
         self._lay_out(beside)
 
     def _lay_out(self, beside: int) -> None:
-        setup, count = self.setup, len(self.device.members)
-        ends = [band * setup.grid.ny // count for band in range(count + 1)]
+        setup, members, (ny, nx) = self.setup, self.device.members, self.setup.grid.shape
         self.beside, self._rounds = beside, {}
-        self.bands: list[Band] = []
-        check_memory_of(setup, self.device, self.precision, ends, beside)
-        for member, first, last in zip(self.device.members, ends[:-1], ends[1:], strict=True):
-            self.bands.append(Band(setup, member, self.precision, first, last, beside))
+        heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
+        rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
+        held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
+        itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms)
+        check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
+        self.decomposition = rows
+        self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]
 
     # -- steps --------------------------------------------------------------------------------------
 
     def launches(self, parity: int, row: int) -> list[Stage]:
         """The stages of a step; `row` of the values belongs to its first sweep."""
-        bands = self.bands
-        pairs = [
-            [pair for other in bands if other is not band for pair in band.rows_from(other, parity)] for band in bands
-        ]
-        rows = [self.device.exchange(band.device, wanted) for band, wanted in zip(bands, pairs, strict=True)]
-        along_x = [band.along_x(parity, row) for band in bands]
-        along_y = [band.along_y(parity, row + 1) for band in bands]
-        return [along_x, MEET, along_y, MEET, rows]
+        for rank, band in enumerate(self.bands):
+            for name, array in zip(LOCATIONS, (band.z[0], band.p[1 - parity], band.q[1 - parity]), strict=True):
+                self.transport.publish(rank, name, array)
+        along_x = [band.along_x(parity, row) for band in self.bands]
+        along_y = [band.along_y(parity, row + 1) for band in self.bands]
+        rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
+        return [along_x, BARRIER, along_y, BARRIER, rows]
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured, and leave the state as it was."""
@@ -158,21 +163,31 @@ class Bands(Stepping):
 
     def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
         """As of one device."""
-        for band in self.bands:
-            band.set_state(band.held(z), band.held(p), band.held(q_before, True), band.held(q_after, True))
+        scatter = self.decomposition.scatter
+        for rank, band in enumerate(self.bands):
+            q = (scatter(values, rank, "face_y") for values in (q_before, q_after))
+            band.set_state(scatter(z, rank), scatter(p, rank, "face_x"), *q)
         self.device.synchronize()
 
     def surface(self) -> np.ndarray:
         """Host copy of z, (ny, nx)."""
         self.device.synchronize()
-        return np.concatenate([band.own(band.z[0], "centre") for band in self.bands])
+        return self._gathered([band.z[0] for band in self.bands], "centre")
+
+    def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
+        """A field of the whole domain from the arrays of the bands."""
+        parts = [
+            self.decomposition.own_part(rank, band.device.host(array), location)
+            for rank, (band, array) in enumerate(zip(self.bands, arrays, strict=True))
+        ]
+        return self.decomposition.gather(self.transport.collect(parts), location)
 
     def fluxes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As of one device."""
         self.device.synchronize()
         now = self.parity
-        p = np.concatenate([band.own(band.p[now], "face_x") for band in self.bands])
-        q = [np.concatenate([band.own(band.q[k], "face_y") for band in self.bands]) for k in (0, 1)]
+        p = self._gathered([band.p[now] for band in self.bands], "face_x")
+        q = [self._gathered([band.q[k] for band in self.bands], "face_y") for k in (0, 1)]
         return p, q[1 - now], q[now]
 
     def state(self) -> dict[str, np.ndarray]:
@@ -204,24 +219,5 @@ def engine_for(setup: Setup, device: Device | Group, precision: str) -> Any:
 
 def check_bands(setup: Setup, group: Group, beside: int) -> None:
     """Refuse bands with fewer rows of their own than they need of each neighbour."""
-    count, ny = len(group.members), setup.grid.ny
-    if ny // count < beside:
-        most = ny // beside
-        raise InputError(
-            f"{count} devices for {ny} rows, where the coupling along y reaches over {beside} rows with this time_step",
-            allowed=f"{f'up to {most} devices' if most > 1 else 'one device'}: as many rows each; a shorter time_step",
-            fix=f'device = "{group.kind}"',
-        )
-
-
-def check_memory_of(setup: Setup, group: Group, precision: str, ends: list[int], beside: int) -> None:
-    """Raise `MemoryNeededError` unless the bands fit their devices."""
-    needed: dict[Device, int] = {}
-    itemsize = np.dtype(check_precision(precision)).itemsize
-    for member, first, last in zip(group.members, ends[:-1], ends[1:], strict=True):
-        low, high = max(first - beside, 0), min(last + beside, setup.grid.ny)
-        bytes_of = device_bytes(high - low, setup.grid.nx, itemsize, setup.sources is not None)
-        needed[member] = needed.get(member, 0) + bytes_of
-    for member, most in needed.items():
-        if most > member.free_memory():
-            raise MemoryNeededError(most, member.free_memory(), str(member))
+    what = f"rows, where the coupling along y reaches over {beside} rows with this time_step"
+    check_thickness(group, setup.grid.ny, beside, what, "as many rows each; a shorter time_step")

@@ -24,7 +24,8 @@ from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import BATCH, Stepping
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
-from eagre.sources import SourceMaps
+from eagre.terms.collect import Terms
+from eagre.terms.compose import Bound, Places, bind
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Setup:
     segments: Sequence[Segment]
     friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
     law: str  # "manning" or "chezy"
-    sources: SourceMaps | None
+    terms: Terms
     gravity: float
     viscosity: float
     dissipation: bool
@@ -55,9 +56,9 @@ class Setup:
 
     @property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the sources."""
+        """Series that drive the run: one a segment, then the factors of the terms."""
         own = [side.series for side in sides_of(self.segments)]
-        return own + (list(self.sources.factors) if self.sources else [])
+        return own + self.terms.series
 
 
 class Engine(Stepping):
@@ -92,9 +93,9 @@ class Engine(Stepping):
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
         self.values = device.zeros((2 * BATCH[device.kind], max(1, len(setup.series))), np.float64)
-        self.balance = Balance(setup.segments, grid, setup.bed, setup.sources, device)
+        self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
-        self._forcing = [self._forcing_of(along) for along in "xy"]
+        self._terms = [self._terms_along(along) for along in "xy"]
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         grid = self.setup.grid
@@ -109,17 +110,21 @@ class Engine(Stepping):
             arrays += [self.device.array(kinds), self.device.array(slots)]
         return cells.Ends(*arrays)
 
-    def _forcing_of(self, along: str) -> cells.Forcing:
-        maps, grid, device = self.setup.sources, self.setup.grid, self.device
-        if maps is None:
-            return cells.Forcing._make([*(device.zeros((1, 1), self.real) for _ in range(4)), 0, 0, 0])
-        first = len(self.sides)
-        rotation = np.broadcast_to(maps.coriolis[:, None], grid.shape) * (1.0 if along == "x" else -1.0)
-        accel = maps.accel_x if along == "x" else maps.accel_y
-        arrays = [padded(maps.rain * (self.setup.bed < cells.LAND), grid, self.real, 0.0)]
-        arrays += [padded(faces_of(a, along), grid, self.real, 0.0) for a in (maps.stress, accel, rotation)]
-        slots = (first + (1 if along == "x" else 2), first, first + 3)
-        return cells.Forcing._make([*map(device.array, arrays), *slots])
+    def _terms_along(self, along: str) -> Bound:
+        """The terms as the sweep along "x" or "y" takes them: water at centres, forces at faces."""
+        grid, device, real = self.setup.grid, self.device, self.real
+
+        def column(role: str, values: np.ndarray) -> Any:
+            values = faces_of(values[:, None], "y")[:, 0] if role == "y" else values
+            table = np.zeros(rows_of(grid.ny), real)
+            table[1 : 1 + values.size] = values
+            return device.array(table)
+
+        def map_of(role: str, values: np.ndarray) -> Any:
+            return device.array(padded(values if role == "water" else faces_of(values, role), grid, real, 0.0))
+
+        wanted = {"WATER": "water", "FORCE": along}
+        return bind(self.setup.terms, wanted, self.values, len(self.sides), real, Places(column, map_of))
 
     def _compile(self) -> list[Any]:
         setup = self.setup
@@ -131,7 +136,6 @@ class Engine(Stepping):
             "DRYING": setup.drying,
             "MAY_DRY": setup.may_dry,
             "FRICTION": 0 if uniform == 0.0 else law + (uniform is None),
-            "FORCED": setup.sources is not None,
             "VISCOUS": setup.viscosity > 0.0,
         }
         cuda = self.device.kind == "cuda"
@@ -160,10 +164,14 @@ class Engine(Stepping):
         self._told = device.zeros((strips * segments * columns.WORDS * plan.width,), real)
         self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
         self._flags = device.zeros((strips * segments + 1,), np.uint32)
-        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**self.switches, **plan.switches_x})]
+        along_x, along_y = (
+            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded}
+            for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
+        )
+        programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**along_x, **plan.switches_x})]
         modes = (columns.REDUCE, columns.FINISH) if plan.mode_y == columns.REDUCE else (plan.mode_y,)
         for mode in modes:
-            switches = {**self.switches, **plan.switches_y, "MODE": mode}
+            switches = {**along_y, **plan.switches_y, "MODE": mode}
             programs.append(device.program(sweep_cuda_y.sweep_y_cuda, self.precision, switches))
         if len(modes) > 1:
             programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
@@ -181,8 +189,9 @@ class Engine(Stepping):
         self._scratch, self._lines = (np.zeros(shape, self.real) for shape in shapes)
         programs = []
         sweeps = (("x", sweep_cpu.sweep_x_cpu, "west east"), ("y", sweep_cpu.sweep_y_cpu, "south north"))
-        for along, entry, sides in sweeps:
-            switches = {**self.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
+        for (along, entry, sides), bound in zip(sweeps, self._terms, strict=True):
+            switches = {**self.switches, **bound.switches, "MAP_AT": sweep_cpu.picked}
+            switches |= {"ALONG_X": along == "x", "OPEN": self._is_open(sides)}
             programs.append(self.device.program(entry, self.precision, switches))
         return programs
 
@@ -234,11 +243,11 @@ class Engine(Stepping):
         return self._sweep(1, arrays, row) + self._book((p_now, p_next, q_now, q_next), row)
 
     def _book(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
-        return self.balance.launches(fluxes, self.values, row, self._forcing[0].rain_slot, self.dt)
+        return self.balance.launches(fluxes, self.values, row, len(self.sides), self.dt)
 
     def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
         grid = self.setup.grid
-        common = (*arrays, self._friction, self._forcing[which], self._ends[which], self.values, row)
+        common = (*arrays, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
         if self.device.kind == "cuda":
             return self._sweep_cuda(which, common)
         workspace = (self._scratch, self._lines, grid.ny, grid.nx, self.numbers[which])
@@ -289,17 +298,14 @@ class Engine(Stepping):
         if constant and self._looked_up:
             return
         table = np.zeros(self.values.shape)
-        sides = len(self.sides)
-        rain_varies = self.balance.rains and not series[sides].is_constant
+        sides, half = len(self.sides), 0.5 * self.dt
         for row in range(2 * count):
             time, sweep = start + (made + row // 2) * self.dt, row % 2
             table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
             table[row, sides:] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
-            if rain_varies:  # water of half a step, where forces act in the middle of their discharge's step
-                half = 0.5 * self.dt
-                table[row, self._forcing[0].rain_slot] = series[sides].mean(
-                    time + sweep * half, time + (sweep + 1) * half
-                )
+            for slot, one in enumerate(self.setup.terms.sources, sides):
+                if not one.series.is_constant:  # water of half a step; forces act in the middle of their flux's step
+                    table[row, slot] = one.series.mean(time + sweep * half, time + (sweep + 1) * half)
         if constant:
             table[:] = table[0]
         self.device.fill(self.values, table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from eagre.boundaries import Boundaries, Part
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.model import ShallowWaterADI
-from eagre.sources import Coriolis, Rain, Source, WindStress
+from eagre.terms.base import Term
 
 FIELDS = ("surface_elevation", "depth", "velocity_x", "velocity_y", "manning", "chezy", "land")
 
@@ -33,7 +34,7 @@ class ShallowWaterADIEnsemble:
     members : int
     boundaries : Boundaries, or a sequence of them, one a member
         West and east sides as of `eagre.ShallowWaterADI`; south and north are walls.
-    sources : sequence of Rain, Coriolis, WindStress
+    sources : sequence of terms
         For all members alike.
     options
         As of `eagre.ShallowWaterADI`. Fields (surface_elevation, depth, velocity_x, velocity_y, manning, chezy, land)
@@ -64,7 +65,7 @@ class ShallowWaterADIEnsemble:
         members: int,
         *,
         boundaries: Boundaries | Sequence[Boundaries] | None = None,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Term] = (),
         **options: Any,
     ) -> None:
         if members < 1:
@@ -80,7 +81,7 @@ class ShallowWaterADIEnsemble:
         self.model = ShallowWaterADI(
             stacked, bed, time_step, land=between if land is None else land | between,
             boundaries=_side_by_side(boundaries, grid, members),
-            sources=[self._spread(source) for source in sources], **options,
+            sources=[term.for_members(partial(self._stack, "a map of a term")) for term in sources], **options,
         )  # fmt: skip
 
     @property
@@ -103,18 +104,6 @@ class ShallowWaterADIEnsemble:
         each = _each(name, values, self.members, self.grid.shape)
         row = each[:, -1:] if gap is None else np.full_like(each[:, -1:], gap)
         return np.concatenate([each, row], axis=1).reshape(-1, self.grid.nx)[:-1]
-
-    def _spread(self, source: Source) -> Source:
-        """A source of one member for all."""
-        if isinstance(source, Rain | WindStress):
-            return source if source.pattern is None else replace(source, pattern=self._stack("pattern", source.pattern))
-        if isinstance(source, Coriolis) and source.beta == 0.0:
-            return source
-        raise InputError(
-            f"a source {source!r} of an ensemble",
-            allowed="Rain, WindStress, and Coriolis without beta (a gradient along y would run through all members)",
-            fix="one ShallowWaterADI a member",
-        )
 
 
 def _each(name: str, values: Any, members: int, shape: tuple[int, ...]) -> np.ndarray:

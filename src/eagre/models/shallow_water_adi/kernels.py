@@ -20,6 +20,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.kernels.roots import hypotenuse, larger, power_seven_sixths, reciprocal, root, select, smaller
+from eagre.terms.compose import FORCE, WATER
 
 LAND = 1e29  # beds from here on are never wet
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
@@ -34,7 +35,6 @@ DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number i
 DRYING = switch("DRYING", True)
 MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
-FORCED = switch("FORCED", False)
 VISCOUS = switch("VISCOUS", False)
 
 
@@ -51,18 +51,6 @@ class Parameters(NamedTuple):
     dt: np.floating  # s
     viscosity: np.floating  # dt E / dx^2
     viscosity_across: np.floating  # dt E / dy^2
-
-
-class Forcing(NamedTuple):
-    """What drives the water besides gravity: maps at centres and faces of the sweep, shaped as the fields."""
-
-    rain: np.ndarray  # m s-1, at centres
-    stress: np.ndarray  # pattern of the wind stress, at faces
-    accel: np.ndarray  # body force, m s-2, at faces
-    coriolis: np.ndarray  # s-1, at faces; of the sign that it has in this sweep
-    wind: int  # slot of the stress's factor among the values of a sweep
-    rain_slot: int
-    push_slot: int
 
 
 class Ends(NamedTuple):
@@ -360,8 +348,19 @@ def end_row(kind, value, inward, z, d, p_here, r, factor, p):
     return one, zero, zero
 
 
+# -- terms of the run -------------------------------------------------------------------------------
+
+
 @cell
-def forces(stress, accel, coriolis, depths, q_sum, wind, push, p):
-    """Explicit forces on a face times dt: wind, pressure gradient, rotation; sums of two depths and four fluxes."""
-    half = real(0.5) * depths
-    return p.dt * (wind * stress + push * accel * half + real(0.25) * coriolis * q_sum)
+def water_on(d, forcing, row, at, p):
+    """Water that comes into a cell with bed d in half a step, m; none on land."""
+    water = real(0.5) * p.dt * WATER(real(0.0), forcing, row, at)
+    if MAY_DRY:
+        return select(d > real(LAND), real(0.0), water)
+    return water
+
+
+@cell
+def push_on(depths, p_here, q_sum, forcing, row, at, p):
+    """Explicit forces on a face times dt, m2 s-1; depths, q_sum : sums of two depths and of four fluxes across."""
+    return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)

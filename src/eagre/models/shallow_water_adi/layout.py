@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from eagre.grid import Grid
+from eagre.terms.collect import Terms
 
 PADDING = 32
 EXTRA_ROWS = 128  # rows of a block on a GPU, at most
-DEVICE_WORDS, SOURCE_WORDS = 8, 8  # arrays on the device: two of z, p and q, bed, friction; four maps a sweep
+DEVICE_WORDS = 8  # arrays on the device: two of z, p and q, bed, friction
 
 
 def pitch(nx: int) -> int:
@@ -28,9 +29,14 @@ def rows_of(ny: int) -> int:
     return ny + 3 + EXTRA_ROWS
 
 
-def device_bytes(ny: int, nx: int, itemsize: int, forced: bool) -> int:
-    """Bytes of a model's arrays on a device; forced : whether there are sources."""
-    return (DEVICE_WORDS + SOURCE_WORDS * forced) * rows_of(ny) * pitch(nx) * itemsize
+def maps_of(terms: Terms) -> int:
+    """Maps of the terms on a device: of water for both sweeps, of forces for one each."""
+    return 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
+
+
+def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:
+    """Bytes of a model's arrays on a device; maps : of terms."""
+    return (DEVICE_WORDS + maps) * rows_of(ny) * pitch(nx) * itemsize
 
 
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.group import select_devices
+from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
     LARGEST_MANNING,
@@ -25,21 +25,24 @@ from eagre.checks import (
 from eagre.constants import GRAVITY
 from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
-from eagre.kernels.water_sums import water_balance
+from eagre.kernels.water_sums import water_balance, water_facts
+from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
+from eagre.models.shallow_water_adi.inputs import checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, SOURCE_WORDS
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
-from eagre.sources import Source, source_maps
+from eagre.terms.base import Term
+from eagre.terms.collect import terms_of
 
 PADDING = (131, 96)  # rows and columns by which they exceed the grid
 LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
-class ShallowWaterADI(Fields):
+class ShallowWaterADI(Fields, BaseModel):
     """Implicit shallow-water model: alternating directions on a staggered grid, as in MIKE 21 HD.
 
     Parameters
@@ -119,7 +122,7 @@ class ShallowWaterADI(Fields):
         manning: Any = 0.0,
         chezy: Any = None,
         viscosity: float = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Term] = (),
         dissipation: str = "froude",
         convection: str = "on",
         drying: str = "on",
@@ -134,12 +137,12 @@ class ShallowWaterADI(Fields):
         self.precision = precision
         self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
-        words = DEVICE_WORDS + (SOURCE_WORDS if sources else 0)
-        check_memory(grid, self.device, precision, words, PADDING)
+        terms = terms_of(sources, grid)
+        check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), PADDING)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
-        dry_land, step = _land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
+        dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
             grid=grid,
@@ -147,13 +150,13 @@ class ShallowWaterADI(Fields):
             segments=self.boundaries.segments(grid),
             friction=friction,
             law=law,
-            sources=source_maps(sources, grid) if sources else None,
+            terms=terms,
             gravity=checked_number("gravity", gravity, 1e-6, 1e3),
             viscosity=_viscosity(viscosity, step, grid),
             dissipation=one_of("dissipation", dissipation, ("froude", "none")) == "froude",
             convection=one_of("convection", convection, ("on", "off")) == "on",
             drying=one_of("drying", drying, ("on", "off")) == "on",
-            dry_depth=_dry_depth(dry_depth, np.where(dry_land, 0.0, thickness)),
+            dry_depth=depth_of_dry_faces(dry_depth, np.where(dry_land, 0.0, thickness)),
             time_step=step,
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
         )
@@ -226,6 +229,17 @@ class ShallowWaterADI(Fields):
             self._engine.watch()
             left -= count
         self._forget()
+
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes `count` steps and reads nothing: for timing."""
+
+        def make() -> None:
+            until = self._time + count * self._engine.dt
+            self._leg = (self._time, until, 0)
+            self._go(count, until)
+            self._forget()
+
+        return make
 
     def _steps_to(self, until: float) -> int:
         """Steps from now to `until`; begins a leg with a time step that lands there, if one is not under way."""
@@ -314,12 +328,17 @@ class ShallowWaterADI(Fields):
         return self._engine.balance.amounts()[0]
 
     @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Where water came from or went to, for the summary of a run."""
+        return water_facts(self.diagnostics(), self.inflow)
+
+    @property
     def bytes_per_step(self) -> int:
         """Bytes a cell that a step must move: a sweep reads z, d, its flux, the other's two levels, and writes two."""
         return 14 * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:
-        """Steps, range of the time step, Courant number of long waves in the deepest water."""
+        """Steps, range of the time step, Courant number of long waves in the deepest water; `Engine.lost`."""
         depth = self._engine.sums()["max_depth"]
         reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
@@ -327,6 +346,7 @@ class ShallowWaterADI(Fields):
             "dt_min": float(self._range[0]) if self._steps else math.nan,
             "dt_max": float(self._range[1]) if self._steps else math.nan,
             "courant_max": reach / min(self.grid.dx, self.grid.dy),
+            "coupling_left_out": self._engine.lost(),
         }
 
     def settings(self) -> dict[str, str | float | int]:
@@ -351,23 +371,6 @@ class ShallowWaterADI(Fields):
             "precision": self.precision,
         }
 
-    def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
-        from eagre.models.dataset import run_to_dataset
-
-        return run_to_dataset(self, until, **options)
-
-
-def _land(land: Any, grid: Grid) -> np.ndarray:
-    mask = np.zeros(grid.shape, bool) if land is None else np.asarray(land)
-    if mask.shape != grid.shape or mask.dtype != bool:
-        raise InputError(
-            f"land of shape {mask.shape} and type {mask.dtype}",
-            allowed=f"an array of bool of shape {grid.shape}",
-            fix="land = bed > 5.0",
-        )
-    return mask
-
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
     if chezy is None:
@@ -388,10 +391,3 @@ def _viscosity(value: float, dt: float, grid: Grid) -> float:
             fix=f"time_step = {0.5 * min(grid.dx, grid.dy) ** 2 / number:g}",
         )
     return number
-
-
-def _dry_depth(given: float | None, thickness: np.ndarray) -> float:
-    if given is not None:
-        return checked_number("dry_depth", given, 1e-6, 1e3)
-    deepest = float(thickness.max())
-    return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3

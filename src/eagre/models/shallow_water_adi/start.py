@@ -11,6 +11,7 @@ from eagre.boundaries import Segment
 from eagre.models.shallow_water_adi.kernels import FLUX, LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side
+from eagre.terms.coriolis import coriolis
 
 SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
 
@@ -71,9 +72,11 @@ def half_step(setup: Any, z: np.ndarray, p: np.ndarray, q: np.ndarray, dt: float
     rise = np.zeros_like(q)
     rise[1:-1] = (z[1:] - z[:-1]) / setup.grid.dy
     rate = -setup.gravity * faces_of(depth, "y") * rise
-    if setup.sources is not None:
-        mean_p = faces_of(0.5 * (p[:, 1:] + p[:, :-1]), "y")
-        rate -= faces_of(np.broadcast_to(setup.sources.coriolis[:, None], z.shape), "y") * mean_p
+    for part in setup.terms.y:
+        if part.cell is coriolis:
+            [f] = part.quantities
+            mean_p = faces_of(0.5 * (p[:, 1:] + p[:, :-1]), "y")
+            rate += faces_of(f.map(setup.grid), "y") * mean_p
     may_move = open_faces(setup, z, "y")
     if setup.drying:
         ridge = np.maximum(setup.bed[1:], setup.bed[:-1])

@@ -12,14 +12,15 @@ import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real, switch
 from eagre.models.shallow_water_adi.kernels import (
-    FORCED,
     FRICTION,
     WALL,
     depth,
     end_row,
     face_row,
-    forces,
+    push_on,
+    water_on,
 )
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ALONG_X = switch("ALONG_X", True)
 OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
@@ -43,7 +44,21 @@ def pick(a, j, i, along, across):
 
 
 @cell
-def row_of(fields, forcing, drive, j, i, p):
+def picked(array, at):
+    """What a term reads of a map at `at`: j, i and how many cells along the line."""
+    return pick(array, at[0], at[1], at[2], 0)
+
+
+@cell
+def table_row(j, along):
+    """Row of a column of values that belongs to the cell so many cells along the line from one in row j."""
+    if ALONG_X:
+        return np.uint32(j + 1)
+    return np.uint32(j + (1 + along))
+
+
+@cell
+def row_of(fields, forcing, j, i, p):
     """A, B, C, D of the low face of cell (j, i), and r of that cell."""
     z, d, flux, qo, qn, friction = fields
     zs = (
@@ -63,31 +78,20 @@ def row_of(fields, forcing, drive, j, i, p):
     factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         factor = p.friction * real(0.5) * (pick(friction, j, i, -1, 0) + pick(friction, j, i, 0, 0))
-    if FORCED:
-        wind, rain, push = drive
+    if TERMS:
         depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
         across = (new[0] + new[1]) + (new[2] + new[3])
-        stress, accel = pick(forcing.stress, j, i, 0, 0), pick(forcing.accel, j, i, 0, 0)
-        forced = forces(stress, accel, pick(forcing.coriolis, j, i, 0, 0), depths, across, wind, push, p)
-        rain_l = rain * pick(forcing.rain, j, i, -1, 0)
-        rain_r = rain * pick(forcing.rain, j, i, 0, 0)
+        forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
+        rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
+        rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
     return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
 
 
 @cell
-def drive_of(values, forcing, p):
-    """Factors of wind, rain (m s-1, times half a step) and pressure in this sweep."""
-    if FORCED:
-        rain = real(0.5) * p.dt * real(values[forcing.rain_slot])
-        return real(values[forcing.wind]), rain, real(values[forcing.push_slot])
-    return real(0.0), real(0.0), real(0.0)
-
-
-@cell
-def make_rows(fields, forcing, drive, s, j, i, n, p):
+def make_rows(fields, forcing, s, j, i, n, p):
     """A, B, C, D and r of n cells from (j, i) on into the scratch; j, i : unsigned."""
     for k in range(n):
-        a, b, c, e, r = row_of(fields, forcing, drive, j, i + k, p)
+        a, b, c, e, r = row_of(fields, forcing, j, i + k, p)
         s[A + k] = a
         s[B + k] = b
         s[C + k] = c
@@ -156,12 +160,11 @@ def ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p):
 @cell
 def strip_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n, rows, p):
     """Solve columns i .. i + n - 1 with `rows` faces each."""
-    drive = drive_of(values, forcing, p)
     for k in range(2 * COLUMNS):
         lines[k] = real(0.0)
     for f in range(rows):
         at = np.uint32(f * KEPT_Y)
-        make_rows(fields, forcing, drive, s, np.uint32(f), i, n, p)
+        make_rows(fields, forcing, s, np.uint32(f), i, n, p)
         if OPEN and (f == 0 or f == rows - 1):
             ends_of_strip(fields, ends, values, s, lines, at, f, i, n, rows, p)
         eliminate_up(s, lines, at, n)
@@ -176,7 +179,7 @@ def strip_along_y(fields, z_out, flux_out, forcing, ends, values, s, lines, i, n
 
 
 @entry
-def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, scratch, lines, ny, nx, p):
+def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
     """New z and flux along y; the worker's scratch and lines are rows of those arrays.
 
     z, d, .. : padded fields of ny x nx cells; values : (rows, slots), of which row `at` holds the
@@ -185,6 +188,7 @@ def sweep_y_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, va
     strips = (nx + COLUMNS - 1) // COLUMNS
     workers = scratch.shape[0]
     for worker in prange(workers):
+        forcing = (terms, TERM_FACTORS(terms, at))
         for strip in range(worker, strips, workers):
             i = strip * COLUMNS
             strip_along_y(
@@ -222,11 +226,10 @@ def ends_of_row(fields, ends, values, s, z_out, j, start, n, faces, p):
 @cell
 def rows_along_x(fields, z_out, forcing, ends, values, s, lines, j, b, faces, p):
     """A, B, C, D of row j, line b of the block, face by face; its r waits where the new surface will be."""
-    drive = drive_of(values, forcing, p)
     start = 0
     while start < faces:
         n, i = min(COLUMNS, faces - start), np.uint32(start)
-        make_rows(fields, forcing, drive, s, j, i, n, p)
+        make_rows(fields, forcing, s, j, i, n, p)
         for k in range(min(n, faces - 1 - start)):
             z_out[j + 1, i + k + PADDING] = s[R + k]
         if OPEN and (start == 0 or start + n == faces):
@@ -281,12 +284,12 @@ def write_row(lines, z_out, flux_out, j, b, faces, p):
 
 
 @entry
-def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, scratch, lines, ny, nx, p):
+def sweep_x_cpu(z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, scratch, lines, ny, nx, p):
     """As `sweep_y_cpu`, along x."""
     blocks = (ny + LINES - 1) // LINES
     workers = scratch.shape[0]
     for worker in prange(workers):
-        own = lines[worker]
+        own, forcing = lines[worker], (terms, TERM_FACTORS(terms, at))
         for block in range(worker, blocks, workers):
             first = block * LINES
             used = min(LINES, ny - first)

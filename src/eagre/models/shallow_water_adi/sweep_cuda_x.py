@@ -30,18 +30,19 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
-    FORCED,
     FRICTION,
     WALL,
     depth,
     end_row,
     flux_above,
-    forces,
     line_cell,
+    push_on,
     row_between,
+    water_on,
 )
 from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
 from eagre.solvers.tridiagonal.link import Chunk, next_row
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 CELLS = 4  # of a lane
 OPEN = switch("OPEN", False)
@@ -143,16 +144,18 @@ def row_with(z, d, qo, qn, k, own):
 
 
 @cell
-def cells_of(z, d, row, here, north, forcing, k, rain, p):
-    """The cells k - 1 .. k + 3 of a row, as `line_cell`; here : the old flux at k - 1 .. k + 4.
+def cells_of(z, d, row, here, north, forcing, k, j, p):
+    """The cells k - 1 .. k + 3 of row j of the arrays, as `line_cell`; here : the old flux at k - 1 .. k + 4.
 
     What lies south of them is left out.
     """
     w0 = w1 = w2 = w3 = w4 = real(0.0)
-    if FORCED:
-        w0 = rain * flat_load(forcing.rain, k, -1)
-        r1, r2, r3, r4 = four(forcing.rain, k)
-        w1, w2, w3, w4 = rain * r1, rain * r2, rain * r3, rain * r4
+    if TERMS:
+        w0 = water_on(row.d[0], forcing, j, (k, -1), p)
+        w1 = water_on(row.d[1], forcing, j, (k, 0), p)
+        w2 = water_on(row.d[2], forcing, j, (k, 1), p)
+        w3 = water_on(row.d[3], forcing, j, (k, 2), p)
+        w4 = water_on(row.d[4], forcing, j, (k, 3), p)
     none = first = last = real(0.0)
     if DISSIPATION:
         first = depth(flat_load(z, k, -2), flat_load(d, k, -2))
@@ -185,17 +188,20 @@ def north_fluxes(cells, here, north, p):
 
 
 @cell
-def row_at(low, high, here, below, above, friction, forcing, k, c, wind, push, p):
-    """A, B, C, D of the face at flat index k + c."""
+def loaded(array, at):
+    """What a term reads of a map at `at`: a flat index and an offset."""
+    return flat_load(array, at[0], at[1])
+
+
+@cell
+def row_at(low, high, here, below, above, friction, forcing, k, c, j, p):
+    """A, B, C, D of the face at flat index k + c, in row j of the arrays."""
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         factor = p.friction * real(0.5) * (flat_load(friction, k, c) + flat_load(friction, k, c - 1))
-    if FORCED:
+    if TERMS:
         across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
-        forced = forces(
-            flat_load(forcing.stress, k, c), flat_load(forcing.accel, k, c), flat_load(forcing.coriolis, k, c),
-            low.h + high.h, across, wind, push, p,
-        )  # fmt: skip
+        forced = push_on(low.h + high.h, here, across, forcing, j, (k, c), p)
     return row_between(low, high, here, below, above, factor, forced, p)
 
 
@@ -231,7 +237,7 @@ def owned(first, lane, start, overlap, nx):
 
 @entry
 def sweep_x_cuda(
-    z, d, flux, qo, qn, z_out, flux_out, friction, forcing, ends, values, at, guard, run, overlap, ny, nx, p
+    z, d, flux, qo, qn, z_out, flux_out, friction, terms, ends, values, at, guard, run, overlap, ny, nx, p
 ):  # fmt: skip
     """New z and flux along x; block (32, WARPS), grid (windows, runs of rows).
 
@@ -251,14 +257,10 @@ def sweep_x_cuda(
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(j) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
-    wind, rain, push = zero, zero, zero
-    if FORCED:
-        wind = real(values[at, forcing.wind])
-        rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
-        push = real(values[at, forcing.push_slot])
+    forcing = (terms, TERM_FACTORS(terms, at))
     here = six(flux, k)
     north = row_of(z, d, qo, qn, np.uint32(k + pitch))
-    cells = cells_of(z, d, row_of(z, d, qo, qn, k), here, north, forcing, k, rain, p)
+    cells = cells_of(z, d, row_of(z, d, qo, qn, k), here, north, forcing, k, np.uint32(j), p)
     below = north_fluxes(cells, here, four(flux, np.uint32(k + pitch)), p)
     own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch + pitch))
     lost = zero
@@ -276,12 +278,12 @@ def sweep_x_cuda(
         if not AHEAD:
             own = own_of(z, d, flux, qo, qn, np.uint32(k + pitch))
         north = row_with(z, d, qo, qn, np.uint32(k + pitch), own)
-        c0, c1, c2, c3, c4 = cells_of(z, d, row, here, north, forcing, k, rain, p)
+        c0, c1, c2, c3, c4 = cells_of(z, d, row, here, north, forcing, k, np.uint32(j + 1), p)
         above = north_fluxes((c0, c1, c2, c3, c4), here, own[2], p)
-        row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, wind, push, p)
-        row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, wind, push, p)
-        row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, wind, push, p)
-        row3 = row_at(c3, c4, here[4], below[3], above[3], friction, forcing, k, 3, wind, push, p)
+        row0 = row_at(c0, c1, here[1], below[0], above[0], friction, forcing, k, 0, np.uint32(j + 1), p)
+        row1 = row_at(c1, c2, here[2], below[1], above[1], friction, forcing, k, 1, np.uint32(j + 1), p)
+        row2 = row_at(c2, c3, here[3], below[2], above[2], friction, forcing, k, 2, np.uint32(j + 1), p)
+        row3 = row_at(c3, c4, here[4], below[3], above[3], friction, forcing, k, 3, np.uint32(j + 1), p)
         row0 = end_at(i, nx, j, c0, c1, here[1], ends, values, at, friction, k, 0, row0, p)
         row1 = end_at(i + 1, nx, j, c1, c2, here[2], ends, values, at, friction, k, 1, row1, p)
         row2 = end_at(i + 2, nx, j, c2, c3, here[3], ends, values, at, friction, k, 2, row2, p)

@@ -23,16 +23,16 @@ from eagre.backend.cells import (
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
-    FORCED,
     FRICTION,
     WALL,
     depth,
     end_row,
     flux_above,
     flux_below,
-    forces,
     line_cell,
+    push_on,
     row_between,
+    water_on,
 )
 from eagre.solvers.tridiagonal.columns import (
     EXCHANGE,
@@ -53,6 +53,7 @@ from eagre.solvers.tridiagonal.columns import (
     unknown_below,
 )
 from eagre.solvers.tridiagonal.link import Chunk, next_row
+from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
 PADDING = 32
@@ -92,14 +93,14 @@ def column_at(z, d, flux, qo, qn, k, pitch):
 
 
 @cell
-def cell_at(c, z, d, p_low, forcing, k, pitch, before, rain, p):
-    """The cell of a `Column` c, at flat index k; the lines beside it are k - 1 and k + 1.
+def cell_at(c, z, d, p_low, forcing, k, j, pitch, before, p):
+    """The cell of a `Column` c, at flat index k in row j of the arrays; the lines beside it are k - 1 and k + 1.
 
     before : depth of the cell below it in the column.
     """
     wet, behind = real(0.0), real(0.0)
-    if FORCED:
-        wet = rain * flat_load(forcing.rain, k, 0)
+    if TERMS:
+        wet = water_on(c.d, forcing, j, (k, 0), p)
     if DISSIPATION:
         north = np.uint32(k + pitch)
         behind = depth(flat_load(z, north, 0), flat_load(d, north, 0))
@@ -110,20 +111,23 @@ def cell_at(c, z, d, p_low, forcing, k, pitch, before, rain, p):
 
 
 @cell
-def row_at(low, high, here, beside, friction, forcing, k, pitch, wind, push, p):
-    """A, B, C, D of the face at flat index k between two cells of a column; beside : old flux at k - 1, k + 1."""
+def loaded(array, at):
+    """What a term reads of a map at `at`: a flat index and an offset."""
+    return flat_load(array, at[0], at[1])
+
+
+@cell
+def row_at(low, high, here, beside, friction, forcing, k, j, pitch, p):
+    """A, B, C, D of the face at flat index k, row j, between two cells of a column; beside : old flux at k -+ 1."""
     below = flux_below(low, high, beside[0], here, p)
     above = flux_above(low, high, here, beside[1], p)
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         south = flat_load(friction, np.uint32(k - pitch), 0)
         factor = p.friction * real(0.5) * (flat_load(friction, k, 0) + south)
-    if FORCED:
+    if TERMS:
         across = (low.q_below + low.q_above) + (high.q_below + high.q_above)
-        forced = forces(
-            flat_load(forcing.stress, k, 0), flat_load(forcing.accel, k, 0), flat_load(forcing.coriolis, k, 0),
-            low.h + high.h, across, wind, push, p,
-        )  # fmt: skip
+        forced = push_on(low.h + high.h, here, across, forcing, j, (k, 0), p)
     return row_between(low, high, here, below, above, factor, forced, p)
 
 
@@ -149,7 +153,7 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitc
 @cell
 def next_face(
     z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, row, i, ny, nx,
-    k, pitch, column, low, here, chunk, more, wind, rain, push, p,
+    k, pitch, column, low, here, chunk, more, p,
 ):  # fmt: skip
     """Make and eliminate the row of one face, whose low cell is at k; the chunk, and what is next.
 
@@ -157,9 +161,10 @@ def next_face(
     """
     k = np.uint32(k + pitch)
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
-    high = cell_at(column, z, d, here, forcing, k, pitch, low.h, rain, p)
+    j = np.uint32(face + row + 1)
+    high = cell_at(column, z, d, here, forcing, k, j, pitch, low.h, p)
     beside = column.flux_low, column.flux_high
-    a, b, c, e = row_at(low, high, here, beside, friction, forcing, k, pitch, wind, push, p)
+    a, b, c, e = row_at(low, high, here, beside, friction, forcing, k, j, pitch, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
     keep(shared, me, 0, row, new.a)
@@ -201,40 +206,36 @@ def place_of(number, strips, segments, group):
 
 
 @cell
-def march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p):
+def march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p):
     """Make and eliminate the rows of faces face .. face + ROWS - 1 of column i; the chunk that is left."""
     pitch = np.uint32(z.shape[1])
     k = np.uint32(np.uint32(face) * pitch + np.uint32(i + PADDING))
     zero, one = real(0.0), real(1.0)
-    wind, rain, push = zero, zero, zero
-    if FORCED:
-        wind = real(values[at, forcing.wind])
-        rain = real(0.5) * p.dt * real(values[at, forcing.rain_slot])
-        push = real(values[at, forcing.push_slot])
+    forcing = (terms, TERM_FACTORS(terms, at))
     column = column_at(z, d, flux, qo, qn, k, pitch)
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     before = zero
     if DISSIPATION and face > 0:
         before = depth(flat_load(z, np.uint32(k - pitch), 0), flat_load(d, np.uint32(k - pitch), 0))
     here = column.flux_north
-    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, pitch, before, rain, p)
+    low = cell_at(column, z, d, flat_load(flux, k, 0), forcing, k, np.uint32(face), pitch, before, p)
     chunk = Chunk(-one, zero, zero, zero, zero, -one)
     for pair in range(ROWS // 2):
         chunk, further, low, here = next_face(
             z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair, i, ny, nx,
-            k, pitch, further, low, here, chunk, True, wind, rain, push, p,
+            k, pitch, further, low, here, chunk, True, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
         more = 2 * pair + 2 < ROWS
         chunk, further, low, here = next_face(
             z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, 2 * pair + 1, i, ny, nx,
-            k, pitch, further, low, here, chunk, more, wind, rain, push, p,
+            k, pitch, further, low, here, chunk, more, p,
         )  # fmt: skip
         k = np.uint32(k + pitch)
     if ROWS % 2 == 1:
         chunk, further, low, here = next_face(
             z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, ROWS - 1, i, ny, nx,
-            k, pitch, further, low, here, chunk, False, wind, rain, push, p,
+            k, pitch, further, low, here, chunk, False, p,
         )  # fmt: skip
     return chunk
 
@@ -282,7 +283,7 @@ def sweep_y_cuda(
     z_out,
     flux_out,
     friction,
-    forcing,
+    terms,
     ends,
     values,
     at,
@@ -312,7 +313,7 @@ def sweep_y_cuda(
     i = np.int32(strip * WIDTH + lane)
     face = np.int32((1 - OPEN) + (segment * THREADS + t) * ROWS)
     me = place(t, lane)
-    chunk = march_up(z, d, flux, qo, qn, z_out, friction, forcing, ends, values, at, shared, me, face, i, ny, nx, p)
+    chunk = march_up(z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, shared, me, face, i, ny, nx, p)
     a, c, x = column_threads(chunk, shared, me)
     if MODE == EXCHANGE or MODE == REDUCE:
         tell_seams(told, block, t, lane, chunk, a, c, x)

@@ -11,15 +11,14 @@ from eagre.solvers.poisson.rows_cuda import row_of_tile
 
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
 EARLY = switch("EARLY", 0)  # whether the kernel may start before the kernel before has ended
-THREADS = 256  # of a block
 
 
 @cell
-def ends_taken(one, k, spectrum, ends, last):
-    """The first row of a band's spectrum and row `last`, wavenumber k, into ends[0], ends[1]; `one` is 0."""
-    tile, lane = k // WIDTH, k % WIDTH
-    ends[0, k] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
-    ends[1, k] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
+def ends_taken(i, spectrum, ends, last):
+    """The first row of a band's spectrum and row `last`, wavenumber i, into ends[0], ends[1]."""
+    tile, lane = i // WIDTH, i % WIDTH
+    ends[0, i] = spectrum[tile, row_of_tile(np.uint64(1)), lane]
+    ends[1, i] = spectrum[tile, row_of_tile(np.uint64(last + 1)), lane]
 
 
 @cell
@@ -36,7 +35,7 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
     """Add U r^(t + 1) + V r^(m - t) to row t of m = `rows` of a spectrum in tiles, in place, where it is felt.
 
     spectrum : (tiles, rows + 1 or more, WIDTH); ends : (2 bands, tiles WIDTH); couplings : (2, 2 bands, tiles WIDTH);
-    decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the THREADS / WIDTH rows of a block.
+    decay : (tiles WIDTH,); pieces : (blocks, 2), tile and first row of the rows of a block, threads / WIDTH.
     """
     tile, lane = np.uint64(pieces[cuda.blockIdx.x, 0]), np.uint64(cuda.threadIdx.x % WIDTH)
     t = pieces[cuda.blockIdx.x, 1] + cuda.threadIdx.x // WIDTH
@@ -50,9 +49,9 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
         spectrum[tile, row_of_tile(np.uint64(t + 1)), lane] += change
 
 
-def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float) -> np.ndarray:
-    """Tile and first row of all pieces of THREADS / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
-    height = THREADS // width
+def felt_pieces(decay: np.ndarray, width: int, rows: int, far: float, threads: int) -> np.ndarray:
+    """Tile and first row of all pieces of threads / width rows where exp(-decay t) > exp(-far), (blocks, 2)."""
+    height = threads // width
     start = np.arange(0, rows, height)
     nearest = np.minimum(start + 1, rows + 1 - np.minimum(start + height, rows))  # rows from the nearer seam
     slowest = decay.reshape(-1, width).min(axis=1)

@@ -8,83 +8,71 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
+from eagre.layouts.kinds import row_for
 from eagre.solvers.poisson.columns import column_table
 from eagre.solvers.poisson.columns_cuda import solve_columns_cuda
 from eagre.solvers.poisson.rows_cuda import sine_rows_cuda
 from eagre.solvers.poisson.sine_plan import SinePlan, sine_plan
 
-EARLY_END = 2  # `rows_cuda.begin`: to let the next kernel start at once is slower from 129 points on
 SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves: wavenumbers a block of columns
-WIDE = 1024  # intervals of a row from which tiles of the spectrum are two sectors wide
 BANKS = {"single": 16, "double": 8}  # complex numbers that the banks of shared memory give at once
-BESIDE = 2  # pieces of columns whose rows lie side by side in tiles of two sectors: whole lines for a warp
-VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update
-MORE_THREADS = {(2048, "single"): 192, (2048, "double"): 160, (4096, "double"): 320}
-"""Of the update, by intervals of a row: one turn less, and as many blocks at once."""
-PART = 16384  # registers of a quarter of a multiprocessor (compute capability 9.0), dealt out warp by warp
+VECTOR = {"single": 4, "double": 2}  # columns of a thread in the update: 16 bytes
 
 
-def registers(plan: SinePlan, precision: str, update: bool = False) -> int:
-    """Registers a thread of kernels that transform rows, measured on an H200 (benchmarks/NOTES.md).
+def plan_for(device: Device, nx: int) -> SinePlan | None:
+    """The plan of the transform of rows of nx intervals on a device; None if they are too long for one."""
+    threads = device.layout("solver:poisson.transform").threads
+    return sine_plan(nx, {row["length"]: row["threads"] for row in threads})
+
+
+def registers(device: Device, plan: SinePlan, precision: str, update: bool = False) -> int:
+    """Registers a thread of kernels that transform rows.
 
     With too few the values of a thread spill to memory, which costs little as long as everything is in cache and ten
-    times the kernel's time when it is not. A quarter of a multiprocessor holds PART / (32 registers) warps: at 112
-    registers four, at 96 five, which is two blocks of nine warps in place of one.
+    times the kernel's time when it is not. But a block must fit: a quarter of a multiprocessor holds four warps of 112
+    registers, five of 96, which is two blocks of nine warps in place of one.
     """
-    if plan.n > 2048:
-        wanted = {"single": 72, "double": 96}[precision]
-    elif precision == "single":
-        wanted = 96 if plan.n < 2048 else 80
-    else:
-        wanted = 96 if plan.n == 1024 or (update and plan.n == 2048) else 128
-    warps = -(-block_threads(plan, precision, update) // 32)
-    return min(wanted, PART // (32 * -(-warps // 4)) // 8 * 8)
+    layout = device.layout("solver:poisson.transform")
+    row = row_for((layout.registers_of_update if update else layout.registers)[precision], plan.n)
+    warps = -(-block_threads(device, plan, precision, update) // 32)
+    most = device.facts.registers_for(warps)
+    return most if row is None else min(row["registers"], most)
 
 
-def block_threads(plan: SinePlan, precision: str, update: bool) -> int:
+def block_threads(device: Device, plan: SinePlan, precision: str, update: bool) -> int:
     """Threads of a block: as many as the passes use; more where the update of rows then takes fewer turns."""
     if not update:
         return plan.threads
-    if plan.row <= 640:
-        return max(plan.threads, min(256, -(-plan.row // VECTOR[precision])))
-    return MORE_THREADS.get((plan.row, precision), plan.threads)
+    layout = device.layout("solver:poisson.transform")
+    if plan.row <= layout.short_rows:
+        return max(plan.threads, min(layout.short_threads, -(-plan.row // VECTOR[precision])))
+    more = {row["intervals"]: row["threads"] for row in layout.threads_of_update[precision]}
+    return more.get(plan.row, plan.threads)
 
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread.
-
-    `inner` : rows of a thread that lie in its registers; the others lie in shared memory.
-    """
+    """How a column system is cut: rows a thread owns, wavenumbers a block, threads, registers a thread."""
 
     own: int
     columns: int
     threads: int
     registers: int
-    inner: int
-
-    def shared_bytes(self, itemsize: int) -> int:
-        """Dynamic shared memory of a block."""
-        return (self.own - self.inner) * self.threads * itemsize
 
 
-def tile_width(plan: SinePlan, precision: str) -> int:
+def tile_width(device: Device, plan: SinePlan, precision: str) -> int:
     """Wavenumbers of a tile of the spectrum; steps along a row end in the same column of another tile."""
-    width = SECTOR[precision] * (2 if plan.row >= WIDE else 1)
+    width = SECTOR[precision] * (2 if plan.row >= device.layout("solver:poisson.tiles").wide_from else 1)
     return width if plan.threads % width == 0 and plan.inner % width == 0 else SECTOR[precision]
 
 
-def column_shape(ny: int, precision: str) -> ColumnShape | None:
+def column_shape(device: Device, ny: int, precision: str) -> ColumnShape | None:
     """The cut for ny intervals, or None if a block cannot hold the height."""
-    columns = SECTOR[precision]
-    steps = ((256, 8, 8, 64), (640, 16, 16, 64), (1300, 32, 32, 128), (2048, 64, 64, 128), (4096, 64, 32, 64))
-    if precision == "double":
-        steps = ((640, 8, 8, 64), (1300, 16, 16, 96), (4096, 32, 32, 128))
-    for highest, own, inner, limit in steps:
-        if ny <= highest:
-            threads = -(-(-(-(ny - 1) // own) * columns) // 32) * 32
-            return ColumnShape(own, columns, threads, limit, inner)
-    return None
+    cut, columns = row_for(device.layout("solver:poisson.columns").cuts[precision], ny), SECTOR[precision]
+    if cut is None:
+        return None
+    threads = -(-(-(-(ny - 1) // cut["own"]) * columns) // 32) * 32
+    return ColumnShape(cut["own"], columns, threads, cut["registers"])
 
 
 class Box:
@@ -105,22 +93,25 @@ class Box:
         self.device, self.precision = device, precision
         self.nx, self.ny, self.dx, self.dy = nx, ny, dx, dy
         self.real = check_precision(precision)
-        shape = column_shape(ny, precision)
+        shape = column_shape(device, ny, precision)
         if shape is None:
             raise ValueError(f"no column kernel for {ny} intervals")
         self.shape = shape
-        plan = sine_plan(nx)
+        plan = plan_for(device, nx)
         if plan is None:
             raise ValueError(f"no transform for {nx} intervals")
-        self.plan, self.width = plan, tile_width(plan, precision)
-        self.beside = BESIDE if self.width > SECTOR[precision] else 1
-        self.early = EARLY_END if device.starts_early else 0
+        self.plan, self.width = plan, tile_width(device, plan, precision)
+        self.beside = device.layout("solver:poisson.tiles").side_by_side if self.width > SECTOR[precision] else 1
+        self.early = device.layout("solver:poisson.overlap").release if device.starts_early else 0
         self.table = device.array(self.plan.table.astype(self.real))
 
     @staticmethod
-    def serves(nx: int, ny: int, precision: str) -> bool:
-        """Whether a box of that size can be solved."""
-        return sine_plan(nx) is not None and column_shape(ny, precision) is not None
+    def serves(device: Device, nx: int, ny: int, precision: str) -> bool:
+        """Whether a box of that size can be solved: a block must hold a row, and a column."""
+        plan = plan_for(device, nx)
+        if plan is None or column_shape(device, ny, precision) is None:
+            return False
+        return plan.shared_bytes(np.dtype(check_precision(precision)).itemsize) <= device.facts.shared_block
 
     def spectrum(self) -> Any:
         """An array for the transform of the rows, in tiles (`rows_cuda.first_place`)."""
@@ -134,7 +125,7 @@ class Box:
 
     def geometry(self, update: bool = False, back: bool = False) -> tuple[tuple[int], tuple[int], int]:
         """Grid, block and shared memory of kernels that transform rows (and update them first), `back`: to a field."""
-        threads, blocks = block_threads(self.plan, self.precision, update), self.ny // 2
+        threads, blocks = block_threads(self.device, self.plan, self.precision, update), self.ny // 2
         if back and self.beside > 1:  # `rows_cuda.rows_of_block`
             groups, rest = divmod(self.ny - 1, 2 * self.shape.own)
             blocks = groups * self.shape.own + min(rest, self.shape.own)
@@ -142,7 +133,7 @@ class Box:
 
     def switches(self, update: bool = False) -> dict[str, Any]:
         """Switches of kernels that transform rows; `update`: of one that makes the field first."""
-        threads = block_threads(self.plan, self.precision, update)
+        threads = block_threads(self.device, self.plan, self.precision, update)
         vector = VECTOR[self.precision]
         width = {
             **self.tiles,
@@ -150,10 +141,9 @@ class Box:
             "THREADS": threads,
             "VECTOR": vector,
             "SPAN": vector + 2,
-            "OUTER": vector + 4,
         }
-        limits = {"REGISTERS": registers(self.plan, self.precision, update), "BANKS": BANKS[self.precision]}
-        limits["EARLY"] = self.early
+        limit = registers(self.device, self.plan, self.precision, update)
+        limits = {"REGISTERS": limit, "BANKS": BANKS[self.precision], "EARLY": self.early}
         return {**self.plan.switches(), **width, **limits}
 
     def rows(self, source: Any, out: Any) -> Launch:
@@ -167,17 +157,13 @@ class Box:
         shape = self.shape
         table = column_table(self.nx, self.ny, self.dx, self.dy, screening, shape.own, factor, walls)
         blocks = -(-self.nx // shape.columns)
-        switches = {"OWN": shape.own, "INNER": shape.inner, "COLUMNS": shape.columns, "THREADS": shape.threads}
-        switches |= {**self.tiles, "REGISTERS": shape.registers}
-        alone = 2 * shape.registers * shape.threads > 4 * PART  # a multiprocessor holds no second block
-        ahead = self.device.multiprocessors if alone and self.early else 0
-        switches |= {"EARLY": self.early, "AHEAD": ahead}
+        switches = {"OWN": shape.own, "COLUMNS": shape.columns, "REGISTERS": shape.registers, "EARLY": self.early}
+        switches |= self.tiles
         program = self.device.program(solve_columns_cuda, self.precision, switches)
         flat = spectrum.reshape(-1)
         table = self.device.array(table.astype(self.real))
         arguments = (flat, flat, table, np.int32(self.ny + 1), np.int32(spectrum.shape[1]))
-        shared = shape.shared_bytes(np.dtype(self.real).itemsize)
-        return Launch(program, arguments, (blocks,), (shape.threads,), shared, early=self.early > 0)
+        return Launch(program, arguments, (blocks,), (shape.threads,), early=self.early > 0)
 
 
 class ArrayBox:
@@ -199,7 +185,7 @@ class ArrayBox:
         if len(axes) != 2 or not walls or solver.symbol != "five-point":
             return None
         (my, mx), (dy, dx) = solver.shape, (axis.h for axis in axes)
-        if min(my, mx) < 3 or not Box.serves(mx + 1, my + 1, precision):
+        if min(my, mx) < 3 or not Box.serves(device, mx + 1, my + 1, precision):
             return None
         return cls(Box(device, precision, mx + 1, my + 1, dx, dy), solver.screening)
 

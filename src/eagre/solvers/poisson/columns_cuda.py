@@ -12,20 +12,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import (
-    ask_for_piece,
-    cell,
-    cuda,
-    entry,
-    flat_load,
-    flat_store,
-    real,
-    settle,
-    start_early,
-    switch,
-    wait_for_previous,
-    word,
-)
+from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
@@ -33,10 +20,7 @@ OWN = switch("OWN", 4)
 COLUMNS = switch("COLUMNS", 8)  # wavenumbers a block
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum, a multiple of COLUMNS
 BESIDE = switch("BESIDE", 1)  # as of `rows_cuda`: pieces whose rows lie side by side
-AHEAD = switch("AHEAD", 0)  # blocks from this one to the one whose tile is asked for
 EARLY = switch("EARLY", 0)  # as of `rows_cuda`
-INNER = switch("INNER", 4)  # of the OWN rows of a thread the first INNER lie in registers, the rest in shared memory
-THREADS = switch("THREADS", 32)
 MOST_WARPS = 32
 FAR = 40.0  # exp(-FAR) is nothing
 
@@ -95,23 +79,6 @@ def chained(end, shared, leap1, leap2, leap4, lane, warp, warps, upwards):
 
 
 @cell
-def taken(g, aside, m):
-    """Row m of this piece."""
-    if INNER == OWN or m < INNER:
-        return g[m]
-    return flat_load(aside, np.uint64(cuda.threadIdx.x), (m - INNER) * THREADS)
-
-
-@cell
-def left(g, aside, m, x):
-    """Row m of this piece becomes x."""
-    if INNER == OWN or m < INNER:
-        g[m] = x
-    else:
-        flat_store(aside, np.uint64(cuda.threadIdx.x), (m - INNER) * THREADS, x)
-
-
-@cell
 def constants(table, k):
     """Column k of the table (`columns.column_table`)."""
     return (
@@ -126,7 +93,7 @@ def constants(table, k):
 
 
 @cell
-def both_recurrences(g, aside, shared, constant, count):
+def both_recurrences(g, shared, constant, count):
     """g = p of the two recurrences (`columns`), from g = f; returns p of the first row of this piece."""
     lane = cuda.threadIdx.x % 32
     warp = cuda.threadIdx.x // 32
@@ -134,65 +101,63 @@ def both_recurrences(g, aside, shared, constant, count):
     delta, leap1, leap2, leap4 = constant[DELTA], constant[LEAP1], constant[LEAP2], constant[LEAP4]
     x = real(0.0)
     for m in range(OWN):
-        x = taken(g, aside, m) + x - delta * x
+        x = g[m] + x - delta * x
     x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, False)
     for m in range(OWN):
-        x = taken(g, aside, m) + x - delta * x
-        left(g, aside, m, x)
+        x = g[m] + x - delta * x
+        g[m] = x
     if count < OWN:
         for m in range(OWN):
             if m >= count:
-                left(g, aside, m, real(0.0))
-    if INNER < OWN:
-        settle()
+                g[m] = real(0.0)
     x = real(0.0)
     for m in range(OWN):
-        x = taken(g, aside, OWN - 1 - m) + x - delta * x
+        x = g[OWN - 1 - m] + x - delta * x
     x = chained(x, shared, leap1, leap2, leap4, lane, warp, warps, True)
     for m in range(OWN):
-        x = taken(g, aside, OWN - 1 - m) + x - delta * x
-        left(g, aside, OWN - 1 - m, x)
+        x = g[OWN - 1 - m] + x - delta * x
+        g[OWN - 1 - m] = x
     return x
 
 
 @cell
-def read_piece(source, g, aside, place, pitch, count):
+def read_piece(source, g, place, pitch, count):
     """Load the rows of this piece, zeros from row `count` of it on."""
     if count >= OWN:
         for m in range(OWN):
-            left(g, aside, m, source[place])
+            g[m] = source[place]
             place += pitch
     else:
         for m in range(OWN):
-            left(g, aside, m, source[place] if m < count else real(0.0))
+            g[m] = source[place] if m < count else real(0.0)
             place += pitch
 
 
 @cell
-def write_piece(out, g, aside, place, pitch, count, scale):
+def write_piece(out, g, place, pitch, count, scale):
     """Store the first `count` rows of this piece, scaled."""
     if count >= OWN:
         for m in range(OWN):
-            out[place] = scale * taken(g, aside, m)
+            out[place] = scale * g[m]
             place += pitch
     else:
         for m in range(OWN):
             if m < count:
-                out[place] = scale * taken(g, aside, m)
+                out[place] = scale * g[m]
             place += pitch
 
 
 @cell
-def solve_piece(g, aside, shared, constant, first, count, ny):
+def solve_piece(g, shared, constant, first, count, ny):
     """psi^ / scale in g from zeta^: the recurrences, and the homogeneous solution that the wall asks for."""
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
     delta = constant[DELTA]
-    x = both_recurrences(g, aside, shared, constant, count)
+    x = both_recurrences(g, shared, constant, count)
     if t < np.uint64(COLUMNS):
         shared[np.uint64(0), column] = (x - delta * x) * constant[IMAGE]
     cuda.syncthreads()
-    mend(g, aside, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
+    mend(g, shared[np.uint64(0), column], delta, constant[DECAY], real(first), real(ny))
 
 
 @cell
@@ -203,15 +168,6 @@ def piece_place(block, piece, height):
     return (tile * np.uint64(height) + row) * np.uint64(WIDTH) + side * np.uint64(COLUMNS)
 
 
-@cell
-def ask_for_columns(source, height):
-    """Bring the piece of memory of a later block to the cache, which is to be found there when that block begins."""
-    later = np.uint64(cuda.blockIdx.x) + np.uint64(AHEAD)
-    if cuda.threadIdx.x == 0 and later < np.uint64(cuda.gridDim.x):
-        piece = np.uint64(height) * np.uint64(COLUMNS)
-        ask_for_piece(source, later * piece, piece)
-
-
 @entry
 def solve_columns_cuda(source, out, table, rows, height):
     """out = psi^ from source = zeta^, flat spectra in tiles (`rows_cuda.first_place`); interior rows 1 .. rows - 2.
@@ -219,8 +175,7 @@ def solve_columns_cuda(source, out, table, rows, height):
     table : (7, nx); height : rows of a tile. Block: COLUMNS times the number of pieces; grid: nx / COLUMNS.
     """
     shared = cuda.shared.array((MOST_WARPS, COLUMNS), real)
-    aside = cuda.shared.array(0, word)
-    g = cuda.local.array(INNER, real)
+    g = cuda.local.array(OWN, real)
     t = np.uint64(cuda.threadIdx.x)
     column = t % np.uint64(COLUMNS)
     k = np.uint64(cuda.blockIdx.x) * np.uint64(COLUMNS) + column
@@ -235,31 +190,23 @@ def solve_columns_cuda(source, out, table, rows, height):
         start_early()
     if EARLY > 0:
         wait_for_previous()
-    read_piece(source, g, aside, place, pitch, count)
-    if INNER < OWN:
-        settle()
-    if AHEAD > 0:
-        ask_for_columns(source, height)
-    solve_piece(g, aside, shared, constant, first, count, rows - 1)
+    read_piece(source, g, place, pitch, count)
+    solve_piece(g, shared, constant, first, count, rows - 1)
     if EARLY == 2:
         start_early()
     if inside:
-        write_piece(out, g, aside, place, pitch, count, constant[SCALE])
+        write_piece(out, g, place, pitch, count, constant[SCALE])
 
 
 @cell
-def mend(g, aside, wall, delta, decay, j0, ny):
+def mend(g, wall, delta, decay, j0, ny):
     """Subtract the homogeneous solution wall (r^j - r^(2 ny - j)) that makes row 0 vanish, where it is felt."""
     if decay * j0 < real(FAR):
         h = wall * math.exp(-(decay * j0))
         for m in range(OWN):
-            left(g, aside, m, taken(g, aside, m) - h)
+            g[m] = g[m] - h
             h -= delta * h
-        if INNER < OWN:
-            settle()
         h = wall * math.exp(-(decay * (ny + ny - j0 - real(OWN - 1))))
         for m in range(OWN):
-            left(g, aside, OWN - 1 - m, taken(g, aside, OWN - 1 - m) + h)
+            g[OWN - 1 - m] = g[OWN - 1 - m] + h
             h -= delta * h
-    if INNER < OWN:
-        settle()

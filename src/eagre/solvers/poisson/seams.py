@@ -9,7 +9,7 @@ import numpy as np
 from eagre.backend.device import Device, HostCall, Launch, check_precision
 from eagre.solvers.poisson.bands import band_couplings
 from eagre.solvers.poisson.bands_cpu import join_bands_cpu
-from eagre.solvers.poisson.bands_cuda import THREADS, ends_taken, felt_pieces, join_bands_cuda
+from eagre.solvers.poisson.bands_cuda import ends_taken, felt_pieces, join_bands_cuda
 from eagre.solvers.poisson.columns import DECAY, NOWHERE, column_table
 from eagre.solvers.poisson.columns_cpu import CHUNK
 
@@ -79,17 +79,18 @@ class CudaSeams(CpuSeams):
         decay = np.pad(table[DECAY], (0, beside), constant_values=NOWHERE)
         decay[0] = decay[1]  # there is no wavenumber 0
         padded = np.pad(couplings, ((0, 0), (0, 0), (0, beside)))
-        pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision]).astype(np.int32)
+        self._threads = self.device.layout("solver:poisson.seams").threads
+        pieces = felt_pieces(decay, self.width, self.rows, FAR[self.precision], self._threads).astype(np.int32)
         self._blocks = len(pieces)
         self._tables = tuple(map(self.device.array, (padded.astype(real), decay.astype(real), pieces)))
 
     def leave(self, work: Any) -> Launches:
         program = self.device.loop(ends_taken, self.precision, self.tiles)
         arguments = (work, self.ends[self.own], np.int32(self.rows - 1))
-        return [self.device.over(program, (1, self.ends.shape[1]), arguments)]
+        return [self.device.over(program, (self.ends.shape[1],), arguments)]
 
     def join(self, work: Any) -> Launches:
         early = int(self.device.starts_early)
         program = self.device.program(join_bands_cuda, self.precision, {**self.tiles, "EARLY": early})
         arguments = (work, self.ends, *self._tables, np.int32(self.rows))
-        return [Launch(program, arguments, (self._blocks,), (THREADS,), early=early > 0)]
+        return [Launch(program, arguments, (self._blocks,), (self._threads,), early=early > 0)]

@@ -13,6 +13,7 @@ length, no difference of large numbers, and the accuracy of a plain Fourier tran
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,10 +45,9 @@ FACTORS: dict[int, tuple[int, tuple[int, ...]]] = {
     4608: (12, (12, 8, 8)),
     6144: (16, (12, 8, 8)),
 }
-"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`); chosen by measurement."""
+"""n, ascending -> R and the factors of L, a multiple of 8 (`rows_cuda.step_along`).
 
-FEWER: dict[int, int] = {2304: 224, 3072: 288, 4096: 288, 4608: 448, 6144: 576}
-"""Threads a block where a thread makes several transforms in a pass before the last: more blocks at once."""
+The fastest on an H200, and the same on every card: other factors round otherwise."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,12 @@ class SinePlan:
         return np.stack([np.real(found), np.imag(found)], axis=1)
 
 
-def sine_plan(n: int) -> SinePlan | None:
-    """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest."""
+def sine_plan(n: int, threads: Mapping[int, int] | None = None) -> SinePlan | None:
+    """The plan for rows of n intervals; None if n is too large for one. One pair of rows a block is fastest.
+
+    threads : of a block by length of the transform, where a thread makes several transforms in a pass before the last.
+    """
     size = n if n in FACTORS else next((size for size in FACTORS if size >= 2 * n - 2), None)
     if size is None:
         return None
-    return SinePlan(size, *FACTORS[size], n, FEWER.get(size, 1024))
+    return SinePlan(size, *FACTORS[size], n, (threads or {}).get(size, 1024))

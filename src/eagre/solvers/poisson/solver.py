@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module, device_of, on_gpu
+from eagre.backend.arrays import array_module, on_gpu
+from eagre.backend.select import device_of
+from eagre.checks import one_of
 from eagre.errors import InputError
 from eagre.solvers.poisson.axes import SYMBOLS, Axis, workers
 
@@ -31,6 +33,8 @@ class PoissonSolver:
         Second differences (three points an axis), or the derivatives of the interpolating series.
     location : {"points", "centres"}
         Whether walls lie on grid points or half a spacing outside (see `eagre.solvers.poisson.axes`).
+    kernels : {"fast", "reference"}
+        Whether CuPy arrays may be solved by the kernels of `eagre.solvers.poisson.box_cuda`, or by a library alone.
 
     Raises
     ------
@@ -59,6 +63,7 @@ class PoissonSolver:
         screening: float = 0.0,
         symbol: str = "five-point",
         location: str = "points",
+        kernels: str = "fast",
     ) -> None:
         self.shape, steps, kinds = _checked(shape, spacing, boundaries)
         if symbol not in SYMBOLS:
@@ -70,6 +75,7 @@ class PoissonSolver:
         self._periodic = tuple(k for k, axis in enumerate(self.axes) if axis.periodic)
         self._walled = tuple(k for k, axis in enumerate(self.axes) if not axis.periodic)
         self.singular = self.screening == 0.0 and all(axis.boundary != "dirichlet" for axis in self.axes)
+        self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._factors: dict[tuple[str, bool], Any] = {}
         self._fast: dict[str, Any] = {}
 
@@ -101,7 +107,7 @@ class PoissonSolver:
         _check_array(f)
         if tuple(f.shape) != self.shape:
             raise InputError(f"a right-hand side of shape {tuple(f.shape)}", allowed=f"shape {self.shape}")
-        if on_gpu(f) and (fast := self._box(f)) is not None:
+        if self._kernels == "fast" and on_gpu(f) and (fast := self._box(f)) is not None:
             return fast.solve(f)
         x = f
         for k in self._walled:

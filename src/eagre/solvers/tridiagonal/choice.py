@@ -1,27 +1,30 @@
 """Which method solves a batch of systems fastest: rules read off `benchmarks/tridiagonal.py --choice`.
 
 On a GPU the partition method is the fastest for many or long systems, but it takes four launches where
-a line is longer than one piece (128 unknowns that are neighbours in memory, 64 along other axes), two
+a line is longer than one piece (128 unknowns that are neighbours in memory, those of a block along other axes), two
 thirds of the 12 to 17 us that small batches need. There one launch of a reduction is faster.
 """
 
 from __future__ import annotations
 
-FEW = 128  # systems that leave most of a GPU idle
-SOME = 1024
+from eagre.backend.device import Device
+
+CELLS = 128  # rows of a warp whose lanes hold neighbours of a line: the piece of contiguous systems
 
 
-def best_method(kind: str, outer: int, rows: int, inner: int, itemsize: int) -> str:
-    """The method for arrays (outer, n, inner) on the CPU or a GPU."""
-    if kind == "cpu":
+def best_method(device: Device, outer: int, rows: int, inner: int, itemsize: int) -> str:
+    """The method for arrays (outer, n, inner) on a device."""
+    if device.kind == "cpu":
         return "thomas"
-    systems = outer * inner
+    limits, systems = device.layout("solver:tridiagonal.choice"), outer * inner
+    block = device.layout("solver:tridiagonal.columns")
     if inner == 1:
-        if 128 < rows <= (512 if systems <= FEW else 256) and systems <= SOME:
+        longest = limits.longest_of_few if systems <= limits.few else limits.longest
+        if CELLS < rows <= longest and systems <= limits.some:
             return "pcr"
-    elif itemsize == 8 and systems <= SOME and 64 < rows <= 256:
+    elif itemsize == 8 and systems <= limits.some and block.rows * block.threads < rows <= limits.longest:
         if rows & (rows - 1) == 0:  # nothing is padded
             return "pcr"
-        if rows < 128:
+        if rows < limits.longest_padded:
             return "cr-pcr"
     return "partition"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.solvers.tridiagonal import columns, partition, reduction_cuda, thomas
+from eagre.solvers.tridiagonal.choice import CELLS
 
 EPSILON = {"single": 1e-8, "double": 1e-17}
-TILE_ROWS, TILE_THREADS, TILE_WARPS = 8, 8, 8
-EXACT_BLOCKS = 528  # of the exact passes, which mostly return at once
 
 
 def launches(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> list[Launch]:
@@ -29,8 +28,8 @@ def _thomas(device: Device, precision: str, flat: list[Any], x: Any) -> Launch:
     outer, rows, inner = b.shape
     if device.kind == "cuda":
         program = device.program(thomas.thomas_cuda, precision)
-        store = device.zeros(b.shape, b.dtype)
-        return Launch(program, (*flat, x, store), (-(-outer * inner // 64),), (64,))
+        store, block = device.zeros(b.shape, b.dtype), device.layout("solver:tridiagonal.thomas").threads
+        return Launch(program, (*flat, x, store), (-(-outer * inner // block),), (block,))
     side_by_side, threads = inner > 1, getattr(device, "threads", 1)
     share = -(-outer * inner // (thomas.LINES * threads)) * thomas.LINES
     width = min(thomas.COLUMNS, inner, share) if side_by_side else thomas.LINES
@@ -44,40 +43,57 @@ def _thomas(device: Device, precision: str, flat: list[Any], x: Any) -> Launch:
     return Launch(device.program(thomas.thomas_rows_cpu, precision), (*lines, scratch, tiles))
 
 
+class Cut(NamedTuple):
+    """How systems are cut into pieces for the blocks of a program."""
+
+    entry: Any
+    switches: dict[str, Any]
+    arrays: list[Any]
+    grid: tuple[int, int]  # strips or lines, segments of each
+    block: tuple[int, int]
+    shared: int  # bytes a block
+    lanes: int  # lines side by side
+    lines: int
+    pieces: int  # of a line
+
+
+def _cut(device: Device, precision: str, flat: list[Any], x: Any) -> Cut:
+    outer, rows, inner = flat[1].shape
+    if inner > 1:
+        layout = device.layout("solver:tridiagonal.columns")
+        grid = (outer * -(-inner // 32), -(-rows // (layout.rows * layout.threads)))
+        shared = columns.shared_bytes(layout.rows, layout.threads, flat[1].dtype.itemsize)
+        switches = {"ROWS": layout.rows, "THREADS": layout.threads, "REGISTERS": layout.registers[precision]}
+        arrays = [*flat, x]
+        lines = 32 * grid[0]
+        return Cut(partition.columns_cuda, switches, arrays, grid, (32, layout.threads), shared, 32, lines, grid[1])
+    layout = device.layout("solver:tridiagonal.lines")
+    warps = min(layout.warps, -(-rows // CELLS))
+    grid = (outer, -(-rows // (CELLS * warps)))
+    switches = {"WARPS": warps, "VECTORS": rows % 4 == 0, "REGISTERS": layout.registers[precision]}
+    arrays = [array.reshape(outer, rows) for array in (*flat, x)]
+    return Cut(partition.rows_cuda, switches, arrays, grid, (32, warps), 0, 1, outer, grid[1] * warps)
+
+
 def _partition(device: Device, precision: str, flat: list[Any], x: Any) -> list[Launch]:
     """The quick pass, then the exact ones, which return at once where they are not needed."""
-    outer, rows, inner = flat[1].shape
-    itemsize = flat[1].dtype.itemsize
-    if inner > 1:
-        strips, segments = outer * -(-inner // 32), -(-rows // (TILE_ROWS * TILE_THREADS))
-        shape: tuple[Any, Any] = ((strips, segments), (32, TILE_THREADS))
-        shared = columns.shared_bytes(TILE_ROWS, TILE_THREADS, itemsize)
-        entry, lanes, lines, pieces = partition.columns_cuda, 32, 32 * strips, segments
-        switches: dict[str, Any] = {"ROWS": TILE_ROWS, "THREADS": TILE_THREADS}
-        switches["REGISTERS"] = 64 if itemsize == 4 else 80
-        arrays = [*flat, x]
-    else:
-        warps = min(TILE_WARPS, -(-rows // 128))
-        segments = -(-rows // (128 * warps))
-        shape, shared = ((outer, segments), (32, warps)), 0
-        entry, lanes, lines, pieces = partition.rows_cuda, 1, outer, segments * warps
-        switches = {"WARPS": warps, "VECTORS": rows % 4 == 0, "REGISTERS": 64 if itemsize == 4 else 96}
-        arrays = [array.reshape(outer, rows) for array in (*flat, x)]
-    told, seams, flags, guard = _workspace(device, precision, lines * pieces, shape[0][0] * shape[0][1])
+    cut = _cut(device, precision, flat, x)
+    told, seams, flags, guard = _workspace(device, precision, cut.lines * cut.pieces, cut.grid[0] * cut.grid[1])
     device.copy(guard, guard * 0)
-    epsilon, total = EPSILON[precision], shape[0][0] * shape[0][1]
-    alone = pieces == 1
-    modes = (columns.ALONE,) if alone else (columns.EXCHANGE, columns.REDUCE, None, columns.FINISH)
+    epsilon, total = EPSILON[precision], cut.grid[0] * cut.grid[1]
+    modes = (columns.ALONE,) if cut.pieces == 1 else (columns.EXCHANGE, columns.REDUCE, None, columns.FINISH)
+    block, few = (device.layout(f"solver:tridiagonal.{name}") for name in ("seams", "exact"))
     made = []
     for mode in modes:
         if mode is None:
-            program = device.program(columns.seams_cuda, precision, {"LANES": lanes, "GATE": epsilon})
-            made.append(Launch(program, (told, seams, guard, pieces, lines), (-(-lines // 64),), (64,)))
+            program = device.program(columns.seams_cuda, precision, {"LANES": cut.lanes, "GATE": epsilon})
+            blocks = (-(-cut.lines // block.threads),)
+            made.append(Launch(program, (told, seams, guard, cut.pieces, cut.lines), blocks, (block.threads,)))
             continue
-        program = device.program(entry, precision, {**switches, "MODE": mode, "EPSILON": epsilon})
-        blocks = shape[0] if mode in (columns.ALONE, columns.EXCHANGE) else (min(total, EXACT_BLOCKS),)
-        arguments = (*arrays, told, seams, flags, guard, total, segments)
-        launch = Launch(program, arguments, blocks, shape[1], shared)
+        program = device.program(cut.entry, precision, {**cut.switches, "MODE": mode, "EPSILON": epsilon})
+        blocks = cut.grid if mode in (columns.ALONE, columns.EXCHANGE) else (min(total, few.blocks),)
+        arguments = (*cut.arrays, told, seams, flags, guard, total, cut.grid[1])
+        launch = Launch(program, arguments, blocks, cut.block, cut.shared)
         again = mode == columns.EXCHANGE and device.target == "simulator"
         made += [launch] * (2 if again else 1)
     return made

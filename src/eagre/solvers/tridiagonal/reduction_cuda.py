@@ -16,8 +16,6 @@ from eagre.backend.device import Device, Launch
 from eagre.kernels.roots import reciprocal
 
 HELD = switch("HELD", 1)  # rows that a thread holds in parallel cyclic reduction
-MOST_SHARED = 224 * 1024  # bytes of a block
-MOST_THREADS = 1024
 PARALLEL_FROM = {"pcr": 2**30, "cr": 1, "cr-pcr": 64}  # rows from which on systems are solved in parallel
 
 
@@ -150,26 +148,26 @@ def bytes_of(rows: int, width: int, itemsize: int) -> int:
     return 4 * (rows + (rows >> 5)) * width * itemsize
 
 
-def fits(rows: int, itemsize: int) -> bool:
+def fits(device: Device, rows: int, itemsize: int) -> bool:
     """Whether a system of that length fits the shared memory of a block."""
-    return bytes_of(rows, 1, itemsize) <= MOST_SHARED
+    return bytes_of(rows, 1, itemsize) <= device.layout("solver:tridiagonal.reduction").shared
 
 
 def launch_of(device: Device, precision: str, flat: list[Any], x: Any, method: str) -> Launch:
     """The one launch that solves arrays (outer, n, inner)."""
     outer, rows, inner = flat[1].shape
-    itemsize = flat[1].dtype.itemsize
-    width = 1
-    while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= MOST_SHARED // 4:
+    itemsize, layout = flat[1].dtype.itemsize, device.layout("solver:tridiagonal.reduction")
+    width, share = 1, layout.shared // layout.side_by_side
+    while 2 * width <= min(inner, 32) and bytes_of(rows, 2 * width, itemsize) <= share:
         width *= 2
     busy = rows if method == "pcr" else -(-rows // 2)
     threads = 1
-    while threads < busy and 2 * threads * width <= MOST_THREADS:
+    while threads < busy and 2 * threads * width <= layout.threads:
         threads *= 2
     parallel_from = min(PARALLEL_FROM[method], rows)
     held = max(1, -(-parallel_from // threads))
     held = 1 << (held - 1).bit_length()
-    program = device.program(reduction_cuda, precision, {"HELD": held, "REGISTERS": 64})
+    program = device.program(reduction_cuda, precision, {"HELD": held, "REGISTERS": layout.registers})
     grid = outer * -(-inner // width)
     shared = bytes_of(rows, width, itemsize)
     return Launch(program, (*flat, x, parallel_from), (grid,), (width, threads), shared)

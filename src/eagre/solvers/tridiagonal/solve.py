@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, device_of
+from eagre.backend.device import Device
+from eagre.backend.select import device_of
 from eagre.errors import InputError
 from eagre.solvers.tridiagonal import reduction_cuda
 from eagre.solvers.tridiagonal.choice import best_method
@@ -64,9 +65,10 @@ def solve(a: Any, b: Any, c: Any, d: Any, axis: int = -1, method: str = "auto", 
         return d.copy()
     flat = [_contiguous(array).reshape(outer, rows, inner) for array in (a, b, c, d)]
     if method == "auto":
-        method = best_method(device.kind, outer, rows, inner, flat[1].dtype.itemsize)
+        method = best_method(device, outer, rows, inner, flat[1].dtype.itemsize)
     with device.joined():
-        if method in REDUCTIONS and not (device.kind == "cuda" and reduction_cuda.fits(rows, flat[1].dtype.itemsize)):
+        fits = device.kind == "cuda" and reduction_cuda.fits(device, rows, flat[1].dtype.itemsize)
+        if method in REDUCTIONS and not fits:
             x = reduce_arrays(*flat, parallel_from=reduction_cuda.PARALLEL_FROM[method])
         else:
             x = device.zeros(flat[1].shape, flat[1].dtype)

@@ -1,0 +1,134 @@
+"""Kernels that copy between the memories of GPUs: several copies a launch, all loads before the first store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from eagre.backend.cells import cell, switch
+from eagre.backend.device import Device, Launch
+
+ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
+BOXES_AT_ONCE = 7  # copies of any arrays
+COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
+LONG, LANES = 32768, 256  # elements from which on a copy is made by whole blocks of so many threads
+
+Pair = tuple[Any, Any]
+"""Target and source, two arrays of one shape."""
+
+
+@cell
+def copied_rows(i, target_0, source_0, target_1, source_1, target_2, source_2, target_3, source_3):
+    """Element i of ROWS_AT_ONCE copies. All loads cross the links before the first store."""
+    value_0 = source_0[min(i, source_0.shape[0] - 1)]
+    if COPIES > 1:
+        value_1 = source_1[min(i, source_1.shape[0] - 1)]
+    if COPIES > 2:
+        value_2 = source_2[min(i, source_2.shape[0] - 1)]
+    if COPIES > 3:
+        value_3 = source_3[min(i, source_3.shape[0] - 1)]
+    if i < target_0.shape[0]:
+        target_0[i] = value_0
+    if COPIES > 1 and i < target_1.shape[0]:
+        target_1[i] = value_1
+    if COPIES > 2 and i < target_2.shape[0]:
+        target_2[i] = value_2
+    if COPIES > 3 and i < target_3.shape[0]:
+        target_3[i] = value_3
+
+
+class Boxes(NamedTuple):
+    """BOXES_AT_ONCE arrays of three dimensions."""
+
+    box_0: Any
+    box_1: Any
+    box_2: Any
+    box_3: Any
+    box_4: Any
+    box_5: Any
+    box_6: Any
+
+
+@cell
+def element(box, k, j, i):
+    """Element (k, j, i) of an array, or the last one before it along each axis."""
+    return box[min(k, box.shape[0] - 1), min(j, box.shape[1] - 1), min(i, box.shape[2] - 1)]
+
+
+@cell
+def put(box, k, j, i, value):
+    """Set element (k, j, i), if there is one."""
+    if k < box.shape[0] and j < box.shape[1] and i < box.shape[2]:
+        box[k, j, i] = value
+
+
+@cell
+def copied_boxes(k, j, i, targets, sources):
+    """Element (k, j, i) of BOXES_AT_ONCE copies, each as far as its arrays go."""
+    value_0 = element(sources.box_0, k, j, i)
+    if COPIES > 1:
+        value_1 = element(sources.box_1, k, j, i)
+    if COPIES > 2:
+        value_2 = element(sources.box_2, k, j, i)
+    if COPIES > 3:
+        value_3 = element(sources.box_3, k, j, i)
+    if COPIES > 4:
+        value_4 = element(sources.box_4, k, j, i)
+    if COPIES > 5:
+        value_5 = element(sources.box_5, k, j, i)
+    if COPIES > 6:
+        value_6 = element(sources.box_6, k, j, i)
+    put(targets.box_0, k, j, i, value_0)
+    if COPIES > 1:
+        put(targets.box_1, k, j, i, value_1)
+    if COPIES > 2:
+        put(targets.box_2, k, j, i, value_2)
+    if COPIES > 3:
+        put(targets.box_3, k, j, i, value_3)
+    if COPIES > 4:
+        put(targets.box_4, k, j, i, value_4)
+    if COPIES > 5:
+        put(targets.box_5, k, j, i, value_5)
+    if COPIES > 6:
+        put(targets.box_6, k, j, i, value_6)
+
+
+def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    """Launches on the device that owns the targets; sources may lie wherever it can read."""
+    if all(array.flags.c_contiguous for pair in pairs for array in pair):
+        return _rows(member, pairs)
+    return _boxes(member, pairs)
+
+
+def _rows(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    made = []
+    for some in _groups(pairs, ROWS_AT_ONCE):
+        copies = {"COPIES": len(some)}
+        some += [some[-1]] * (ROWS_AT_ONCE - len(some))
+        arguments = tuple(array.reshape(-1) for pair in some for array in pair)
+        program, longest = member.loop(copied_rows, _precision(arguments[0]), copies), max(a.size for a in arguments)
+        if longest < LONG:
+            made.append(member.over(program, (longest,), arguments))
+        else:
+            made.append(Launch(program, (longest, *arguments), (-(-longest // LANES),), (LANES,)))
+    return made
+
+
+def _boxes(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
+    made = []
+    for some in _groups(pairs, BOXES_AT_ONCE):
+        copies = {"COPIES": len(some)}
+        some = [tuple(array[(None,) * (3 - array.ndim)] for array in pair) for pair in some]
+        region = tuple(max(target.shape[axis] for target, _ in some) for axis in range(3))
+        some += [some[-1]] * (BOXES_AT_ONCE - len(some))
+        program = member.loop(copied_boxes, _precision(some[0][0]), copies)
+        made.append(member.over(program, region, tuple(Boxes(*arrays) for arrays in zip(*some, strict=True))))
+    return made
+
+
+def _groups(pairs: Sequence[Pair], most: int) -> list[list[Pair]]:
+    return [[*pairs[start : start + most]] for start in range(0, len(pairs), most)]
+
+
+def _precision(array: Any) -> str:
+    return "single" if array.itemsize == 4 else "double"

@@ -1,0 +1,26 @@
+"""What an NVIDIA GPU has, from the CUDA runtime's properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eagre.layouts.facts import Facts
+
+MEMORY_CLOCK, MEMORY_WIDTH = 36, 37  # numbers of cudaDevAttrMemoryClockRate and cudaDevAttrGlobalMemoryBusWidth
+
+
+def facts_from(properties: Mapping[str, Any], attribute: Callable[[int], int]) -> Facts:
+    """What a card has, from CUDA's properties and attributes."""
+    clock, bits = attribute(MEMORY_CLOCK), attribute(MEMORY_WIDTH)  # kHz; each moves two words a cycle
+    return Facts(
+        name=properties["name"].decode(),
+        compute_capability=(int(properties["major"]), int(properties["minor"])),
+        multiprocessors=int(properties["multiProcessorCount"]),
+        threads=int(properties["maxThreadsPerMultiProcessor"]),
+        registers=int(properties["regsPerMultiprocessor"]),
+        shared=int(properties["sharedMemPerMultiprocessor"]),
+        shared_block=int(properties["sharedMemPerBlockOptin"]),
+        l2=int(properties["l2CacheSize"]),
+        bandwidth=2.0 * 1e3 * clock * bits / 8.0,
+    )

@@ -1,0 +1,109 @@
+"""Which device: the one that was asked for, and never a substitute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from eagre.backend.device import CpuDevice, Device, HostArrays
+from eagre.backend.group import Group
+from eagre.errors import DeviceError, InputError
+
+
+@cache
+def _cpu() -> CpuDevice:
+    return CpuDevice()
+
+
+@cache
+def _cuda(index: int) -> Device:
+    from eagre.backend.cuda_device import CudaDevice
+
+    return CudaDevice(index)
+
+
+def cuda_problem() -> str | None:
+    """Why CUDA cannot be used here, or None if it can."""
+    try:
+        from eagre.backend.cuda_device import problem
+    except ImportError as error:
+        return f"{error}; install with: pip install 'eagre[cuda]'"
+    return problem()
+
+
+def device_of(array: Any) -> Device:
+    """The device on which an array lies: the CPU for NumPy's, the GPU for CuPy's."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return select(f"cuda:{array.device.id}")
+    return _cpu()
+
+
+def select(device: str | Device = "auto") -> Device:
+    """The device that `device` names.
+
+    Parameters
+    ----------
+    device : str or Device
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes the first GPU if there is one that
+        works and says so in the device's name, else the CPU.
+
+    Raises
+    ------
+    DeviceError
+        If a GPU was asked for and cannot be used; there is no fallback.
+    """
+    if isinstance(device, Device):
+        return device
+    if not isinstance(device, str) or "," in device:
+        raise InputError(
+            f"device = {device!r}", allowed="one device: this cannot be spread over several", fix='device = "cuda"'
+        )
+    if device == "cpu":
+        return _cpu()
+    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    if match:
+        reason = cuda_problem()
+        if reason:
+            raise DeviceError(f'got device = {device!r}, but {reason}\nwrite:   device = "cpu"')
+        return _cuda(int(match.group(1) or 0))
+    if device == "auto":
+        return _cuda(0) if cuda_problem() is None else _cpu()
+    raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')
+
+
+def select_devices(device: str | Device | Sequence[str | Device]) -> Device | Group:
+    """One device, or a `Group` of several for one run.
+
+    Parameters
+    ----------
+    device : str, Device, or a sequence of them
+        As in `select`; several as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A
+        device that is named twice gets two parts.
+
+    Raises
+    ------
+    InputError
+        For "auto" among several, or devices of different kinds.
+    DeviceError
+        If one of them cannot be used.
+    """
+    named = device.split(",") if isinstance(device, str) else [device] if isinstance(device, Device) else list(device)
+    wanted = [name.strip() if isinstance(name, str) else name for name in named]
+    if len(wanted) == 1:
+        return select(wanted[0])
+    kinds = {name.partition(":")[0] if isinstance(name, str) else name.kind for name in wanted}
+    if len(kinds) != 1 or "auto" in kinds:
+        told = ",".join(map(str, wanted))
+        raise InputError(
+            f"device = {told!r}",
+            allowed="several devices of one kind, each by its name",
+            fix='device = "cuda:0,cuda:1"',
+        )
+    members = [select(name) for name in wanted]
+    if isinstance(members[0], HostArrays):
+        return Group(members)
+    from eagre.backend.cuda_group import CudaGroup
+
+    return CudaGroup(members)

@@ -1,0 +1,76 @@
+"""What is timed of the barotropic model: the double gyre of Bleichrodt (2011) at the sizes of its table B.1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.bench.subject import Benchmark, paper_ms
+from eagre.cases.bleichrodt2011 import VARIANTS, double_gyre
+from eagre.contract import Model
+from eagre.errors import EagreError
+
+PAPER_MS = {
+    33: (0.3235, 0.2056),
+    65: (0.3338, 0.7342),
+    129: (0.3883, 3.147),
+    257: (0.7845, 12.81),
+    259: (1.648, 22.85),
+    513: (1.963, 53.94),
+    515: (15.70, 112.2),
+    769: (5.436, 140.8),
+    1025: (6.646, 260.5),
+    2049: (26.33, 1266.0),
+    4097: (111.8, 5337.0),
+}
+"""Table B.1: points a side, ms a step of the Tesla M1060 (single precision) and of one core (double)."""
+COMPARED_STEPS = 40
+LARGEST_COMPARED = 1100  # points a side: the CPU's steps take too long above
+
+
+class DoubleGyre(Benchmark):
+    """The double gyre from rest, Re = 20.83, dt = 1e-7, free slip.
+
+    "bleichrodt2011" is the thesis's scheme (AB2, the advective Jacobian), "default" the package's.
+    """
+
+    case = "double-gyre"
+    variants = tuple(VARIANTS)
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (257, 1025), "cuda": tuple(PAPER_MS)}
+    resident = 6
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 2, "cuda": 200}
+    largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
+
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
+        """`variant` is a key of `eagre.cases.bleichrodt2011.VARIANTS`."""
+        return double_gyre(size, device, precision, variant)
+
+    def compared_shape(self, size: int) -> tuple[int, int] | None:
+        """Every size by itself, but for the largest."""
+        return (size, size) if size <= LARGEST_COMPARED else None
+
+    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """L2 difference of psi after some steps from the CPU's in double precision."""
+        ours, theirs = (
+            double_gyre(shape[0], device, precision, variant),
+            double_gyre(shape[0], "cpu", "double", variant),
+        )
+        for model in (ours, theirs):
+            model.advance(COMPARED_STEPS * model.time_step)
+        expected = theirs.field("streamfunction")
+        return float(np.linalg.norm(ours.field("streamfunction") - expected) / np.linalg.norm(expected))
+
+    def verified(self, model: Model, difference: float | None) -> str:
+        """The energy has grown from rest, and every value is finite."""
+        found = model.diagnostics()
+        if not (found["energy"] > 0.0 and math.isfinite(found["max_vorticity"])):
+            raise EagreError(f"{model.device}: energy {found['energy']:.3g} after the timed steps")
+        return "energy" if difference is None else f"psi {difference:.1e} from double precision on the CPU"
+
+    def against_paper(self, record: Mapping[str, Any]) -> str:
+        """The thesis's time for this size, and how many times faster this is."""
+        return paper_ms("bleichrodt2011", PAPER_MS, record)

@@ -1,0 +1,196 @@
+"""How fast a model runs here: the answer is verified first, then the steps are timed.
+
+Records have the keys of `KEYS`. Speeds are held against the bandwidth of a large copy that is
+measured in the same call, on the same device and with as many threads.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from statistics import median
+from typing import Any
+
+from eagre.backend.device import Device
+from eagre.backend.select import select
+from eagre.backend.timing import times_of
+from eagre.bench import machine
+from eagre.bench.subject import Benchmark
+from eagre.contract import Model, field_type
+from eagre.errors import EagreError, InputError, MemoryNeededError
+
+IDENTITY = ("model", "case", "variant", "precision", "device", "threads", "shape")
+"""Keys that tell two measurements of the same thing."""
+KEYS = (
+    *IDENTITY,
+    *("steps", "ms_per_step", "ms_best", "cell_steps_per_s", "bytes_per_cell", "fraction_of_copy", "copy_gb_per_s"),
+    *("error", "commit", "date", "versions"),
+)
+CACHE_BYTES = {"cpu": 32e6, "cuda": 60e6}  # what fits in here is not held against the copy
+SUBJECTS = {
+    "shallow-water": ("eagre.bench.shallow_water", "WetBasin"),
+    "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
+    "barotropic": ("eagre.bench.barotropic", "DoubleGyre"),
+}
+
+
+def bench(kind: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+    """Records of `measurements`, with its parameters."""
+    return list(measurements(kind, *arguments, **options))
+
+
+def measurements(
+    kind: str,
+    device: str | Device = "auto",
+    precision: str | None = None,
+    sizes: Sequence[int] | None = None,
+    *,
+    variants: Sequence[str] | None = None,
+    repeats: int = 5,
+    seconds: float = 0.05,
+    commit: str | None = None,
+    compare: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """Verify and time a model, size by size.
+
+    Parameters
+    ----------
+    kind : str
+        ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
+        `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`.
+    device : str or Device
+    precision : {"single", "double"}, optional
+        Else both.
+    sizes : sequence of int, optional
+        Cells or points a side; else those of the model's benchmark that fit.
+    variants : sequence of str, optional
+        ``"rk2"``, ``"euler"``; ``"mike21"`` or ``"bleichrodt2011"`` (the thesis's scheme) and ``"default"`` for the
+        other models; else all.
+    repeats : int
+        Timings, of which the median and the best are kept.
+    seconds : float, s
+        Least length of one timing.
+    commit : str, optional
+        Else what git says of the source.
+    compare : bool
+        Whether to compare with the CPU first, whose programs take long to compile.
+
+    Yields
+    ------
+    dict
+        With the keys `KEYS`; on a CPU for one thread and for all.
+
+    Raises
+    ------
+    InputError
+        For a model or a variant without a benchmark.
+    EagreError
+        If the answer is not right.
+    """
+    subject = subject_of(kind)
+    unknown = [name for name in variants or () if name not in subject.variants]
+    if unknown:
+        raise InputError(f"the variant {unknown[0]!r}", allowed=", ".join(map(repr, subject.variants)))
+    chosen = select(device)
+    origin = machine.provenance(chosen, commit)
+    copies = machine.copy_speeds(chosen)
+    for real in (precision,) if precision else ("single", "double"):
+        for variant in variants or subject.variants:
+            differences: dict[tuple[int, int] | None, float | None] = {None: None}
+            for size in sizes or subject.sizes[chosen.kind]:
+                shape = subject.compared_shape(size) if compare else None
+                if shape is not None and shape not in differences:
+                    differences[shape] = subject.compared(shape, chosen, real, variant)
+                try:
+                    model = subject.model(size, chosen, real, variant)
+                except MemoryNeededError:
+                    if sizes:
+                        raise
+                    continue
+                for threads, copy in copies.items():
+                    with machine.threads_limited(chosen, threads):
+                        steps, per_step = _time_steps(subject, model, chosen, repeats, seconds)
+                    found = _record(subject, kind, model, chosen, variant, threads, copy, per_step)
+                    checked = subject.verified(model, differences[shape]) + subject.against_paper(found)
+                    found |= {"steps": steps, "error": checked} | origin
+                    yield {key: found[key] for key in KEYS}
+                del model
+                gc.collect()
+
+
+def subject_of(kind: str) -> Benchmark:
+    """The benchmark of a kind of model."""
+    if kind not in SUBJECTS:
+        raise InputError(f"the model {kind!r}", allowed=", ".join(f'"{name}"' for name in SUBJECTS))
+    module, name = SUBJECTS[kind]
+    return getattr(import_module(module), name)()
+
+
+def merged(known: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records of both; a new one replaces an old one with the same `IDENTITY`."""
+
+    def identity(record: Mapping[str, Any]) -> str:
+        return repr([list(value) if isinstance(value, tuple) else value for value in map(record.get, IDENTITY)])
+
+    return list({identity(record): dict(record) for record in [*known, *new]}.values())
+
+
+def _time_steps(
+    subject: Benchmark, model: Model, device: Device, repeats: int, seconds: float
+) -> tuple[int, list[float]]:
+    """Steps that were timed, and seconds per step of each repeat."""
+    work = model.unchecked_steps(subject.steps_a_call[device.kind])
+    once = min(times_of(device, work, repeats=2, warm_up=1))
+    rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
+
+    def many() -> None:
+        for _ in range(rounds):
+            work()
+
+    if device.kind == "cuda":
+        many()
+    per_step, total = [], 0
+    for _ in range(repeats):
+        before = model.steps
+        taken = times_of(device, many, repeats=1, warm_up=0)[0]
+        steps = model.steps - before
+        if steps < 1:
+            raise EagreError(f"{device}: no step was made in {rounds} rounds")
+        per_step.append(taken / steps)
+        total += steps
+    return total, per_step
+
+
+def _record(
+    subject: Benchmark,
+    kind: str,
+    model: Model,
+    device: Device,
+    variant: str,
+    threads: int,
+    copy: float,
+    per_step: Sequence[float],
+) -> dict[str, Any]:
+    shape = list(model.grid.shape)
+    size = field_type(model).itemsize
+    cells = model.grid.cells
+    speed = cells / median(per_step)
+    moved = model.bytes_per_step
+    cached = subject.resident * size * cells < CACHE_BYTES[device.kind]
+    return {
+        "model": kind,
+        "case": subject.case,
+        "variant": variant,
+        "precision": model.precision,
+        "device": machine.device_name(device),
+        "threads": threads,
+        "shape": shape,
+        "ms_per_step": 1e3 * median(per_step),
+        "ms_best": 1e3 * min(per_step),
+        "cell_steps_per_s": speed,
+        "bytes_per_cell": moved,
+        "fraction_of_copy": None if cached else moved * speed / copy,
+        "copy_gb_per_s": copy / 1e9,
+    }

@@ -1,0 +1,80 @@
+"""What is timed of the explicit shallow-water model: a wet basin with friction between walls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.bench.subject import Benchmark
+from eagre.contract import Model
+from eagre.errors import EagreError
+from eagre.grid import Grid
+
+LARGEST_VOLUME_ERROR = {"single": 2e-5, "double": 1e-12}  # in the first 10,000 steps; in proportion after
+COMPARED_SHAPE, COMPARED_TIME = (171, 200), 10.0
+
+
+class WetBasin(Benchmark):
+    """A hump of water over a varying bed, N x N cells, wet everywhere, Manning 0.03."""
+
+    case = "wet-basin"
+    variants = ("rk2", "euler")
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
+    resident = 10
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 1}  # comes in rounds
+    largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-11}
+
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
+        """`variant` is the scheme."""
+        return basin((size, size), device, precision, variant)
+
+    def compared_shape(self, size: int) -> tuple[int, int] | None:
+        """One short run stands for all sizes."""
+        return COMPARED_SHAPE
+
+    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """Largest difference of depths and discharges from the CPU's; 0 on the CPU."""
+        if device.kind == "cpu":
+            return 0.0
+        ours, theirs = (basin(shape, where, precision, variant) for where in (device, "cpu"))
+        apart = []
+        for model in (ours, theirs):
+            model.advance(COMPARED_TIME)
+        for names in (("depth",), ("discharge_x", "discharge_y")):
+            expected = np.stack([theirs.field(name).astype(np.float64) for name in names])
+            found = np.stack([ours.field(name).astype(np.float64) for name in names])
+            apart.append(np.abs(found - expected).max() / np.abs(expected).max())
+        return float(np.max(apart))
+
+    def verified(self, model: Model, difference: float | None) -> str:
+        """The volume is kept."""
+        error = abs(model.diagnostics()["volume_error"])
+        if not error <= LARGEST_VOLUME_ERROR[model.precision] * max(1.0, model.steps / 10_000):
+            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+        compared = "" if model.device.kind == "cpu" or difference is None else f", against the CPU {difference:.1e}"
+        return f"volume {error:.1e}{compared}"
+
+
+@lru_cache(maxsize=1)
+def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
+    """Grid, bed at the corners and surface at the start."""
+    ny, nx = shape
+    grid = Grid(nx, ny, 1.0, 1.0)
+    x, y, x_corner, y_corner = grid.x, grid.y[:, None], grid.x_corner, grid.y_corner[:, None]
+    bed = 0.1 * np.sin(7.0 * x_corner / nx) * np.cos(5.0 * y_corner / ny)
+    hump = 0.2 * np.exp(-(((x - nx / 2) / (nx / 4)) ** 2)) * np.exp(-(((y - ny / 2) / (ny / 4)) ** 2))
+    return grid, bed, 1.0 + hump + 1e-3 * np.sin(x) * np.cos(y)
+
+
+def basin(shape: tuple[int, int], device: str | Device, precision: str, scheme: str) -> Model:
+    """The model at the start."""
+    from eagre.models.shallow_water.model import ShallowWater
+
+    grid, bed, surface = initial(shape)
+    return ShallowWater(
+        grid, bed, surface_elevation=surface, manning=0.03, device=device, precision=precision, scheme=scheme
+    )

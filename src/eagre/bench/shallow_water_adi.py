@@ -1,0 +1,74 @@
+"""What is timed of the implicit shallow-water model: the pool of `eagre.cases.mike21`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.bench.subject import Benchmark, paper_ms
+from eagre.cases.mike21 import VARIANTS, pool
+from eagre.contract import Model
+from eagre.errors import EagreError
+
+LARGEST_VOLUME_ERROR = {"single": 1e-5, "double": 1e-12}
+COMPARED_SHAPE, COMPARED_TIME = (171, 300), 200.0
+PAPER_MS = {256: (1.30, 55.34), 2048: (60.95, 3981.91)}
+"""Cells a side, ms a step of the thesis's GPU (a GTX 590, its best version) and of one core, in double precision."""
+PAPER_WORDS, PAPER_GB = 160, 1000 * 2**20  # words a cell and step, and bytes of what the thesis calls a GB
+
+
+class Pool(Benchmark):
+    """Cells of 100 m, steps of 20 s, Manning number 32, a hump of 1 m on 50 m of water: Courant number 4.4.
+
+    "mike21" is the thesis's scheme, "default" has dissipation and drying as well.
+    """
+
+    case = "pool"
+    variants = tuple(VARIANTS)
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 512, 1024, 2048, 4096, 8192)}
+    resident = 7
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 2, "cuda": 64}
+    largest_difference: ClassVar[Mapping[str, float]] = {"single": 2e-5, "double": 1e-12}
+
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
+        """`variant` is a key of `eagre.cases.mike21.VARIANTS`."""
+        return pool((size, size), device, precision, variant)
+
+    def compared_shape(self, size: int) -> tuple[int, int] | None:
+        """One short run stands for all sizes."""
+        return COMPARED_SHAPE
+
+    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """Largest difference of surface and discharges from the CPU's; 0 on the CPU."""
+        if device.kind == "cpu":
+            return 0.0
+        states = []
+        for where in (device, "cpu"):
+            model = pool(shape, where, precision, variant)
+            model.advance(COMPARED_TIME)
+            states.append(model.state())
+        ours, theirs = states
+        names = ("z", "p", "q_after")
+        apart = [np.abs(ours[k].astype(float) - theirs[k]).max() / np.abs(theirs[k]).max() for k in names]
+        return float(np.max(apart))
+
+    def verified(self, model: Model, difference: float | None) -> str:
+        """The volume is kept, and every value is finite."""
+        found = model.diagnostics()
+        error = abs(found["volume_error"])
+        if not (error <= LARGEST_VOLUME_ERROR[model.precision] and math.isfinite(found["kinetic_energy"])):
+            raise EagreError(f"{model.precision}, {model.device}: the volume changed by {error:.2g} of itself")
+        if model.device.kind == "cpu":
+            return f"volume {error:.1e}"
+        compared = "" if difference is None else f", against the CPU {difference:.1e}"
+        return f"volume {error:.1e}{compared}; coupling left out {model.statistics()['coupling_left_out']:.1e}"
+
+    def against_paper(self, record: Mapping[str, Any]) -> str:
+        """The bandwidth as the thesis counts it (160 words a cell and step), and its time for this size."""
+        itemsize = 4 if record["precision"] == "single" else 8
+        rate = PAPER_WORDS * itemsize * record["cell_steps_per_s"] / PAPER_GB
+        return f"; {rate:.3g} GB/s as mike21 counts{paper_ms('mike21', PAPER_MS, record)}"

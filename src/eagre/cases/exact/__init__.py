@@ -1,0 +1,1 @@
+"""Exact solutions on NumPy arrays."""

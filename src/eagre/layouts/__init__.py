@@ -1,0 +1,1 @@
+"""Layouts of GPU kernels: what each parameter means (`solvers`, `models`), and measured tables, one a device (JSON)."""

@@ -1,0 +1,8 @@
+"""All parameters that a table of layouts may have."""
+
+from __future__ import annotations
+
+from eagre.layouts.parameter import Parameter
+from eagre.layouts.solvers import SOLVERS
+
+PARAMETERS: dict[str, Parameter] = {parameter.key: parameter for parameter in SOLVERS}

@@ -1,0 +1,227 @@
+"""Parameters of programs in general and of the solvers."""
+
+from __future__ import annotations
+
+from math import prod
+
+from eagre.layouts.facts import MOST_REGISTERS, MOST_THREADS, STATIC_SHARED, Facts
+from eagre.layouts.kinds import PRECISIONS, by_precision, listed, named, rising, some, whole
+from eagre.layouts.parameter import Parameter, by_multiprocessors
+
+THREADS = whole(32, MOST_THREADS, 32)
+REGISTERS = whole(16, MOST_REGISTERS)
+COLUMN_THREADS = 8  # of a column of strided systems, as measured: what `rows` must leave room for
+ITEMSIZE = {"single": 4, "double": 8}
+SECTOR = {"single": 8, "double": 4}  # values of 32 bytes, the least that memory moves
+
+
+def registers_of_warps(card: Facts, value: dict[str, int], on: Facts) -> dict[str, int]:
+    """So that as many warps fit a multiprocessor as on the measured card: that many hide the latency of memory."""
+    return {name: min(card.registers_for(on.warps_for(registers)), 248) for name, registers in value.items()}
+
+
+def few_systems(card: Facts, value: int, on: Facts) -> int:
+    """As many as measured for each multiprocessor, a multiple of 32."""
+    return max(32, by_multiprocessors(card, value, on) // 32 * 32)
+
+
+def shared_of_block(card: Facts, value: int, on: Facts) -> int:
+    """What a block of the card may have, a multiple of 16 KiB."""
+    return card.shared_block // 16384 * 16384
+
+
+def shared_of_columns(rows: int, threads: int, itemsize: int, width: int = 32, kinds: int = 4) -> int:
+    """Shared memory of a block of columns in pieces (`eagre.solvers.tridiagonal.columns.shared_bytes`), bytes."""
+    return ((kinds * rows + 3) * threads + 2) * width * itemsize
+
+
+def rows_that_fit(card: Facts, value: int, on: Facts) -> int:
+    """As measured, or as many as a block's shared memory holds in double precision."""
+    room = card.shared_block - STATIC_SHARED
+    return next(rows for rows in range(value, 0, -1) if shared_of_columns(rows, COLUMN_THREADS, 8) <= room)
+
+
+def fields_beyond_cache(card: Facts, value: int, on: Facts) -> int:
+    """The power of two from which six fields of double precision no longer fit the second-level cache."""
+    return 1 << max(6, int((card.l2 / 48.0) ** 0.5).bit_length() - 1)
+
+
+def threads_of_columns(cut: dict[str, int], precision: str, rows: int) -> int:
+    """Threads of a block that holds `rows` rows of as many wavenumbers as a sector has."""
+    return -(-(-(-rows // cut["own"]) * SECTOR[precision]) // 32) * 32
+
+
+def cuts_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
+    """As measured where registers allow it; else with as many registers as there are."""
+    found: dict[str, list[dict[str, int]]] = {}
+    for precision, cuts in value.items():
+        found[precision] = []
+        for cut in cuts:
+            if _problem_of_cut(cut, precision, card):
+                warps = threads_of_columns(cut, precision, cut["up_to"] - 1) // 32
+                cut = {**cut, "registers": min(128, card.registers_for(warps))}
+            if not _problem_of_cut(cut, precision, card):
+                found[precision].append(cut)
+    return found
+
+
+def _problem_of_cut(cut: dict[str, int], precision: str, card: Facts) -> str:
+    threads = threads_of_columns(cut, precision, cut["up_to"] - 1)
+    fits = card.fits(threads, cut["registers"], STATIC_SHARED)
+    return "" if fits else f"blocks of {threads} threads and {cut['registers']} registers"
+
+
+def _cuts_fit(value: dict[str, list[dict[str, int]]], card: Facts) -> str:
+    problems = (_problem_of_cut(cut, precision, card) for precision in PRECISIONS for cut in value[precision])
+    return next(filter(None, problems), "")
+
+
+def _reduction_fits(value: int, card: Facts) -> str:
+    return "" if value <= card.registers_for(MOST_THREADS // 32) else f"{value} registers in blocks of 1024 threads"
+
+
+def _shared_fits(value: int, card: Facts) -> str:
+    return "" if value <= card.shared_block else f"{value} bytes of shared memory a block"
+
+
+PROGRAMS = (
+    Parameter(
+        "programs.registers", by_precision(REGISTERS), "registers a thread", True,
+        "Of kernels that set no limit of their own.", registers_of_warps,
+    ),
+    *(
+        Parameter(
+            f"programs.loop.{name}", listed(*[whole(1, MOST_THREADS)] * sizes), f"threads along {axes}", True,
+            f"A block of a loop over a {name} of points.",
+            fits=lambda value, card: "" if prod(value) <= MOST_THREADS else f"{prod(value)} threads a block",
+        )
+        for name, sizes, axes in (("line", 1, "x"), ("plane", 2, "x, y"), ("volume", 3, "x, y, z"))
+    ),
+)  # fmt: skip
+
+TRIDIAGONAL = (
+    Parameter(
+        "solver:tridiagonal.choice.few", whole(1, 10**6), "systems", False,
+        "Up to here a reduction serves contiguous systems of up to `longest_of_few` rows.", few_systems,
+    ),
+    Parameter(
+        "solver:tridiagonal.choice.some", whole(1, 10**6), "systems", False,
+        "Up to here a reduction serves at all; more fill the card with pieces.", few_systems,
+    ),
+    Parameter(
+        "solver:tridiagonal.choice.longest_of_few", whole(128, 2**20), "rows", False,
+        "Of contiguous systems that a reduction solves where they are few.",
+    ),
+    Parameter(
+        "solver:tridiagonal.choice.longest", whole(128, 2**20), "rows", False,
+        "Of systems that a reduction solves where they are some; strided ones in double precision only.",
+    ),
+    Parameter(
+        "solver:tridiagonal.choice.longest_padded", whole(64, 2**20), "rows", False,
+        "Strided systems shorter than this, and no power of two, are reduced in both ways one after the other.",
+    ),
+    Parameter(
+        "solver:tridiagonal.columns.rows", whole(1, 64), "rows a thread", False,
+        "Of strided systems in pieces.", rows_that_fit,
+        lambda value, card: _shared_fits(shared_of_columns(value, COLUMN_THREADS, 8), card),
+    ),
+    Parameter(
+        "solver:tridiagonal.columns.threads", whole(1, 32), "threads a column in a block", False,
+        "Of strided systems in pieces; a block has 32 columns.",
+    ),
+    Parameter(
+        "solver:tridiagonal.columns.registers", by_precision(REGISTERS), "registers a thread", True,
+        "Of strided systems in pieces.",
+    ),
+    Parameter(
+        "solver:tridiagonal.lines.warps", whole(1, 32), "warps a block", False,
+        "Of contiguous systems in pieces: a warp has 128 rows, a block this many of them at most.",
+    ),
+    Parameter(
+        "solver:tridiagonal.lines.registers", by_precision(REGISTERS), "registers a thread", True,
+        "Of contiguous systems in pieces.",
+    ),
+    Parameter(
+        "solver:tridiagonal.exact.blocks", whole(1, 2**20), "blocks", True,
+        "Among which the exact passes deal their work: few start quickly where nothing is to be done.",
+        by_multiprocessors,
+    ),
+    Parameter(
+        "solver:tridiagonal.seams.threads", THREADS, "threads a block", True, "Of the systems between pieces.",
+    ),
+    Parameter(
+        "solver:tridiagonal.thomas.threads", THREADS, "threads a block", True, "Of elimination with a thread a system.",
+    ),
+    Parameter(
+        "solver:tridiagonal.reduction.threads", whole(1, MOST_THREADS), "threads a block", True,
+        "Of reductions, at most.",
+    ),
+    Parameter(
+        "solver:tridiagonal.reduction.registers", REGISTERS, "registers a thread", True, "Of reductions.",
+        fits=_reduction_fits,
+    ),
+    Parameter(
+        "solver:tridiagonal.reduction.shared", whole(1024, 2**20), "bytes a block", False,
+        "Shared memory of a block of reductions, at most: longer systems are solved otherwise.",
+        shared_of_block, _shared_fits,
+    ),
+    Parameter(
+        "solver:tridiagonal.reduction.side_by_side", whole(1, 16), "blocks a multiprocessor", True,
+        "As long as so many fit, a block takes systems that lie side by side.",
+    ),
+)  # fmt: skip
+
+_BY_LENGTH = rising(up_to=whole(2, 2**20), registers=REGISTERS)
+POISSON = (
+    Parameter(
+        "solver:poisson.transform.registers", by_precision(_BY_LENGTH), "registers a thread, by length", True,
+        "Of kernels that transform rows; with too few their values spill to memory.",
+    ),
+    Parameter(
+        "solver:poisson.transform.registers_of_update", by_precision(_BY_LENGTH), "registers a thread, by length", True,
+        "Of the kernel that updates rows and transforms them.",
+    ),
+    Parameter(
+        "solver:poisson.transform.threads", some(named(length=whole(16, 2**20), threads=whole(8, MOST_THREADS, 8)), 0),
+        "threads a block, by length", True,
+        "Lengths whose blocks have fewer threads than transforms in a pass, so that more blocks fit a multiprocessor.",
+    ),
+    Parameter(
+        "solver:poisson.transform.threads_of_update",
+        by_precision(some(named(intervals=whole(16, 2**20), threads=THREADS), 0)),
+        "threads a block, by intervals", True,
+        "Rows whose update takes a turn less with more threads than its transform needs.",
+    ),
+    Parameter(
+        "solver:poisson.transform.short_rows", whole(0, 2**20), "intervals", True,
+        "Up to here the update has threads for a whole row at once.",
+    ),
+    Parameter(
+        "solver:poisson.transform.short_threads", THREADS, "threads a block", True,
+        "But no more than these.",
+    ),
+    Parameter(
+        "solver:poisson.tiles.wide_from", whole(2, 2**20), "intervals", True,
+        "Rows from which tiles of the spectrum are two sectors of memory wide.", fields_beyond_cache,
+    ),
+    Parameter(
+        "solver:poisson.tiles.side_by_side", whole(1, 2), "pieces", True,
+        "Pieces of columns whose rows lie side by side in such tiles.",
+    ),
+    Parameter(
+        "solver:poisson.columns.cuts",
+        by_precision(rising(up_to=whole(2, 2**20), own=whole(1, 128), registers=REGISTERS)),
+        "by intervals along y", False,
+        "How a column is cut: rows a thread owns, registers a thread (these change no bits).",
+        cuts_that_fit, _cuts_fit,
+    ),
+    Parameter(
+        "solver:poisson.overlap.release", whole(1, 2), "1: at the start, 2: before the last stores", True,
+        "When a kernel lets the next one start, on cards that can (compute capability 9.0 and later).",
+    ),
+    Parameter(
+        "solver:poisson.seams.threads", THREADS, "threads a block", True, "Of what bands of several devices add.",
+    ),
+)  # fmt: skip
+
+SOLVERS = (*PROGRAMS, *TRIDIAGONAL, *POISSON)

@@ -1,0 +1,136 @@
+"""Tables of layouts as files: read, checked, flattened to values by key.
+
+A file holds objects within objects, {"model": {"kernel": {"parameter": value}}}, and in "device" what the card has on
+which its numbers were measured. A stored table has every parameter; a user's own may have some.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from eagre.errors import InputError
+from eagre.layouts.declared import PARAMETERS
+from eagre.layouts.facts import Facts
+from eagre.layouts.kinds import Kind, Problem, listed, number, whole
+
+REFERENCE = "nvidia-h200.json"  # whose values the rules take over, scaled, for cards that nobody measured
+_SIZES: dict[str, Kind] = {
+    "compute_capability": listed(whole(5, 99), whole(0, 99)),
+    "multiprocessors": whole(1, 4096),
+    "threads": whole(1024, 8192),
+    "registers": whole(32768, 2**20),
+    "shared": whole(16384, 2**24),
+    "shared_block": whole(16384, 2**24),
+    "l2": whole(0, 2**36),
+    "bandwidth": number(0.0, 1e15),
+}
+
+
+def stored(name: str) -> str:
+    """Text of a stored table."""
+    return (files("eagre.layouts") / name).read_text(encoding="utf-8")
+
+
+def stored_names() -> list[str]:
+    """File names of all stored tables."""
+    return sorted(entry.name for entry in files("eagre.layouts").iterdir() if entry.name.endswith(".json"))
+
+
+def read_table(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The "device" section and the values by key of a user's file, checked.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read or has a key, type or value that is not allowed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}", allowed="a table of layouts in JSON (docs/reference/layouts.md)") from None
+    return checked_table(text, str(path))
+
+
+def checked_table(text: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As `read_table`, of the text of a file."""
+    try:
+        content = json.loads(text, object_pairs_hook=lambda pairs: _without_doubles(pairs, name))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{name}, line {error.lineno}, column {error.colno}: {error.msg}",
+            allowed="a table of layouts in JSON (docs/reference/layouts.md)",
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')
+    device = _checked_device(content.pop("device", {}), name)
+    values: dict[str, Any] = {}
+    _flatten(content, "", name, values)
+    for key, value in values.items():
+        problem = PARAMETERS[key].kind.problem(value, key)
+        if problem is not None:
+            raise _error(name, problem)
+    return device, values
+
+
+def facts_of(device: dict[str, Any]) -> Facts:
+    """The card on which a stored table was measured."""
+    return Facts(**{**device, "compute_capability": tuple(device["compute_capability"])})
+
+
+def _checked_device(device: Any, name: str) -> dict[str, Any]:
+    if not isinstance(device, dict) or not isinstance(device.get("name", ""), str):
+        raise _error(name, Problem("device", device, '{"name": "NVIDIA H200", ...}'))
+    for key, value in device.items():
+        if key != "name" and key not in _SIZES:
+            raise _unknown(name, f"device.{key}", [f"device.{one}" for one in ("name", *_SIZES)])
+        problem = _SIZES[key].problem(value, f"device.{key}") if key != "name" else None
+        if problem is not None:
+            raise _error(name, problem)
+    return device
+
+
+def _flatten(content: dict[str, Any], above: str, name: str, values: dict[str, Any]) -> None:
+    """Values by key; keys that are not declared are an error."""
+    for part, value in content.items():
+        key = f"{above}{part}"
+        if key in PARAMETERS:
+            values[key] = value
+        elif any(known.startswith(f"{key}.") for known in PARAMETERS):
+            if not isinstance(value, dict):
+                raise _error(name, Problem(key, value, "an object with parameters in it"))
+            _flatten(value, f"{key}.", name, values)
+        else:
+            depth = above.count(".") + 1
+            raise _unknown(name, key, [known for known in _keys_at(depth) if known.startswith(above)])
+
+
+def _keys_at(depth: int) -> list[str]:
+    return list(dict.fromkeys(".".join(key.split(".")[:depth]) for key in PARAMETERS))
+
+
+def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError(f'{name}: "{key}" twice in one object', allowed="each key once")
+        found[key] = value
+    return found
+
+
+def _unknown(name: str, key: str, allowed: list[str]) -> InputError:
+    near = difflib.get_close_matches(key, allowed, 1)
+    fix = f'"{near[0].rpartition(".")[2]}": ...' if near else ""
+    return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix)
+
+
+def _error(name: str, problem: Problem) -> InputError:
+    return InputError(f"{name}: {problem.key} = {_short(problem.value)}", allowed=problem.allowed)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,141 @@
+"""Which kernels make a step: the fastest for a device and a set-up, or the plain cells of `reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.barotropic import reference, update_cpu, update_cuda
+from eagre.models.barotropic.inversion import CpuBox, CudaBox, Inversion, Launches, TransformInversion
+from eagre.models.barotropic.kernels import Coefficients
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.state import State
+from eagre.solvers.poisson.box_cuda import Box
+
+KERNELS = ("fast", "reference")
+PIECES = 64  # of the rows of a field, at most, that threads of a CPU take in turn
+LEAST_ROWS = 8  # of a piece
+
+
+class Update(NamedTuple):
+    """What the update of a layer reads and writes: fields (my + 2, mx + 2), weights (4,)."""
+
+    psi: Any
+    q: Any
+    new: Any  # the new vorticity
+    target: Any  # a copy of it, where psi is found in place
+    older: Any  # tendencies; the new one replaces the oldest
+    oldest: Any
+    curl: Any  # the forcing (`kernels.WIND`)
+    weights: Any  # (c0, c1, c2, c3)
+    c: Coefficients
+
+
+Switches = Mapping[str, Any]
+Updater = Callable[[State, int, Update, Switches], Launches]
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """The kernels of a run.
+
+    Attributes
+    ----------
+    inversion : Inversion
+        From vorticity to the streamfunction.
+    update : callable
+        Launches of tendency and Adams-Bashforth, from a state, the number of a layer, an `Update` and switches.
+    transforms : bool
+        Whether the update leaves the transform of its rows where `inversion.solve` expects it.
+    plain : str
+        Why plain cells make the update, or "".
+    """
+
+    inversion: Inversion
+    update: Updater
+    transforms: bool = False
+    plain: str = ""
+
+    @property
+    def name(self) -> str:
+        """What runs: "fast", "reference", or "fast; update: reference"."""
+        if isinstance(self.inversion, TransformInversion) and self.inversion.kernels == "reference":
+            return "reference"
+        return "fast; update: reference" if self.plain else "fast"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know before the run."""
+        return [f"kernels: {self.name}, the plain cells, because of {self.plain}"] if self.plain else []
+
+    @property
+    def fused_layout(self) -> bool:
+        """Whether the streamfunction is found apart from the vorticity, by the kernels of a box on a GPU."""
+        return isinstance(self.inversion, CudaBox)
+
+
+def kernel_set(setup: Setup, device: Device, precision: str) -> KernelSet:
+    """The kernels of a run on a device."""
+    if setup.kernels == "reference":
+        return KernelSet(library_inversion(setup, kernels="reference"), plain_update, plain='kernels = "reference"')
+    inversion = inversion_for(setup, device, precision)
+    if setup.compensated:
+        return KernelSet(inversion, plain_update, plain="compensated = true")
+    if isinstance(inversion, CudaBox):
+        return KernelSet(inversion, rows_update_cuda(inversion), transforms=True)
+    if device.kind == "cpu":
+        return KernelSet(inversion, rows_update_cpu)
+    return KernelSet(inversion, plain_update, plain=f'basin = "{setup.basin}" of this size on a GPU')
+
+
+def inversion_for(setup: Setup, device: Device, precision: str) -> Inversion:
+    """The fastest way from vorticity to the streamfunction."""
+    grid = setup.grid
+    size = (grid.nx - 1, grid.ny - 1, grid.dx, grid.dy)
+    if setup.basin == "box" and device.kind == "cpu":
+        return CpuBox(device, precision, check_precision(precision), *size)
+    if setup.basin == "box" and Box.serves(device, *size[:2], precision):
+        return CudaBox(Box(device, precision, *size), 1 if setup.layers is None else 2)
+    return library_inversion(setup)
+
+
+def library_inversion(setup: Setup, kernels: str = "fast") -> TransformInversion:
+    """The solver for any basin, by transforms of a library."""
+    grid = setup.grid
+    kinds = ["periodic" if wrap else "dirichlet" for wrap in setup.periodic]
+    return TransformInversion(setup.inner, (grid.dy, grid.dx), (kinds[1], kinds[0]), kernels)
+
+
+def plain_update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+    """The update by a plain cell."""
+    cell, more = reference.updated, ()
+    if state.setup.compensated:
+        cell, more = reference.updated_compensated, (state.rounding[layer],)
+    program = state.device.loop(cell, state.precision, switches)
+    return [state.device.over(program, state.setup.inner, (*fields, *more))]
+
+
+def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+    """The update in pieces of rows, one a thread."""
+    rows, columns = state.setup.inner
+    program = state.device.program(update_cpu.update_cpu, state.precision, switches)
+    pieces = max(1, min(PIECES, rows // LEAST_ROWS))
+    return [Launch(program, (*fields, np.zeros((pieces, columns), state.real)))]
+
+
+def rows_update_cuda(inversion: CudaBox) -> Updater:
+    """The update and the transform of its rows in one kernel."""
+    box = inversion.box
+
+    def update(state: State, layer: int, fields: Update, switches: Switches) -> Launches:
+        switches = {**switches, **box.switches(update=True)}
+        program = state.device.program(update_cuda.update_cuda, state.precision, switches)
+        own = (*fields[:3], *fields[4:])  # no target: psi has a place of its own
+        arguments = (*own, inversion.work(layer, None), box.table)
+        return [Launch(program, arguments, *box.geometry(update=True), early=box.early > 0)]
+
+    return update

@@ -1,0 +1,214 @@
+"""The stages of a step of the barotropic model as launches, from one set of buffers to the other (order: `step`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagre.backend.device import Launch
+from eagre.models.barotropic import boundary, kernels, reference
+from eagre.models.barotropic.drift import drifted
+from eagre.models.barotropic.inversion import Launches
+from eagre.models.barotropic.kernel_sets import KernelSet, Update
+from eagre.models.barotropic.state import State
+
+JACOBIANS = {"arakawa": kernels.arakawa_jacobian, "advective": kernels.advective_jacobian}
+WALLS = {"free-slip": boundary.FREE_SLIP, "no-slip": boundary.WOODS, "no-slip-thom": boundary.THOM}
+
+
+class Stages:
+    """Makes launches on the arrays of a `State`; `walls_y`: whether its south and north boundary are walls."""
+
+    def __init__(self, state: State, kernel_set: KernelSet, walls_y: tuple[bool, bool] = (True, True)) -> None:
+        self.state, self.setup, self.kernels = state, state.setup, kernel_set
+        self._walls_y = dict(zip(("SOUTH", "NORTH"), walls_y, strict=True))
+        self._layers = range(state.count)
+        grid = self.setup.grid
+        self._over = (0.25 / (grid.dx * grid.dy), 1.0 / grid.dx**2, 1.0 / grid.dy**2)
+
+    def _loop(self, cell: Any, *arguments: Any, **switches: Any) -> Launch:
+        device = self.state.device
+        switches = {"JACOBIAN": JACOBIANS[self.setup.jacobian], **switches}
+        return device.over(device.loop(cell, self.state.precision, switches), self.setup.inner, arguments)
+
+    def update(self, now: int) -> Launches:
+        """The new tracer and the new vorticities from buffers `now`."""
+        return [*self.tracer(now), *self.further_terms(now), *self.vorticity(now)]
+
+    # -- tendencies ---------------------------------------------------------------------------------
+
+    def tracer(self, now: int) -> Launches:
+        """The tracer is carried by the flow of the beginning of the step: before psi is found anew."""
+        setup, state = self.setup, self.state
+        if not state.tracer:
+            return []
+        c, new = state.tracer[now], state.tracer[1 - now]
+        _, over_dx2, over_dy2 = self._over
+        numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
+        coefficients = kernels.Coefficients._make(map(state.real, numbers))
+        rest = (*state.ages(state.tracer_history, now), state.curl, state.tracer_weights, coefficients)
+        switches = {"HISTORY": setup.order - 1, "WIND": 0}
+        update = self._loop(reference.updated, state.psi[0][now], c, new, new, *rest, **switches)
+        return [update, *self.tracer_boundary(1 - now)]
+
+    def further_terms(self, now: int) -> Launches:
+        """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
+        return [launch for layer in self._layers for launch in self._terms(layer, now)]
+
+    def vorticity(self, now: int) -> Launches:
+        """Tendency and Adams-Bashforth of all layers."""
+        return [launch for layer in self._layers for launch in self._update(layer, now)]
+
+    def _coefficients(self, viscosity: float) -> kernels.Coefficients:
+        setup = self.setup
+        jacobian, over_dx2, over_dy2 = self._over
+        screened = viscosity * setup.screening
+        numbers = (
+            jacobian,
+            0.5 * setup.beta / setup.grid.dx,
+            viscosity * over_dx2,
+            viscosity * over_dy2,
+            setup.friction - screened,
+            (screened - setup.friction) * setup.screening,
+        )
+        return kernels.Coefficients._make(map(self.state.real, numbers))
+
+    def _terms(self, layer: int, at: int) -> Launches:
+        """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
+        if not self.setup.has_further_terms:
+            return []
+        setup, real = self.setup, self.state.real
+        total, psi, q = self.state.total[layer], self.state.psi[layer][at], self.state.q[layer][at]
+        made: Launches = [
+            self._loop(reference.set_forcing, self.state.curl, total, WIND=self.state.wind if layer == 0 else 0)
+        ]
+        if setup.topography is not None and layer == self.state.count - 1:
+            made.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
+        if setup.biharmonic > 0.0:
+            made += self._biharmonic(layer, at)
+        if setup.layers is not None:
+            other = 1 - layer
+            by_psi, by_q = setup.layers.coupling(layer, setup.viscosity, setup.friction)
+            others = (psi, self.state.psi[other][at], q, self.state.q[other][at])
+            made.append(self._loop(reference.add_coupling, *others, total, real(by_psi), real(by_q)))
+        return made
+
+    def _biharmonic(self, layer: int, at: int) -> Launches:
+        """total -= B Lap Lap zeta, zeta = q + F (psi - other psi), or q + lambda psi."""
+        setup, state, b = self.setup, self.state, self.setup.biharmonic
+        _, over_dx2, over_dy2 = self._over
+
+        def lap(cell: Any, source: Any, into: Any, factor: float) -> Launch:
+            return self._loop(cell, source, into, state.real(factor * over_dx2), state.real(factor * over_dy2))
+
+        made: Launches = [lap(reference.laplacian, state.q[layer][at], state.lap, 1.0)]
+        own = setup.screening if setup.layers is None else setup.layers.own(layer)
+        if own > 0.0:
+            made.append(lap(reference.subtract_laplacian, state.psi[layer][at], state.lap, -own))
+        if setup.layers is not None:
+            made.append(lap(reference.subtract_laplacian, state.psi[1 - layer][at], state.lap, own))
+        made += self.fill_boundary(state.lap, state.lap, vanishing=True)
+        return [*made, lap(reference.subtract_laplacian, state.lap, state.total[layer], b)]
+
+    def _update(self, layer: int, at: int) -> Launches:
+        """Tendency and Adams-Bashforth of one layer."""
+        setup, state, then = self.setup, self.state, 1 - at
+        c = self._coefficients(0.0 if setup.implicit else setup.viscosity)
+        if setup.layers is not None and layer == 0:
+            c = c._replace(friction=state.real(0.0))
+        switches = {
+            "HISTORY": setup.order - 1,
+            "WIND": 2 if setup.has_further_terms else state.wind,
+            "JACOBIAN": JACOBIANS[setup.jacobian],
+        }
+        curl = state.total[layer] if setup.has_further_terms else state.curl
+        new = state.q[layer][then]
+        target = new if self.kernels.fused_layout else state.psi[layer][then]
+        ages = state.ages(state.history[layer], at)
+        fields = Update(state.psi[layer][at], state.q[layer][at], new, target, *ages, curl, state.weights, c)
+        return self.kernels.update(state, layer, fields, switches)
+
+    # -- solutions ----------------------------------------------------------------------------------
+
+    def implicit_viscosity(self, now: int) -> Launches:
+        """Crank-Nicolson viscosity: (1 - a Lap)(new + old) = 2 old + dt F, a = dt A / 2."""
+        setup, state, new, solver = self.setup, self.state, 1 - now, self.kernels.inversion
+        if not setup.implicit:
+            return []
+        a = 0.5 * setup.time_step * setup.viscosity
+        field = self.solved(new)[0]
+        made = [] if self.kernels.transforms else solver.forward(0, field)
+        made += solver.solve(0, solver.work(0, field), 1.0 / a, -1.0 / a)
+        made += solver.backward(0, field)
+        return [*made, self._loop(reference.complete_implicit, field, state.q[0][now], state.q[0][new], field)]
+
+    def solved(self, at: int) -> list[Any]:
+        """The arrays whose vorticity is inverted, one a layer: q, or psi, which then is found in place."""
+        fields = self.state.q if self.kernels.fused_layout else self.state.psi
+        return [fields[layer][at] for layer in self._layers]
+
+    def streamfunction(self, new: int, transformed: bool | None = None) -> Launches:
+        """psi of buffers `new` from the vorticity there; `transformed`: whether its rows are, as after an update."""
+        if transformed is None:
+            transformed = self.kernels.transforms and not self.setup.implicit
+        fields, solver, stacked = self.solved(new), self.kernels.inversion, self.setup.layers
+        made: Launches = []
+        for k in self._layers:
+            made += [] if transformed else solver.forward(k, fields[k])
+        work = [solver.work(k, fields[k]) for k in self._layers]
+        made += self.modes(work, reference.to_modes)
+        for k in self._layers:
+            made += solver.solve(k, work[k], self.setup.screening if stacked is None else stacked.screening(k))
+        made += self.modes(work, reference.from_modes)
+        for k in self._layers:
+            made += solver.backward(k, self.state.psi[k][new])
+        return made
+
+    def modes(self, work: list[Any], cell: Any) -> Launches:
+        """Two layers to their modes or back, between `forward` and `backward`; one layer needs nothing."""
+        if self.setup.layers is None:
+            return []
+        first, second = (array.reshape(array.shape[0], -1) for array in work)
+        program = self.state.device.loop(cell, self.state.precision)
+        share = self.state.real(self.setup.layers.share)
+        return [self.state.device.over(program, first.shape, (first, second, share))]
+
+    # -- boundary and particles ---------------------------------------------------------------------
+
+    def boundary(self, new: int) -> Launches:
+        """Vorticity of walls, and both fields across periodic sides."""
+        psi, q = self.state.psi, self.state.q
+        return [launch for k in self._layers for launch in self.fill_boundary(psi[k][new], q[k][new])]
+
+    def fill_boundary(self, psi: Any, q: Any, vanishing: bool = False, no_flux: bool = False) -> Launches:
+        """Fill boundary points; `vanishing`: of a field that is 0 on walls, `no_flux`: of one without flux there."""
+        setup, real = self.setup, self.state.real
+        wall = boundary.FREE_SLIP if vanishing else boundary.NO_FLUX if no_flux else WALLS[setup.walls]
+        kinds = [boundary.PERIODIC if wrap else wall for wrap in setup.periodic]
+        made: Launches = []
+        _, over_dx2, over_dy2 = self._over
+        ny, nx = setup.shape
+        if kinds[1] != boundary.FREE_SLIP and any(self._walls_y.values()):
+            switches = {"WALL_Y": kinds[1], **self._walls_y}
+            program = self.state.device.loop(boundary.boundary_y, self.state.precision, switches)
+            made.append(self.state.device.over(program, (1, nx - 2), (psi, q, real(over_dy2))))
+        if kinds[0] != boundary.FREE_SLIP:
+            program = self.state.device.loop(boundary.boundary_x, self.state.precision, {"WALL_X": kinds[0]})
+            made.append(self.state.device.over(program, (ny, 1), (psi, q, nx - 1, real(over_dx2))))
+        return made
+
+    def tracer_boundary(self, at: int) -> Launches:
+        """Nothing goes through walls."""
+        return (
+            self.fill_boundary(self.state.tracer[at], self.state.tracer[at], no_flux=True) if self.state.tracer else []
+        )
+
+    def particles(self, new: int) -> Launches:
+        """Particles drift with the new flow."""
+        grid, setup, state = self.setup.grid, self.setup, self.state
+        if not setup.particles:
+            return []
+        wraps = [float(n) if wrap else 0.0 for n, wrap in zip((grid.nx, grid.ny), setup.periodic, strict=True)]
+        rate = setup.time_step / (grid.dx * grid.dy)
+        program = state.device.loop(drifted, state.precision)
+        arguments = (state.psi[0][new], state.particles, state.width, rate, *wraps)
+        return [state.device.over(program, (setup.particles,), arguments)]

@@ -1,0 +1,51 @@
+"""The update of a step on the CPU: tendency and Adams-Bashforth, a row at a time."""
+
+from __future__ import annotations
+
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.models.barotropic.kernels import HISTORY, WIND, advanced, stencil_tendency
+
+
+@cell
+def row_tendency(psi, zeta, curl, c, j, f):
+    """F of interior row j + 1 into f."""
+    if WIND == 2:
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, curl[j + 1, i + 1], c)
+    else:
+        forcing = curl[j + 1, 0] if WIND == 1 else real(0.0)
+        for i in range(psi.shape[1] - 2):
+            f[i] = stencil_tendency(psi, zeta, j, i, forcing, c)
+
+
+@cell
+def row_advance(zeta, new, older, oldest, weights, j, f):
+    """new = c3 zeta + c0 F + c1 F_old + c2 F_older in row j + 1; F takes the place of the oldest."""
+    w = (weights[0], weights[1], weights[2], weights[3])
+    # Loops that write one array each: with more, the compiler would have too many overlaps to rule out.
+    if HISTORY == 2:
+        for i in range(f.shape[0]):
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], oldest[j + 1, i + 1], w)
+        for i in range(f.shape[0]):
+            oldest[j + 1, i + 1] = f[i]
+    else:
+        for i in range(f.shape[0]):
+            new[j + 1, i + 1] = advanced(zeta[j + 1, i + 1], f[i], older[j + 1, i + 1], real(0.0), w)
+        for i in range(f.shape[0]):
+            older[j + 1, i + 1] = f[i]
+
+
+@entry
+def update_cpu(psi, zeta, new, target, older, oldest, curl, weights, c, scratch):
+    """Interior points: new = zeta + dt F, and a copy of it in `target`, where psi is then found in place.
+
+    psi, zeta, new, target, older, oldest : (my + 2, mx + 2); scratch : (pieces, mx).
+    """
+    rows = psi.shape[0] - 2
+    pieces = scratch.shape[0]
+    for piece in prange(pieces):
+        for j in range(piece * rows // pieces, (piece + 1) * rows // pieces):
+            row_tendency(psi, zeta, curl, c, j, scratch[piece])
+            row_advance(zeta, new, older, oldest, weights, j, scratch[piece])
+            for i in range(psi.shape[1] - 2):
+                target[j + 1, i + 1] = new[j + 1, i + 1]

@@ -1,0 +1,112 @@
+"""The passes of a step on a GPU: the update with the transform along x, and no-slip walls.
+
+A step is three kernels: `update_cuda` (tendency, Adams-Bashforth, sine transform of the new vorticity's
+rows), `eagre.solvers.poisson.columns_cuda` (the systems along y) and `eagre.solvers.poisson.rows_cuda`
+(back to psi).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import cell, cplx, cuda, entry, real, word
+from eagre.models.barotropic.vectors_cuda import (
+    SPAN,
+    VECTOR,
+    computed,
+    load_history,
+    load_neighbours,
+    load_wind,
+    store_columns,
+    store_history,
+)
+from eagre.solvers.poisson.rows_cuda import (
+    ROW,
+    begin,
+    clear_ends,
+    finish,
+    put_row,
+    transform_rows,
+    write_pair,
+)
+from eagre.solvers.poisson.sine_cuda import THREADS, R
+
+
+@cell
+def load_stored(psi, zeta, low, m, ny, p, z):
+    """Both fields of rows low .. low + 3 from memory."""
+    pitch = np.uint64(zeta.shape[1])
+    west = np.uint64(1) if m > np.uint64(0) else np.uint64(0)
+    east = np.uint64(VECTOR) if m + np.uint64(VECTOR) < pitch else np.uint64(0)
+    for row in range(4):
+        start = min(low + np.uint64(row), ny) * pitch + m
+        load_neighbours(psi, start, west, east, p, row)
+        load_neighbours(zeta, start, west, east, z, row)
+
+
+@cell
+def put_columns(found, shared, table, m):
+    """New vorticity of both rows into shared memory, without walls."""
+    for n in range(VECTOR):
+        j = m + np.uint64(n)
+        if j > np.uint64(0) and j < np.uint64(ROW):
+            put_row(shared, table, j, complex(found[0, n], found[2, n]))
+
+
+@cell
+def update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny):
+    """New vorticity of rows low + 1, low + 2 and columns m .. m + VECTOR - 1, also into shared memory."""
+    p = cuda.local.array((4, SPAN), real)
+    z = cuda.local.array((4, SPAN), real)
+    before = cuda.local.array((4, VECTOR), real)
+    forcing = cuda.local.array((2, VECTOR), real)
+    found = cuda.local.array((4, VECTOR), real)
+    pitch, width = np.uint64(psi.shape[1]), np.uint64(ROW + 1)
+    # Every load stands before the first store, past which the compiler would not move it.
+    load_stored(psi, zeta, low, m, ny, p, z)
+    first = (low + np.uint64(1)) * pitch + m
+    second = first + pitch
+    load_history(older, oldest, first, before, 0)
+    load_history(older, oldest, second, before, 1)
+    load_wind(curl, low + np.uint64(1), m, width, forcing, 0)
+    load_wind(curl, low + np.uint64(2), m, width, forcing, 1)
+    computed(p, z, 0, before, forcing, w, c, m, width, found)
+    computed(p, z, 1, before, forcing, w, c, m, width, found)
+    store_columns(new, first, found, 0)
+    store_history(older, oldest, first, found, 1)
+    if low + np.uint64(2) < ny:
+        store_columns(new, second, found, 2)
+        store_history(older, oldest, second, found, 3)
+    put_columns(found, shared, table, m)
+
+
+@cell
+def update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny):
+    """New vorticity of rows low + 1 and low + 2, also into shared memory."""
+    w = (weights[np.uint64(0)], weights[np.uint64(1)], weights[np.uint64(2)], weights[np.uint64(3)])
+    for chunk in range((ROW - 1) // (VECTOR * THREADS) + 1):
+        m = np.uint64(VECTOR) * (t + np.uint64(chunk * THREADS))
+        if m < np.uint64(ROW):
+            update_columns(psi, zeta, new, older, oldest, curl, w, c, shared, table, low, m, ny)
+    clear_ends(shared, t)
+    cuda.syncthreads()
+
+
+@entry
+def update_cuda(psi, zeta, new, older, oldest, curl, weights, c, spectrum, table):
+    """Interior rows: new = zeta + dt F, spectrum = sine transform of new along x; two rows a block.
+
+    psi, zeta, new, older, oldest : (ny + 1, nx + 1), with rows that begin at multiples of 16 bytes, zeros beside them;
+    spectrum : in tiles (`rows_cuda.first_place`); with HISTORY = 1 `oldest` is not used.
+    """
+    shared = cuda.shared.array(0, word)
+    v = cuda.local.array(R, cplx)
+    t = np.uint64(cuda.threadIdx.x)
+    begin()
+    ny = np.uint64(psi.shape[0] - 1)
+    low = np.uint64(2) * np.uint64(cuda.blockIdx.x)
+    update_rows(psi, zeta, new, older, oldest, curl, weights, c, shared, table, t, low, ny)
+    active = transform_rows(shared, table, v, t)
+    finish()
+    if active:
+        write_pair(spectrum, v, t, low + np.uint64(1), low + np.uint64(2), ny)

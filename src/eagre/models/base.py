@@ -1,0 +1,35 @@
+"""What all models share; what others may rely on is `eagre.contract.Model`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.contract import Model
+
+
+class BaseModel:
+    """Parts of `eagre.contract.Model` that are the same, or nothing, in most models."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What a user should know before the run."""
+        return ()
+
+    @property
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """Rows (name, text) of the summary at the end of a run; an empty name continues the row above."""
+        return ()
+
+    @property
+    def particle_positions(self) -> np.ndarray:
+        """x, y of the particles that it carries, (n, 2), m."""
+        return np.empty((0, 2))
+
+    def run(self: Model, until: float, **options: Any) -> Any:
+        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
+        from eagre.models.dataset import run_to_dataset
+
+        return run_to_dataset(self, until, **options)

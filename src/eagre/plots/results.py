@@ -1,0 +1,198 @@
+"""What result files hold: fields over time, series at gauges, or tracks of particles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eagre.config.nearest import did_you_mean, nearest
+from eagre.config.units import parse_quantity
+from eagre.errors import InputError
+from eagre.plots.labels import date_of, label_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+THIN_FILM = 1e-3
+"""Water thinner than this part of the largest depth is drawn as land."""
+
+
+@dataclass
+class FieldFile:
+    """Fields over time on a grid.
+
+    Parameters
+    ----------
+    path : Path
+    dataset : xarray.Dataset
+        With dimensions time, y, x; times undecoded.
+    """
+
+    path: Path
+    dataset: xr.Dataset
+    title: str = field(init=False)
+    times: np.ndarray = field(init=False)
+    x: np.ndarray = field(init=False)
+    y: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.title = str(self.dataset.attrs.get("title") or self.path.stem)
+        self.times = np.asarray(self.dataset["time"].values, dtype=np.float64)
+        self.x = np.asarray(self.dataset["x"].values, dtype=np.float64)
+        self.y = np.asarray(self.dataset["y"].values, dtype=np.float64)
+        if self.times.size == 0:
+            raise InputError(f"{self.path} without a record", allowed="a file with at least one time")
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the fields that change with time."""
+        return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("time", "y", "x")]
+
+    @property
+    def fixed(self) -> list[str]:
+        """Names of the fields that do not change with time."""
+        return [str(name) for name, item in self.dataset.data_vars.items() if item.dims == ("y", "x")]
+
+    def check_variable(self, name: str) -> str:
+        """`name`, or `InputError` with the names in the file."""
+        known = [*self.variables, *self.fixed]
+        if name not in known:
+            near = nearest(name, known) or known[0]
+            raise InputError(
+                f'variable "{name}"{did_you_mean(name, known)}',
+                allowed=f"in {self.path.name}: {', '.join(known)}",
+                fix=f"--variable {near}",
+            )
+        return name
+
+    def default_variable(self) -> str:
+        """Depth if it is there, else the surface, else the first field."""
+        for name in ("depth", "surface_elevation", *self.variables):
+            if name in self.variables:
+                return name
+        raise InputError(f"{self.path} without a field over (time, y, x)", allowed="an output file of eagre run")
+
+    def record_at(self, time: str | None) -> int:
+        """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
+        if time is None or time == "last":
+            return self.times.size - 1
+        if time == "first":
+            return 0
+        seconds = parse_quantity(_number_or_text(time), "time", "--time")
+        first, last = float(self.times[0]), float(self.times[-1])
+        slack = 0.5 * (last - first) / max(self.times.size - 1, 1) + 1e-9
+        if not first - slack <= seconds <= last + slack:
+            raise InputError(
+                f"--time {time}", allowed=f"{first:g} s to {last:g} s in {self.path.name}", fix=f'--time "{last:g} s"'
+            )
+        return int(np.argmin(np.abs(self.times - seconds)))
+
+    def values(self, name: str, record: int) -> np.ndarray:
+        """A field at a record, (ny, nx), float64, south in row 0."""
+        item = self.dataset[name]
+        values = np.asarray((item.isel(time=record) if "time" in item.dims else item).values, dtype=np.float64)
+        return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
+
+    def bed(self) -> np.ndarray | None:
+        """Bed elevation at centres, (ny, nx), m, or None where the file has none."""
+        if "bed" in self.dataset and self.dataset["bed"].dims == ("y", "x"):
+            values = np.asarray(self.dataset["bed"].values, dtype=np.float64)
+        elif "bed_elevation" in self.dataset and self.dataset["bed_elevation"].ndim == 2:
+            values = np.asarray(self.dataset["bed_elevation"].values, dtype=np.float64)
+            if values.shape == (self.y.size + 1, self.x.size + 1):
+                values = 0.25 * (values[:-1, :-1] + values[:-1, 1:] + values[1:, :-1] + values[1:, 1:])
+        else:
+            return None
+        return values if self.y.size < 2 or self.y[0] < self.y[-1] else values[::-1]
+
+    def wet(self, record: int) -> np.ndarray | None:
+        """Cells with water, (ny, nx), or None where the file cannot tell."""
+        depth = self._depth(record)
+        return None if depth is None else depth > self._thin
+
+    def _depth(self, record: int) -> np.ndarray | None:
+        if "depth" in self.variables:
+            return np.nan_to_num(self.values("depth", record))
+        bed = self.bed()
+        if bed is None or "surface_elevation" not in self.variables:
+            return None
+        return np.nan_to_num(self.values("surface_elevation", record) - bed)
+
+    @cached_property
+    def _thin(self) -> float:
+        """Depth of a film that is drawn as land, m."""
+        depths = [self._depth(record) for record in (0, self.times.size - 1)]
+        return THIN_FILM * max(float(depth.max()) for depth in depths if depth is not None)
+
+    def label(self, name: str) -> str:
+        """Long name and units of a field."""
+        return label_of(self.dataset[name].attrs, name)
+
+    def date(self, record: int) -> str:
+        """The date of a record, or an empty text where times have no reference."""
+        return date_of(str(self.dataset["time"].attrs.get("units", "")), float(self.times[record]))
+
+
+@dataclass
+class GaugeFile:
+    """Series at named points.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    names : list of str
+        Names of the points.
+    values : dict
+        Variable to array of shape (n, number of points).
+    labels : dict
+        Variable to long name and units.
+    """
+
+    path: Path
+    times: np.ndarray
+    names: list[str]
+    values: dict[str, np.ndarray]
+    labels: dict[str, str]
+    title: str = ""
+
+    def check_variable(self, name: str | None) -> str:
+        """`name` or the default one, or `InputError` with the names in the file."""
+        if name is None:
+            return "surface_elevation" if "surface_elevation" in self.values else next(iter(self.values))
+        if name not in self.values:
+            raise InputError(
+                f'variable "{name}"{did_you_mean(name, self.values)}',
+                allowed=f"in {self.path.name}: {', '.join(self.values)}",
+            )
+        return name
+
+
+@dataclass
+class TrackFile:
+    """Tracks of particles.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    x, y : (n, particles) array, m
+    title : str
+    """
+
+    path: Path
+    times: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    title: str
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

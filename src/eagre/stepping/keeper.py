@@ -1,0 +1,52 @@
+"""The last good state of a run: copied to the host now and then, and taken up again when the run has blown up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+State = dict[str, np.ndarray]
+
+
+class Keeper:
+    """Keeps the last state that was found good.
+
+    Parameters
+    ----------
+    take : callable
+        Returns host copies of the present state.
+    put : callable
+        Takes up such a state.
+    seconds : float
+        Wall time between two copies, which cost bandwidth; 0: a copy at every `keep`.
+
+    Attributes
+    ----------
+    state : dict or None
+    steps : int
+        Steps made since the copy; the caller adds to it.
+    """
+
+    def __init__(self, take: Callable[[], State], put: Callable[[State], None], seconds: float) -> None:
+        self._take, self._put, self.seconds = take, put, seconds
+        self.forget()
+
+    def forget(self) -> None:
+        """Have no state: the next `keep` copies one."""
+        self.state: State | None = None
+        self._time, self.steps = -math.inf, 0
+
+    def keep(self) -> None:
+        """Copy the present state, known to be good, if the last copy is old enough."""
+        if self.state is None or perf_counter() - self._time >= self.seconds:
+            self.state, self._time, self.steps = self._take(), perf_counter(), 0
+
+    def roll_back(self) -> None:
+        """Take up the kept state."""
+        if self.state is None:
+            raise RuntimeError("there is no state to go back to: call keep first")
+        self._put(self.state)
+        self.steps = 0

@@ -1,0 +1,150 @@
+"""Iterations that stop by themselves: launches again and again until a norm on the device is small.
+
+On a GPU `look_every` iterations are one graph. A kernel in a graph runs whatever came before it, so every kernel of an
+iteration asks `is_iterating` first and does nothing once the norm is small; the host looks once a graph. Elsewhere
+it looks after every iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, serial_entry
+from eagre.backend.device import Device, HostCall, Launch
+from eagre.errors import ConvergenceError
+from eagre.stepping.rounds import Rounds
+
+ITERATING = 0  # 1 until the norm is small or the iterations are used up
+NORM = 1  # after the last iteration
+ITERATIONS = 2  # made
+SMALL = 3  # the norm to reach
+MOST = 4  # iterations allowed
+SIZE = 5
+THREADS = 128  # of the block that adds up the norm, a power of two
+
+
+@cell
+def is_iterating(control):
+    """Whether a kernel of an iteration has something to do."""
+    return control[ITERATING] > 0.0
+
+
+@cell
+def judge(control, total):
+    """Count an iteration, store its norm, the root of `total`, and stop where that is small or the last is made."""
+    norm, count = math.sqrt(total), control[ITERATIONS] + 1.0
+    if is_iterating(control):
+        control[NORM] = norm
+        control[ITERATIONS] = count
+        if norm <= control[SMALL] or count >= control[MOST]:
+            control[ITERATING] = 0.0
+
+
+@serial_entry
+def judge_cpu(partials, control):
+    """Judge by the sum of all partial sums, in their order."""
+    total = 0.0
+    for k in range(partials.shape[0]):
+        total += partials[k]
+    judge(control, total)
+
+
+@entry
+def judge_cuda(partials, control):
+    """As `judge_cpu`; one block, a tree over its threads: the same bits every time."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    total = 0.0
+    for k in range(t, partials.shape[0], THREADS):
+        total += partials[k]
+    tree[t] = total
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            tree[t] += tree[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        judge(control, tree[0])
+
+
+class StopTest:
+    """The numbers that stop an iteration.
+
+    Attributes
+    ----------
+    control : float64 (SIZE,), on the device
+        What kernels hand to `is_iterating`.
+    partials : float64 (count,), on the device
+        Partial sums of the squares that make the norm: an iteration ends by writing all of them.
+    """
+
+    def __init__(self, device: Device, count: int) -> None:
+        self.control = device.zeros((SIZE,), np.float64)
+        self.partials = device.zeros((count,), np.float64)
+        program = device.program(judge_cuda if device.kind == "cuda" else judge_cpu, "double")
+        self.launch = Launch(program, (self.partials, self.control), (1,), (THREADS,))
+
+
+class Iterated(NamedTuple):
+    """How an iteration ended."""
+
+    iterations: int
+    norm: float
+
+
+class Until:
+    """Repeats an iteration until its norm is small.
+
+    Parameters
+    ----------
+    device : Device
+    test : StopTest
+    iteration : sequence of launches
+        One iteration; it writes `test.partials` at its end.
+    start : sequence of launches
+        Run once before; if there are any, they write `test.partials` too, and a start that is good enough ends it.
+    look_every : int
+        Iterations of a graph: how many are launched between two looks of the host, on a GPU.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        test: StopTest,
+        iteration: Sequence[Launch | HostCall],
+        start: Sequence[Launch | HostCall] = (),
+        look_every: int = 20,
+    ) -> None:
+        self._device, self._test = device, test
+        self._start = [*start, test.launch] if start else []
+        launches = [*iteration, test.launch]
+        self._round = look_every if device.graphs else 1
+        self._rounds = Rounds(device, lambda phase, size: (launches, size), (self._round,))
+
+    def run(self, small: float, most: int) -> Iterated:
+        """Iterate until the norm is at most `small`.
+
+        Raises
+        ------
+        ConvergenceError
+            If `most` iterations do not get there, or the norm stops being finite; it says the norm reached.
+        """
+        control = np.zeros(SIZE)
+        control[[ITERATING, SMALL, MOST]] = 1.0, small, most
+        control[ITERATIONS] = -1.0 if self._start else 0.0  # the norm of the start is no iteration
+        self._device.fill(self._test.control, control)
+        self._device.run(self._start)
+        found = self._device.host(self._test.control)
+        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
+            self._rounds.run(0, self._round)
+            found = self._device.host(self._test.control)
+        made = Iterated(int(found[ITERATIONS]), float(found[NORM]))
+        if not made.norm <= small:
+            raise ConvergenceError(made.iterations, made.norm, small)
+        return made

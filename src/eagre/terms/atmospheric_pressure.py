@@ -1,0 +1,49 @@
+"""The pressure of the air on the surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.constants import WATER_DENSITY
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms.base import Quantity, Term, checked_map
+
+
+@cell
+def atmospheric_pressure(h, along, across, acceleration):
+    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line.
+
+    C. B. Vreugdenhil, Numerical Methods for Shallow-Water Flow (1994), chapter 2, doi:10.1007/978-94-015-8354-1.
+    """
+    return h * acceleration
+
+
+@dataclass(frozen=True, eq=False)
+class AtmosphericPressure(Term):
+    """Pressure at the surface, Pa, (ny, nx), times `factor`: a force -h/rho grad p."""
+
+    pressure: np.ndarray
+    factor: float | Series = 1.0
+
+    force_cell: ClassVar[Cell | None] = atmospheric_pressure
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        pressure = checked_map(self.pressure, grid, "pressure")
+        acceleration = -gradient(pressure, grid, along) / WATER_DENSITY
+        return (Quantity.of(acceleration, Series.of(self.factor, "atmospheric pressure")),)
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.refuse_members("a gradient along y would run through all of them")
+
+
+def gradient(values: np.ndarray, grid: Grid, along: str) -> np.ndarray:
+    """Gradient at centres along "x" or "y": of second order, one-sided at the sides."""
+    axis, size = (1, grid.dx) if along == "x" else (0, grid.dy)
+    cells = values.shape[axis]
+    return np.gradient(values, size, axis=axis, edge_order=2 if cells > 2 else 1) if cells > 1 else 0.0 * values

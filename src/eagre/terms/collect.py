@@ -1,0 +1,137 @@
+"""The terms of a run: checked, in a fixed order, with the series that drive them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import Cell
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms import NAMES
+from eagre.terms.base import Quantity, Term
+
+ROLES = ("water", "x", "y")
+FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
+"""Sums are taken in this order, then in that of the names: the order of a user's list changes no bits."""
+
+
+class Part(NamedTuple):
+    """What one term adds to one equation."""
+
+    name: str
+    cell: Cell
+    quantities: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a run.
+
+    Attributes
+    ----------
+    grid : Grid
+    water, x, y : tuple of Part
+        What they add to the equation of mass and to those of momentum along x and y.
+    """
+
+    grid: Grid
+    water: tuple[Part, ...] = ()
+    x: tuple[Part, ...] = ()
+    y: tuple[Part, ...] = ()
+
+    @property
+    def sources(self) -> list[Quantity]:
+        """The quantities of water, m s-1."""
+        return [quantity for part in self.water for quantity in part.quantities]
+
+    @property
+    def series(self) -> list[Series]:
+        """The factors that a run looks up: those of all water, then those of forces that change with time."""
+        return [quantity.series for quantity in self.sources] + self._of_forces
+
+    @property
+    def _of_forces(self) -> list[Series]:
+        found: dict[int, Series] = {}
+        for part in (*self.x, *self.y):
+            for one in part.quantities:
+                if not one.series.is_constant:
+                    found.setdefault(id(one.series), one.series)
+        return list(found.values())
+
+    def slot(self, role: str, quantity: Quantity) -> int | None:
+        """Place of a quantity's factor among `series`, None if it does not change with time."""
+        if quantity.series.is_constant:
+            return None
+        if role == "water":
+            return next(k for k, one in enumerate(self.sources) if one is quantity)
+        return len(self.sources) + next(k for k, one in enumerate(self._of_forces) if one is quantity.series)
+
+    @property
+    def wettest(self) -> float:
+        """Upper bound of the water that comes into any cell at any time, m s-1."""
+        return float(sum(one.series.values.max() * one.values.max() for one in self.sources))
+
+    def maps(self, role: str) -> int:
+        """How many maps the kernels of a role read."""
+        return sum(one.values.ndim == 2 for part in getattr(self, role) for one in part.quantities)
+
+    def rows(self, low: int, high: int, grid: Grid) -> Terms:
+        """The terms in rows low .. high - 1, whose grid is `grid`."""
+
+        def cut(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+            return tuple(part._replace(quantities=tuple(q.rows(low, high) for q in part.quantities)) for part in parts)
+
+        return Terms(grid, *(cut(getattr(self, role)) for role in ROLES))
+
+    def force(self, along: str, time: float, h: np.ndarray, own: np.ndarray, across: np.ndarray) -> np.ndarray:
+        """Sum of the forces along "x" or "y" at `time`, s, at centres with depth h and discharges own, across; m2 s-2.
+
+        Plain NumPy: what the kernels compute point by point.
+        """
+        total = np.zeros(self.grid.shape)
+        for part in getattr(self, along):
+            total += part.cell(h, own, across, *(one.map(self.grid) * one.series(time) for one in part.quantities))
+        return total
+
+
+def terms_of(given: Sequence[Term], grid: Grid) -> Terms:
+    """Collect the terms of a run.
+
+    Raises
+    ------
+    InputError
+        For one term without a list, two of one kind, what is no term, and values that a term refuses.
+    """
+    if isinstance(given, Term):
+        raise InputError(f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]")
+    kinds = [type(term).__name__ for term in given]
+    for term, kind in zip(given, kinds, strict=True):
+        if not isinstance(term, Term):
+            raise InputError(f"a source {term!r}", allowed=", ".join(sorted(NAMES)))
+        if kinds.count(kind) > 1:
+            raise InputError(f"{kinds.count(kind)} sources of kind {kind}", allowed="one of each kind")
+    ordered = sorted(given, key=lambda term: (_place(term), type(term).__name__))
+    return Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
+
+
+def _place(term: Term) -> int:
+    name = type(term).__name__
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
+    """What the terms add in a role, without what is 0 everywhere."""
+    found = []
+    for term in terms:
+        cell = term.water_cell if role == "water" else term.force_cell
+        if cell is None:
+            continue
+        quantities = term.water(grid) if role == "water" else term.force(role, grid)
+        if not all(one.is_zero for one in quantities):
+            found.append(Part(type(term).__name__, cell, quantities))
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""The Coriolis force, on an f-plane or a beta plane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.constants import EARTH_ROTATION
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.terms.base import Quantity, Term
+
+
+@cell
+def coriolis(h, along, across, f):
+    """Force on the unit discharge, m2 s-2: f hv along x, and -f hu along y, where `f` comes with that sign.
+
+    To the right of the current where f > 0. A. E. Gill, Atmosphere-Ocean Dynamics (1982), chapter 7.
+    """
+    return f * across
+
+
+@dataclass(frozen=True)
+class Coriolis(Term):
+    """Rotation: f hv on hu and -f hu on hv.
+
+    Parameters
+    ----------
+    latitude : float, degrees north
+        Gives f = 2 Omega sin(latitude) where `f` is not given.
+    f : float, s-1
+        Coriolis parameter at the middle of the domain, > 0 in the northern hemisphere.
+    beta : float, m-1 s-1
+        Growth of f with y (beta plane); 0 is an f-plane.
+    """
+
+    latitude: float | None = None
+    f: float | None = None
+    beta: float = 0.0
+
+    force_cell: ClassVar[Cell | None] = coriolis
+
+    def __post_init__(self) -> None:
+        if (self.latitude is None) == (self.f is None):
+            raise InputError(
+                f"latitude = {self.latitude}, f = {self.f}",
+                allowed="exactly one of latitude (degrees) and f (s-1)",
+                fix="Coriolis(latitude=35.0)",
+            )
+        if self.latitude is not None and not -90.0 <= self.latitude <= 90.0:
+            raise InputError(f"latitude = {self.latitude}", allowed="degrees north, -90 to 90")
+
+    @property
+    def parameter(self) -> float:
+        """f at the middle of the domain, s-1."""
+        if self.f is not None:
+            return self.f
+        assert self.latitude is not None
+        return 2.0 * EARTH_ROTATION * math.sin(math.radians(self.latitude))
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        f = self.parameter + self.beta * (grid.y - (grid.y0 + 0.5 * grid.ny * grid.dy))
+        return (Quantity.of(f if along == "x" else -f),)
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        if self.beta != 0.0:
+            self.refuse_members("a beta plane would run through all of them")
+        return self

@@ -1,0 +1,56 @@
+"""Rain: water that falls on the surface, at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms.base import Quantity, Term, checked_pattern
+
+HEAVIEST_RAIN = 0.1  # m s-1, a hundred times what has been measured: above it a unit was forgotten
+
+
+@cell
+def rain(rate):
+    """Water that falls on a cell, m s-1: dh/dt = R. It brings no momentum: hu and hv stay as they are."""
+    return rate
+
+
+@dataclass(frozen=True, eq=False)
+class Rain(Term):
+    """Rain on the whole domain.
+
+    Parameters
+    ----------
+    rate : float or Series, m s-1
+        Rainfall rate, 0 to 0.1; 20 mm/h is 20e-3 / 3600.
+    pattern : (ny, nx) array, optional
+        Multiplies the rate cell by cell, >= 0.
+    """
+
+    rate: float | Series
+    pattern: np.ndarray | None = None
+
+    water_cell: ClassVar[Cell | None] = rain
+
+    def water(self, grid: Grid) -> tuple[Quantity, ...]:
+        rate = Series.of(self.rate, "rain")
+        if (rate.values < 0).any():
+            raise InputError(f"a rain rate of {rate.values.min():g} m/s", allowed="rates >= 0")
+        pattern = checked_pattern(self.pattern, grid, "rain")
+        if (pattern < 0).any():
+            raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
+        wettest = float(rate.values.max() * pattern.max())
+        if wettest > HEAVIEST_RAIN:
+            raise InputError(
+                f"rain of {wettest:g} m/s, that is {3.6e6 * wettest:g} mm/h",
+                allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
+                fix=f'rate = "{wettest:g} mm/h", in Python {wettest:g}e-3 / 3600',
+            )
+        return (Quantity.of(pattern, rate),)

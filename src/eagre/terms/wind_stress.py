@@ -1,0 +1,41 @@
+"""The stress of the wind on the surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.constants import WATER_DENSITY
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms.base import Quantity, Term, checked_pattern
+
+
+@cell
+def wind_stress(h, along, across, stress):
+    """Force on the unit discharge, m2 s-2: tau / rho along the line, whatever the depth.
+
+    C. B. Vreugdenhil, Numerical Methods for Shallow-Water Flow (1994), chapter 2, doi:10.1007/978-94-015-8354-1.
+    """
+    return stress
+
+
+@dataclass(frozen=True, eq=False)
+class WindStress(Term):
+    """Stress of the wind on the surface, N m-2, positive eastward (x) and northward (y).
+
+    `pattern`, (ny, nx), multiplies both components cell by cell.
+    """
+
+    x: float | Series = 0.0
+    y: float | Series = 0.0
+    pattern: np.ndarray | None = None
+
+    force_cell: ClassVar[Cell | None] = wind_stress
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        stress = Series.of(self.x if along == "x" else self.y, f"wind stress {along}")
+        return (Quantity.of(checked_pattern(self.pattern, grid, "wind stress") / WATER_DENSITY, stress),)

@@ -1,0 +1,59 @@
+"""Series at gauges of a model that is run for a case, and the data of Monai Valley to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from eagre.cases import monai
+from eagre.contract import Model
+from eagre.errors import InputError
+from eagre.validation.result import Result
+from eagre.validation.setting import Setting
+
+
+def surface_at(
+    model: Model,
+    gauges: Mapping[str, tuple[float, float]],
+    times: np.ndarray,
+    look: Callable[[], object] | None = None,
+) -> dict[str, np.ndarray]:
+    """Run `model` and take the surface elevation at gauges, m, at increasing times.
+
+    Parameters
+    ----------
+    model
+        At its start or later; run to the last of `times`.
+    gauges : mapping of name to (x, y), m
+    times : (n,) array
+        s.
+    look : callable, optional
+        Called at each time.
+
+    Returns
+    -------
+    dict
+        (n,) arrays by name.
+    """
+    cells = [model.grid.cell_of(*point) for point in gauges.values()]
+    rows = []
+    for time in times:
+        if time > model.time:
+            model.advance(float(time))
+        rows.append(np.asarray(model.sample(["surface_elevation"], cells)["surface_elevation"], np.float64))
+        if look is not None:
+            look()
+    table = np.array(rows)
+    return {name: table[:, k] for k, name in enumerate(gauges)}
+
+
+def monai_data(setting: Setting) -> tuple[Path | None, list[Result]]:
+    """The folder of the data; without it a result that says so, or an error where the user asked for this case."""
+    try:
+        return monai.find_data(), []
+    except InputError as error:
+        if setting.chosen:
+            raise
+        return None, [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]

@@ -1,0 +1,96 @@
+"""Run the cases that have a reference and report the errors: `eagre validate` on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from eagre.errors import InputError
+from eagre.validation.result import Result, write_report
+from eagre.validation.setting import PRECISIONS, Setting, Validation
+
+
+def validations(kind: str) -> dict[str, Validation]:
+    """The validations of a kind of model by name, in the order in which they run.
+
+    Raises
+    ------
+    InputError
+        If there are none for `kind`.
+    """
+    if kind == "shallow-water":
+        from eagre.validation.shallow_water_flows import FLOWS
+        from eagre.validation.shallow_water_waves import WAVES
+
+        return {**FLOWS, **WAVES}
+    if kind == "shallow-water-adi":
+        from eagre.validation.adi_and_explicit import BESIDE
+        from eagre.validation.adi_flows import IMPLICIT
+        from eagre.validation.adi_rotation import ROTATION
+
+        return {**IMPLICIT, **ROTATION, **BESIDE}
+    if kind == "barotropic":
+        from eagre.validation.barotropic_numerics import BAROTROPIC
+
+        return dict(BAROTROPIC)
+    allowed = '"shallow-water", "shallow-water-adi", "barotropic"'
+    raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
+
+
+def validate(
+    kind: str,
+    names: Sequence[str] | None = None,
+    output_dir: str | Path | None = None,
+    device: Any = "auto",
+    precision: str | None = None,
+    on_result: Callable[[Result], None] | None = None,
+) -> list[Result]:
+    """Run validation cases and write a report.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"`` or ``"barotropic"``.
+    names : sequence of str, optional
+        Some of `validations`; all if left out.
+    output_dir : path, optional
+        Folder for ``validation.csv``, ``validation.md`` and the pictures; nothing is written if left out.
+    device : str
+        As of the model.
+    precision : str, optional
+        ``"single"`` or ``"double"``; both if left out.
+    on_result : callable, optional
+        Called with each `Result` as soon as it is there.
+
+    Returns
+    -------
+    list of Result
+        Check ``all(result.passed for result in results)``.
+
+    Raises
+    ------
+    InputError
+        For unknown kinds, names and precisions, and if the data of a named case are not found; without
+        names such a case is reported as not run.
+    """
+    known = validations(kind)
+    chosen = list(known) if names is None else list(names)
+    for name in chosen:
+        if name not in known:
+            first = next(iter(known))
+            fix = f"eagre validate {kind} --case {first}"
+            raise InputError(f"validation case {name!r}", allowed=", ".join(known), fix=fix)
+    if precision is not None and precision not in PRECISIONS:
+        raise InputError(f"precision = {precision!r}", allowed=", ".join(PRECISIONS), fix='precision = "double"')
+    folder = None if output_dir is None else Path(output_dir)
+    setting = Setting(device, PRECISIONS if precision is None else (precision,), folder, names is not None)
+    results: list[Result] = []
+    for name in chosen:
+        for result in known[name](setting):
+            results.append(result)
+            if on_result is not None:
+                on_result(result)
+    if folder is not None:
+        write_report(folder, results, f"Validation of {kind} on {device}", setting.pictures)
+    return results

@@ -1,0 +1,125 @@
+"""Records of `bench`: their keys and numbers, what is refused, how they are merged."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from eagre.bench import bench
+from eagre.bench.benchmark import KEYS, merged
+from eagre.bench.shallow_water import WetBasin, basin, initial
+from eagre.bench.shallow_water_adi import Pool
+from eagre.bench.subject import paper_ms
+from eagre.cases.mike21 import pool
+from eagre.errors import EagreError, InputError
+from memory import resident_words
+
+
+@pytest.fixture(scope="module")
+def records():
+    return bench("shallow-water", "cpu", "double", [48], variants=("rk2",), repeats=2, seconds=0.002, commit="abc")
+
+
+def test_records_have_the_keys_of_the_schema_in_order(records):
+    assert [tuple(record) for record in records] == [KEYS] * len(records)
+    assert len({record["threads"] for record in records}) == len(records)
+    assert records[0]["threads"] == 1
+
+
+def test_numbers_of_a_record_agree(records):
+    for record in records:
+        assert record["model"] == "shallow-water" and record["shape"] == [48, 48] and record["commit"] == "abc"
+        assert 0 < record["ms_best"] <= record["ms_per_step"]
+        assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 48 * 48 * 1e3)
+        assert record["bytes_per_cell"] == 17 * 8  # two stages of 4 words read and 3 written, and the start again
+        assert record["fraction_of_copy"] is None  # it fits in the cache
+        assert record["steps"] >= 2 and record["copy_gb_per_s"] > 0
+        assert record["error"].startswith("volume ")
+
+
+def test_records_of_the_implicit_model():
+    """Both schemes; bytes, verification, and the thesis's own count of bytes: 160 words, and 1000 MiB a "GB"."""
+    for precision, size in (("double", 8), ("single", 4)):
+        options = {"repeats": 1, "seconds": 1e-4, "commit": "abc"}
+        records = bench("shallow-water-adi", "cpu", precision, [16], variants=("mike21",), **options)
+        assert [tuple(record) for record in records] == [KEYS] * len(records)
+        for record in records:
+            assert (record["model"], record["case"], record["shape"]) == ("shallow-water-adi", "pool", [16, 16])
+            assert record["bytes_per_cell"] == 14 * size and record["steps"] >= 2
+            assert math.isclose(record["cell_steps_per_s"] * record["ms_per_step"], 16 * 16 * 1e3)
+            counted = 160 * size * record["cell_steps_per_s"] / 1048.576e6
+            assert re.fullmatch(
+                rf"volume [\d.e+-]+; {re.escape(f'{counted:.3g}')} GB/s as mike21 counts", record["error"]
+            )
+
+
+def test_lost_water_of_the_implicit_model_fails_the_verification():
+    model = pool((12, 10), "cpu", "double", "mike21")
+    assert Pool().verified(model, None).startswith("volume ")
+    state = model.state()
+    model.restore(state | {"z": state["z"] + 1e-6})
+    with pytest.raises(EagreError, match="volume changed"):
+        Pool().verified(model, None)
+
+
+@pytest.mark.parametrize(("threads", "told"), [(0, "1.3 ms (GPU), 130.0x"), (1, "55.34 ms (core), 5534.0x")])
+def test_the_times_of_the_thesis(threads, told):
+    record = {"precision": "double", "shape": [256, 256], "threads": threads, "ms_per_step": 0.01}
+    found = Pool().against_paper(record | {"cell_steps_per_s": 256**2 / 1e-5})
+    assert found == f"; 8e+03 GB/s as mike21 counts; mike21 {told}"
+    assert paper_ms("a2000", {257: (1.0, 2.0)}, record) == ""
+
+
+def test_another_model_is_refused():
+    with pytest.raises(InputError, match="anelastic"):
+        bench("anelastic", "cpu")
+
+
+def test_lost_water_fails_the_verification():
+    model = basin((48, 48), "cpu", "double", "rk2")
+    assert "volume " in WetBasin().verified(model, 0.0)
+    state = model.state()
+    state["q"] = state["q"] + 1e-6
+    model.restore(state)
+    with pytest.raises(EagreError, match="volume changed"):
+        WetBasin().verified(model, 0.0)
+
+
+@pytest.mark.parametrize("apart", [1e-3, float("nan")])
+def test_another_answer_is_not_timed(apart, monkeypatch):
+    """A run that differs, or that blew up on one of two devices."""
+    monkeypatch.setattr(WetBasin, "difference", lambda *arguments: apart)
+    with pytest.raises(EagreError, match="from its reference"):
+        bench("shallow-water", "cpu", "double", [8], variants=("rk2",), repeats=1, seconds=1e-4)
+
+
+def test_one_comparison_stands_for_all_sizes(monkeypatch):
+    compared = []
+    monkeypatch.setattr(WetBasin, "difference", lambda self, shape, *rest: compared.append(shape) or 0.0)
+    bench("shallow-water", "cpu", "double", [8, 9], variants=("rk2",), repeats=1, seconds=1e-4)
+    assert len(compared) == 1
+
+
+def test_words_count_every_array_once():
+    model = basin((48, 48), "cpu", "double", "rk2")
+    engine = model._engine
+    largest = [*engine.q, engine.middle, engine.bed, engine._scratch]
+    least = sum(array.nbytes for array in largest) / 8 / 48**2
+    assert least <= resident_words(model) < least + 1
+
+
+def test_basin_is_wet():
+    grid, bed, surface = initial((10, 20))
+    assert grid.shape == surface.shape == (10, 20) and bed.shape == (11, 21)
+    assert surface.min() - bed.max() > 0.8
+    assert np.isclose(surface.max(), 1.2, atol=0.02)
+
+
+def test_a_record_of_the_same_measurement_is_replaced():
+    first = {"model": "a", "shape": [8, 8], "steps": 1}
+    again = {"model": "a", "shape": (8, 8), "steps": 2}
+    other = {"model": "a", "shape": [8, 9], "steps": 3}
+    assert [record["steps"] for record in merged([first], [again, other])] == [2, 3]

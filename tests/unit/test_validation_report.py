@@ -1,0 +1,111 @@
+"""Norms, results and reports of the validation."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from eagre.errors import InputError
+from eagre.validation import Result, observed_orders, registry, relative_norms, validate
+from eagre.validation.pictures import draw_convergence, draw_gauges, draw_profile
+from eagre.validation.result import COLUMNS, write_report
+from eagre.validation.setting import Setting
+from eagre.validation.shallow_water_flows import monai_valley as monai_validation
+
+
+def test_norms_of_a_known_error():
+    norms = relative_norms(np.array([1.0, 2.0, 3.0, 6.0]), np.array([1.0, 2.0, 3.0, 2.0]))
+    assert norms == pytest.approx((4 / 8, math.sqrt(16 / 18), 4 / 3))
+
+
+def test_norms_against_nothing_are_absolute_and_in_double():
+    assert relative_norms(np.array([0.5, 0.5]), np.zeros(2)).l1 == 0.5
+    big = np.full(4, 1e30, np.float32)
+    assert relative_norms(big, 0.5 * big).l2 == pytest.approx(1.0)
+
+
+def test_observed_orders():
+    assert observed_orders([1.0, 0.25, 0.125]) == pytest.approx([2.0, 1.0])
+    assert observed_orders([9.0, 1.0], 3.0) == pytest.approx([2.0])
+
+
+@pytest.mark.parametrize(
+    ("result", "passed"),
+    [
+        (Result("a", "double", "error", 0.1, 0.1), True),
+        (Result("a", "double", "error", 0.11, 0.1), False),
+        (Result("a", "double", "order", 1.9, 1.8, at_least=True), True),
+        (Result("a", "double", "order", 1.7, 1.8, at_least=True), False),
+        (Result("a", "double", "reported", 7.0), True),
+        (Result("a", "double", "error", math.nan, 0.1), False),
+        (Result("a", "double", "order", math.nan, 0.1, at_least=True), False),
+        (Result("a", "double", "reported", math.nan), False),
+    ],
+)
+def test_verdicts(result, passed):
+    assert result.passed is passed
+    assert (result.row()[5] == "NO") is not passed
+
+
+def test_report_files(tmp_path):
+    results = [
+        Result("lake", "single", "max |hu|", 1e-7, 5e-6, detail="64 x 64"),
+        Result("bowl", "double", "L1", 0.5, 0.1),
+    ]
+    table, page = write_report(tmp_path / "deep" / "er", results, "Title", [tmp_path / "a.png"])
+    rows = list(csv.reader(table.read_text().splitlines()))
+    assert tuple(rows[0]) == COLUMNS and len(rows) == 3
+    text = page.read_text()
+    assert text.startswith("# Title") and "2 numbers, 1 outside" in text and "| NO |" in text and "![a](a.png)" in text
+    assert "max \\|hu\\|" in text and rows[1][2] == "max |hu|"
+
+
+def test_validate_runs_what_it_is_asked_for(tmp_path, monkeypatch):
+    def one(setting):
+        setting.picture(draw_convergence, "one", "one", (10, 20), {"h": [1.0, 0.5]})
+        return [Result("one", p, "error", 0.0, 1.0) for p in setting.precisions]
+
+    def two(setting):
+        raise AssertionError("not asked for")
+
+    monkeypatch.setattr(registry, "validations", lambda kind: {"one": one, "two": two})
+    seen = []
+    results = validate("shallow-water", ["one"], tmp_path, on_result=seen.append)
+    assert [r.precision for r in results] == ["single", "double"] and seen == results
+    assert {p.name for p in tmp_path.iterdir()} == {"one.png", "validation.csv", "validation.md"}
+    assert len(validate("shallow-water", ["one"], precision="double")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("anelastic", {}, "shallow-water"),
+        ("shallow-water", {"names": ["stokes"]}, "stoker"),
+        ("shallow-water", {"names": [], "precision": "half"}, "double"),
+    ],
+)
+def test_validate_says_what_is_allowed(kind, options, message):
+    with pytest.raises(InputError, match=message):
+        validate(kind, **options)
+
+
+def test_pictures_are_written(tmp_path):
+    x = np.linspace(0, 1, 20)
+    paths = [
+        draw_profile(tmp_path / "a.png", "a", x, {"computed": x}, x, 0 * x),
+        draw_profile(tmp_path / "d.png", "d", x, {"now": x, "then": 2.0 * x}),
+        draw_gauges(tmp_path / "b.png", "b", x, {"g": x, "k": x}, x, {"g": x, "k": x}),
+        draw_gauges(tmp_path / "c.png", "c", x, {"g": x}, x, {"g": x}),
+    ]
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_case_without_its_data_is_reported_or_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("EAGRE_DATA", str(tmp_path))
+    (result,) = monai_validation(Setting(chosen=False))
+    assert result.quantity.startswith("not run") and "EAGRE_DATA" in result.detail
+    with pytest.raises(InputError, match="Monai"):
+        monai_validation(Setting(chosen=True))
