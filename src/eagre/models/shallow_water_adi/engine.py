@@ -17,7 +17,7 @@ from eagre.kernels.water_sums import BLOCK
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
-from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
+from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
@@ -80,7 +80,7 @@ class Engine(Stepping):
     def _allocate(self) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        shape = (rows_of(grid.ny), pitch(grid.nx))
+        shape = layout_of(grid.shape).shape
         if shape[0] * shape[1] >= 2**32:
             raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
         self.z = [device.zeros(shape, real) for _ in range(2)]
@@ -116,7 +116,7 @@ class Engine(Stepping):
 
         def column(role: str, values: np.ndarray) -> Any:
             values = faces_of(values[:, None], "y")[:, 0] if role == "y" else values
-            table = np.zeros(rows_of(grid.ny), real)
+            table = np.zeros(layout_of(grid.shape).shape[0], real)
             table[1 : 1 + values.size] = values
             return device.array(table)
 
