@@ -37,7 +37,6 @@ from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
-LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
@@ -221,7 +220,7 @@ class ShallowWaterADI(Fields, BaseModel):
         left = max_steps if max_steps is not None else 2**53
         while left > 0 and self._time < until:
             self._keep()
-            count = min(left, self._steps_to(until), LOOK_STEPS[self.device.kind])
+            count = min(left, self._steps_to(until), self._engine.look_steps)
             self._go(count, until)
             if self._engine.bad_cell():
                 self._diagnose(until)
