@@ -48,7 +48,7 @@ class Kept(NamedTuple):
     nx: int
     warps: int
     overlap: int
-    exact_x: bool
+    exact_x: int  # 1 or 0
     rows: int
     threads: int
     mode_y: int
