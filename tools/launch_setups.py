@@ -17,7 +17,12 @@ TIMES = np.array([0.0, 25.0, 60.0, 1e9])
 class RecordingDevice(HostArrays):
     """Arrays are NumPy arrays, programs are generated for CUDA, and nothing runs."""
 
-    kind, target, name, multiprocessors = "cuda", "cuda", "recording cuda", 132
+    kind, target, name = "cuda", "cuda", "recording cuda"
+
+    @property
+    def multiprocessors(self) -> int:  # type: ignore[override]
+        """Of the measured card."""
+        return self.facts.multiprocessors
 
     def run(self, launches: Any) -> None:
         pass

@@ -22,7 +22,7 @@ from eagre.bench.machine import threads_limited
 from eagre.cases.mike21 import pool
 from eagre.errors import EagreError
 from eagre.models.shallow_water_adi.kernels import BEYOND
-from eagre.models.shallow_water_adi.layout import pitch, rows_of
+from eagre.models.shallow_water_adi.layout import layout_of
 
 LARGEST_DIFFERENCE = {"single": 1e-4, "double": 1e-11}
 THREADS = 64
@@ -63,7 +63,7 @@ class Ladder:
         self.engine = engine = model._engine
         self.ours = engine.launches(engine.parity, 0)
         self.out = [device.zeros(engine.z[0].shape, engine.real) for _ in range(2)]
-        turned = (rows_of(n + 8), pitch(n))
+        turned = layout_of((n + 8, n)).shape
         self.turned = [device.zeros(turned, engine.real) for _ in range(7)]
         device.fill(self.turned[1], np.full(turned, BEYOND, engine.real))
         workers = n + 8 if device.kind == "cuda" else 1

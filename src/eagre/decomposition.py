@@ -20,9 +20,9 @@ from eagre.backend.device import Device
 from eagre.backend.exchange import Message
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
+from eagre.fields import STAGGERED
 
 Range = tuple[int, int]  # first cell, and the one behind the last
-STAGGERED = {"face_x": (-1,), "face_y": (-2,), "face_z": (-3,), "corner": (-2, -1)}  # axes with a point more than cells
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Decomposition:
         return [Message(field, source, target, self.region(source, there), self.region(target, here))]
 
     def _extra(self, axis: int, location: str) -> bool:
-        return axis - len(self.cuts) in STAGGERED.get(location, ()) and not self.is_periodic(axis)
+        return axis - len(self.cuts) in STAGGERED[location] and not self.is_periodic(axis)
 
     # -- host arrays --------------------------------------------------------------------------------
 

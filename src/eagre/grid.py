@@ -20,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.errors import InputError
-
-LOCATIONS = ("centre", "face_x", "face_y", "corner")
+from eagre.fields import points_at
 
 
 @dataclass(frozen=True)
@@ -111,12 +110,9 @@ class Grid:
         return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
 
     def shape_of(self, location: str) -> tuple[int, int]:
-        """Shape of a field at `location`, one of `LOCATIONS`."""
-        if location not in LOCATIONS:
-            raise InputError(f"location {location!r}", allowed=", ".join(LOCATIONS))
-        add_x = location in ("face_x", "corner")
-        add_y = location in ("face_y", "corner")
-        return (self.ny + add_y, self.nx + add_x)
+        """Shape of a field at `location`, one of the four drawn above."""
+        ny, nx = points_at(location, self.shape)
+        return ny, nx
 
     def mesh(self, location: str = "centre") -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (x, y) of every point at `location`, each of `shape_of(location)`, m."""

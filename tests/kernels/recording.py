@@ -11,15 +11,23 @@ ARITHMETIC = re.compile(r"\b(?:add|sub|mul|div|fma|sqrt|rcp|rsqrt|max|min|ex2|lg
 
 
 class RecordingDevice(HostArrays):
-    """Arrays are NumPy arrays; `found` has a signature by program, which is generated for CUDA."""
+    """Arrays are NumPy arrays; `found` has a signature by program, which is generated for CUDA.
+
+    facts : what the card has; without them it is an H200.
+    """
 
     kind = "cuda"
     target = "cuda"
     name = "recording cuda"
-    multiprocessors = 132
 
-    def __init__(self):
+    def __init__(self, facts=None):
         self.found = {}
+        self._facts = facts or super().facts
+        self.multiprocessors = self._facts.multiprocessors
+
+    @property
+    def facts(self):
+        return self._facts
 
     def run(self, launches):
         from numba import typeof

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,7 @@ import eagre
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
-from eagre.models.shallow_water_adi import plan as plan_module
-from eagre.models.shallow_water_adi.model import DEVICE_WORDS, PADDING, SOURCE_WORDS
+from eagre.models.shallow_water_adi.model import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from kernels.recording import RecordingDevice
 from physics.test_adi_against_oracle import everything
@@ -260,11 +261,11 @@ def test_words_of_a_step_and_of_memory():
     plain, full = pool()._engine, everything()._engine
     assert [fields_of(launch.arguments, plain) for launch in plain.launches(0, 0)] == [7, 7]
     sweeps = [launch for launch in full.launches(0, 0) if launch.arguments[1] is full.bed]  # others book the rain
-    assert [fields_of(launch.arguments, full) for launch in sweeps] == [12, 12]
-    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), PADDING, strict=True))
-    held = [[*e.z, *e.p, *e.q, e.bed, e._friction, e._forcing] for e in (plain, full)]
+    assert [fields_of(launch.arguments, full) for launch in sweeps] == [10, 10]
+    assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), LARGEST_MARGIN, strict=True))
+    held = [[*e.z, *e.p, *e.q, e.bed, e._friction, *(bound.arguments for bound in e._terms)] for e in (plain, full)]
     assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map
-    assert fields_of(held[1], full) == DEVICE_WORDS + SOURCE_WORDS
+    assert fields_of(held[1], full) == DEVICE_WORDS + maps_of(full.setup.terms)
 
 
 def test_reach_of_the_coupling():
@@ -277,7 +278,7 @@ def test_plans_cover_the_lines():
     for n in (1, 31, 129, 500, 1025, 4097, 9000):
         for courant in (0.5, 4.4, 15.0):
             grid = eagre.Grid(n, n, 1.0, 1.0)
-            plan = plan_of(grid, "single", courant, True, True)
+            plan = plan_of(RecordingDevice(), grid, "single", courant, True, True)
             (windows, _), (_, warps) = plan.shape_x(grid)
             covered = windows * 128 * warps - 2 * plan.overlap * (windows - 1)
             assert covered >= n + 1
@@ -289,7 +290,7 @@ def test_rows_of_a_block_fill_the_waves():
     """As timed on an H200 (benchmarks/NOTES.md): whole waves of blocks; few long runs where cells are quickly done."""
 
     def run(nx, ny, precision, light=False):
-        return plan_of(eagre.Grid(nx, ny, 1.0, 1.0), precision, 4.473, False, False, light=light).run
+        return plan_of(RecordingDevice(), eagre.Grid(nx, ny, 1.0, 1.0), precision, 4.473, False, False, light=light).run
 
     squares = (256, 1024, 2048, 4096, 8192)
     assert [run(n, n, "double") for n in squares] == [1, 4, 21, 16, 16]
@@ -300,16 +301,18 @@ def test_rows_of_a_block_fill_the_waves():
     assert [run(3000, 2500, precision) for precision in ("double", "single")] == [19, 12]
 
 
-def test_long_runs_are_for_cells_that_are_quickly_done(monkeypatch):
+def test_long_runs_are_for_cells_that_are_quickly_done(own_layout):
     """The engine tells the plan of them: neither drying nor dissipation."""
     pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
-    monkeypatch.setattr(plan_module, "MULTIPROCESSORS", 1)
+    own_layout(**{"shallow-water-adi": {"small": {"cells": 160000}}})
+    device = RecordingDevice(replace(RecordingDevice().facts, multiprocessors=1))
 
     def run(**options):
         grid = eagre.Grid(40, 1500, 1.0, 1.0)
-        model = eagre.ShallowWaterADI(grid, -1.0, 0.1, surface_elevation=0.0, device=RecordingDevice(), **options)
+        model = eagre.ShallowWaterADI(grid, -1.0, 0.1, surface_elevation=0.0, device=device, **options)
         return model._engine.plan.run
 
-    assert run(drying="off", dissipation="none") > plan_module.LONGEST
+    longest = device.layout("shallow-water-adi.run").longest
+    assert run(drying="off", dissipation="none") > longest
     for options in ({}, {"drying": "off"}, {"dissipation": "none"}):
-        assert run(**options) <= plan_module.LONGEST
+        assert run(**options) <= longest

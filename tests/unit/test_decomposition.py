@@ -12,7 +12,6 @@ from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, in_turn
 from eagre.backend.select import select, select_devices
 from eagre.decomposition import (
-    STAGGERED,
     Decomposition,
     bands,
     check_memory_of_each,
@@ -21,6 +20,7 @@ from eagre.decomposition import (
     total,
 )
 from eagre.errors import InputError, MemoryNeededError
+from eagre.fields import STAGGERED
 
 OUTSIDE = -1.0
 CASES = {
@@ -54,7 +54,7 @@ def arrays_of(parts, location):
 PLACES = [
     pytest.param(parts, location, id=f"{name}, {location}")
     for name, parts in CASES.items()
-    for location in ("centre", *STAGGERED)
+    for location in STAGGERED
     if location != "face_z" or len(parts.cuts) == 3
 ]
 

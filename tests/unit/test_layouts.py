@@ -40,11 +40,8 @@ every_card = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
 class Card(RecordingDevice):
     """A device that records, with what another card has."""
 
-    facts = H200
-
     def __init__(self, facts: Facts) -> None:
-        super().__init__()
-        self.facts, self.multiprocessors = facts, facts.multiprocessors
+        super().__init__(facts)
         self.starts_early = facts.compute_capability >= (9, 0)
 
 

@@ -11,7 +11,6 @@ from eagre.backend.device import Device, Launch
 ROWS_AT_ONCE = 4  # copies of arrays in one piece that one kernel makes
 BOXES_AT_ONCE = 7  # copies of any arrays
 COPIES = switch("COPIES", ROWS_AT_ONCE)  # of them those that there are
-LONG, LANES = 32768, 256  # elements from which on a copy is made by whole blocks of so many threads
 
 Pair = tuple[Any, Any]
 """Target and source, two arrays of one shape."""
@@ -101,16 +100,16 @@ def copy_launches(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
 
 
 def _rows(member: Device, pairs: Sequence[Pair]) -> list[Launch]:
-    made = []
+    made, layout = [], member.layout("programs.copies")
     for some in _groups(pairs, ROWS_AT_ONCE):
         copies = {"COPIES": len(some)}
         some += [some[-1]] * (ROWS_AT_ONCE - len(some))
         arguments = tuple(array.reshape(-1) for pair in some for array in pair)
         program, longest = member.loop(copied_rows, _precision(arguments[0]), copies), max(a.size for a in arguments)
-        if longest < LONG:
+        if longest < layout.long:
             made.append(member.over(program, (longest,), arguments))
         else:
-            made.append(Launch(program, (longest, *arguments), (-(-longest // LANES),), (LANES,)))
+            made.append(Launch(program, (longest, *arguments), (-(-longest // layout.threads),), (layout.threads,)))
     return made
 
 

@@ -8,6 +8,7 @@ them on its own; at `BARRIER` every device waits until all have done what stands
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,10 @@ class Group:
         """Wait until everything has run."""
         for member in self.members:
             member.synchronize()
+
+    def layout(self, kernel: str) -> SimpleNamespace:
+        """Parameters of what all members do together: the first one's."""
+        return self.members[0].layout(kernel)
 
     def free_memory(self) -> int:
         """Bytes free for arrays, of all devices."""

@@ -97,6 +97,11 @@ PROGRAMS = (
         )
         for name, sizes, axes in (("line", 1, "x"), ("plane", 2, "x, y"), ("volume", 3, "x, y, z"))
     ),
+    Parameter(
+        "programs.copies.long", whole(1, 2**31), "elements", True,
+        "Copies between cards of so many elements or more are made by blocks of `threads` threads.",
+    ),
+    Parameter("programs.copies.threads", THREADS, "threads a block", True, "Of such copies."),
 )  # fmt: skip
 
 TRIDIAGONAL = (

@@ -16,7 +16,7 @@ from eagre.models.barotropic.state import State
 from eagre.models.barotropic.step import step
 from eagre.stepping.rounds import Rounds
 
-GRAPH_STEPS = (200, 20, 2, 1)  # steps of the graphs that a GPU replays
+PAIR = (2, 1)  # steps of a round without graphs: back and forth, or one
 
 
 class Steps:
@@ -34,7 +34,8 @@ class Steps:
     def __init__(self, device: Device | Group, parts: Sequence[State], launches: Sequence[list[Any]]) -> None:
         self.parts, self.launches = parts, launches
         self._order = parts[0].setup.order
-        self._rounds = Rounds(device, self._schedule, GRAPH_STEPS if device.graphs else GRAPH_STEPS[-2:])
+        sizes = (*device.layout("barotropic.steps").graphs, 1) if device.graphs else PAIR
+        self._rounds = Rounds(device, self._schedule, sizes)
 
     def _schedule(self, phase: int, size: int) -> tuple[list[Any], int]:
         first, second = self.launches[phase], self.launches[1 - phase]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, check_precision
+from eagre.fields import Layout
 from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
@@ -33,8 +34,7 @@ class State:
         self.count = 1 if setup.layers is None else 2
         self.steps = 0
         self.width = setup.shape[1]
-        line = LINE // self.itemsize if fused_layout else 1
-        self._shape = (setup.shape[0], -(-self.width // line) * line)
+        self.layout = Layout(setup.shape, pitch=LINE // self.itemsize if fused_layout else 1)
         self._allocate()
 
     def _allocate(self) -> None:
@@ -68,7 +68,7 @@ class State:
         return [[first, first if one else self._field()] for first in firsts]
 
     def _field(self) -> Any:
-        return self.device.zeros(self._shape, self.real)
+        return self.layout.zeros(self.device, self.real)
 
     @property
     def at(self) -> int:
@@ -109,7 +109,7 @@ class State:
 
     def view(self, field: Any) -> Any:
         """An array without what pads its rows."""
-        return field[:, : self.width]
+        return field[self.layout.interior()]
 
     def padded(self, name: str, layer: int = 0) -> np.ndarray:
         """Host copy of "q", "psi" or "tracer" with its boundary points, (my + 2, mx + 2)."""
@@ -124,7 +124,7 @@ class State:
 
     def fill(self, field: Any, values: np.ndarray) -> None:
         """Overwrite an array with host values, (my + 2, mx + 2)."""
-        self.device.fill(field, np.pad(values, ((0, 0), (0, field.shape[1] - self.width))).astype(self.real))
+        self.layout.fill(self.device, field, values)
 
     def begin(self, q: list[np.ndarray]) -> None:
         """Have no history, and vorticities with their boundary points, (my + 2, mx + 2), from which psi is found."""

@@ -12,7 +12,7 @@ from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
-LOOK_STEPS = {"cpu": 100, "cuda": 4000}  # between two looks at the state
+CPU_LOOK_STEPS = 100  # between two looks at the state
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two copies of the state to the host
 NEARLY = 1e-6  # of a step: as near as this, a time is met
 
@@ -26,7 +26,7 @@ class Stepper:
         self._landed: float | None = None
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
-        self.look_steps = LOOK_STEPS[kind]
+        self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("barotropic.steps").look
 
     @property
     def time(self) -> float:

@@ -22,7 +22,6 @@ from eagre.terms.collect import Terms
 
 FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # place of a face in its array, sign of inflow, whether west or east
 SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
-THREADS = 64
 
 
 @cell
@@ -82,8 +81,9 @@ class Balance:
         switches = {"SOURCES": self._sources}
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, "double", switches), arguments)]
-        blocks = (-(-self._weights.size // THREADS),)
-        return [Launch(self.device.program(book_cuda, "double", switches), arguments, blocks, (THREADS,))]
+        threads = self.device.layout("shallow-water-adi.balance").threads
+        blocks = (-(-self._weights.size // threads),)
+        return [Launch(self.device.program(book_cuda, "double", switches), arguments, blocks, (threads,))]
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and what it is of, for a restart."""

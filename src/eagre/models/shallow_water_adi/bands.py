@@ -23,7 +23,7 @@ from eagre.models.shallow_water_adi.layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.plan import EPSILON
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import Stepping
+from eagre.models.shallow_water_adi.stepping import Stepping, steps_of
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # of the fields that bands exchange
 
@@ -52,6 +52,7 @@ class Bands(Stepping):
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]
+        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, members), strict=True))
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -194,7 +195,9 @@ class Bands(Stepping):
         """As of one device, which may go on with it; and how many rows of their neighbours bands hold."""
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        return {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
+        plans = [band.plan_state().get("plan", np.zeros((0, 0))) for band in self.bands]
+        found = {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
+        return {**found, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else found
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of any number of devices."""
@@ -205,6 +208,8 @@ class Bands(Stepping):
         self._take_up(state)
 
     def _take_up(self, state: dict[str, np.ndarray]) -> None:
+        for rank, band in enumerate(self.bands):
+            band.resume_plan(state, rank, len(self.bands))
         self.set_state(state["z"], *stopped_at_walls(state, self.sides))
         book = self._book.book_of(state)
         for band in self.bands:

@@ -10,11 +10,11 @@ from eagre.backend.cells import cell, cuda, entry, prange, real
 from eagre.kernels.bits import is_bad
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water_adi.kernels import LAND, depth, over_depth
+from eagre.models.shallow_water_adi.layout import PADDING
 
 FIRST_BAD = WATER_SUMS
 SUMS = WATER_SUMS + 1
 NOWHERE = 1e18
-PADDING = 32
 
 
 @cell

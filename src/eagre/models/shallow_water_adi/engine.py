@@ -17,11 +17,11 @@ from eagre.kernels.water_sums import BLOCK
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
-from eagre.models.shallow_water_adi.layout import PADDING, faces_of, padded, pitch, rows_of, unpadded
-from eagre.models.shallow_water_adi.plan import EPSILON, plan_of
+from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded, unpadded
+from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import BATCH, Stepping
+from eagre.models.shallow_water_adi.stepping import Stepping, steps_of
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.terms.collect import Terms
@@ -80,7 +80,7 @@ class Engine(Stepping):
     def _allocate(self) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
-        shape = (rows_of(grid.ny), pitch(grid.nx))
+        shape = layout_of(grid.shape).shape
         if shape[0] * shape[1] >= 2**32:
             raise InputError(f"{grid.nx} x {grid.ny} cells", allowed="fewer than 4e9 cells on one device")
         self.z = [device.zeros(shape, real) for _ in range(2)]
@@ -92,7 +92,8 @@ class Engine(Stepping):
         self.uniform_friction = float(setup.friction.flat[0]) if uniform else None
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
-        self.values = device.zeros((2 * BATCH[device.kind], max(1, len(setup.series))), np.float64)
+        self.batch, self.look_steps = steps_of(device)
+        self.values = device.zeros((2 * self.batch, max(1, len(setup.series))), np.float64)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         self._terms = [self._terms_along(along) for along in "xy"]
@@ -116,7 +117,7 @@ class Engine(Stepping):
 
         def column(role: str, values: np.ndarray) -> Any:
             values = faces_of(values[:, None], "y")[:, 0] if role == "y" else values
-            table = np.zeros(rows_of(grid.ny), real)
+            table = np.zeros(layout_of(grid.shape).shape[0], real)
             table[1 : 1 + values.size] = values
             return device.array(table)
 
@@ -150,13 +151,17 @@ class Engine(Stepping):
         self._programs = self._compile_cuda(**chosen)
         self._rounds = {}
 
-    def _compile_cuda(self, **chosen: Any) -> list[Any]:
-        setup, device, real = self.setup, self.device, self.real
-        grid = setup.grid
+    def _planned(self, **chosen: Any) -> Plan:
+        """The layout of the sweeps on a GPU, with some of its numbers given."""
+        setup, grid = self.setup, self.setup.grid
         courant = math.sqrt(setup.gravity * setup.deepest) * setup.time_step / min(grid.dx, grid.dy)
         is_open = (self._is_open("west east"), self._is_open("south north"))
         light = not (setup.drying or setup.dissipation)
-        self.plan = plan = plan_of(grid, self.precision, courant, *is_open, light=light, **chosen)
+        return plan_of(self.device, grid, self.precision, courant, *is_open, light=light, **chosen)
+
+    def _compile_cuda(self, **chosen: Any) -> list[Any]:
+        device, real, grid = self.device, self.real, self.setup.grid
+        self.plan = plan = self._planned(**chosen)
         self.method = plan.method
         bits = np.int32 if self.precision == "single" else np.int64
         self.guard = device.zeros((1,), bits)
@@ -181,6 +186,14 @@ class Engine(Stepping):
         """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""
         if self.device.kind == "cuda" and self.lost() > 16.0 * EPSILON[self.precision]:
             self.replan(exact=True)
+
+    def resume_plan(self, state: dict[str, np.ndarray], rank: int = 0, count: int = 1) -> None:
+        """Lay the sweeps out as the run that wrote a state did, as far as bits depend on it (see `resumed`)."""
+        if self.device.kind == "cuda":
+            own = self.plan.kept(self.setup.grid)
+            chosen = resumed(state.get("plan"), rank, count, own)
+            if chosen and self._planned(**chosen).kept(self.setup.grid) != own:
+                self.replan(**chosen)
 
     def _compile_cpu(self) -> list[Any]:
         grid = self.setup.grid
@@ -273,7 +286,8 @@ class Engine(Stepping):
         if plan.mode_y == columns.REDUCE:
             lines = plan.width * strips
             seams = (self._told, self._seams, self.guard, segments, lines)
-            passes.insert(1, Launch(self._programs[3], seams, (-(-lines // 64),), (64,)))
+            threads = self.device.layout("solver:tridiagonal.seams").threads
+            passes.insert(1, Launch(self._programs[3], seams, (-(-lines // threads),), (threads,)))
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
@@ -350,10 +364,16 @@ class Engine(Stepping):
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs."""
         p, q_before, q_after = self.fluxes()
-        return {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after, **self.balance.state()}
+        fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
+        return {**fields, **self.balance.state(), **self.plan_state()}
+
+    def plan_state(self) -> dict[str, np.ndarray]:
+        """The part of a GPU's plan that a bitwise restart needs, (1, numbers); nothing on a CPU."""
+        return {"plan": np.array([self.plan.kept(self.setup.grid)], float)} if self.device.kind == "cuda" else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
+        self.resume_plan(state)
         self.set_state(state["z"], *stopped_at_walls(state, self.sides))
         self.balance.resume(self.balance.book_of(state))
 

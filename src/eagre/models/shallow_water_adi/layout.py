@@ -1,32 +1,34 @@
 """How fields lie in memory: padded rows, so that a vector load is aligned and every neighbour exists.
 
-A field has `rows_of` rows of `pitch` columns. Cell (j, i), its west face and its south face are at
+Cell (j, i), its west face and its south face are at
 [j + 1, PADDING + i]: p of face i = 0 .. nx, q of face j = 0 .. ny. What lies outside is 0; the bed
 there is so high that it is never wet.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from eagre.fields import Layout
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
 
-PADDING = 32
+PADDING = 32  # columns before the first
 EXTRA_ROWS = 128  # rows of a block on a GPU, at most
+LARGEST_MARGIN = (3 + EXTRA_ROWS, 3 * PADDING)  # rows and columns by which arrays exceed the grid, at most
 DEVICE_WORDS = 8  # arrays on the device: two of z, p and q, bed, friction
 
 
-def pitch(nx: int) -> int:
-    """Columns of a padded row: a multiple of 32 with at least 32 behind the last face."""
-    return PADDING + 32 * (-(-(nx + 1) // 32) + 1)
+def layout_of(cells: tuple[int, int]) -> Layout:
+    """Rows and columns of a field.
 
-
-def rows_of(ny: int) -> int:
-    """Padded rows: one before the first, and room for the last block of rows of a GPU behind the last."""
-    return ny + 3 + EXTRA_ROWS
+    A row before the first, and room for the last block of rows of a GPU behind the last; rows are multiples of 32
+    columns with at least 32 behind the last face.
+    """
+    return Layout(cells, before=(1, PADDING), after=(2 + EXTRA_ROWS, PADDING + 1), pitch=32)
 
 
 def maps_of(terms: Terms) -> int:
@@ -36,21 +38,17 @@ def maps_of(terms: Terms) -> int:
 
 def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:
     """Bytes of a model's arrays on a device; maps : of terms."""
-    return (DEVICE_WORDS + maps) * rows_of(ny) * pitch(nx) * itemsize
+    return (DEVICE_WORDS + maps) * math.prod(layout_of((ny, nx)).shape) * itemsize
 
 
 def padded(values: np.ndarray, grid: Grid, real: Any, outside: float) -> np.ndarray:
     """`values` at centres or faces in a padded array."""
-    array = np.full((rows_of(grid.ny), pitch(grid.nx)), outside, real)
-    ny, nx = values.shape
-    array[1 : 1 + ny, PADDING : PADDING + nx] = values
-    return array
+    return layout_of(grid.shape).padded(values, real, outside)
 
 
 def unpadded(array: np.ndarray, grid: Grid, location: str) -> np.ndarray:
     """The values at `location` of a padded array."""
-    ny, nx = grid.shape_of(location)
-    return array[1 : 1 + ny, PADDING : PADDING + nx].copy()
+    return layout_of(grid.shape).unpadded(array, location)
 
 
 def faces_of(centres: np.ndarray, along: str) -> np.ndarray:

@@ -31,14 +31,12 @@ from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.inputs import checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
-from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, maps_of
+from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
-PADDING = (131, 96)  # rows and columns by which they exceed the grid
-LOOK_STEPS = {"cpu": 20, "cuda": 256}  # between two looks at the state
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
@@ -138,7 +136,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
         terms = terms_of(sources, grid)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), PADDING)
+        check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
@@ -222,7 +220,7 @@ class ShallowWaterADI(Fields, BaseModel):
         left = max_steps if max_steps is not None else 2**53
         while left > 0 and self._time < until:
             self._keep()
-            count = min(left, self._steps_to(until), LOOK_STEPS[self.device.kind])
+            count = min(left, self._steps_to(until), self._engine.look_steps)
             self._go(count, until)
             if self._engine.bad_cell():
                 self._diagnose(until)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.layouts.facts import STATIC_SHARED
 from eagre.models.shallow_water_adi import sweep_cuda_x, sweep_cuda_y
 from eagre.solvers.tridiagonal import columns
 
@@ -19,21 +23,7 @@ SAFETY = 1.1  # on the largest Courant number at the start; a guard watches the 
 MOST_WARPS = 32
 ROW_CELLS = 128  # of a warp along x
 MOST_CELLS = ROW_CELLS * MOST_WARPS
-BLOCKS_Y = {4: ((8, 8), (8, 16)), 8: ((10, 10), (8, 16))}  # rows and threads of a column, by size of a word
-KINDS = {4: 4, 8: 3}  # words of a row that a block keeps along y; of three, the fourth waits in the new surface
-ROW_BYTES = 2048  # of a row that blocks side by side read along y
-REGISTERS = {4: (80, 64), 8: (128, 96)}
-SMALL_REGISTERS = {4: (128, 64), 8: (128, 96)}
-# Along x in double precision: warps that load ahead, for which they need more registers, and their cost.
-AHEAD_WARPS, AHEAD_REGISTERS, AHEAD_COST = 12, 168, 1.3
-PART = 512  # registers a thread of one warp that a part of a multiprocessor has; there are four parts
-MULTIPROCESSORS = 132  # of an H200
-# Rows of a block along x: the usual, the most where a cell has much to compute (of long runs some end late), and the
-# part of the time that others must promise; a block takes as long as START rows to start.
-RUN, LONGEST, LEAST_GAIN, START = 16, 26, 0.05, 1.33
-MOST_WAVES = 8
-MOST_ALONE = 256  # faces of a column that one narrow block holds where grids are small
-SMALL_CELLS = 400**2  # up to here launches and waiting cost more than memory
+NAME = "shallow-water-adi"  # of the parameters in tables of layouts
 
 
 def decay(courant: float) -> float:
@@ -48,6 +38,25 @@ def decay(courant: float) -> float:
 def width(courant: float, epsilon: float) -> int:
     """Cells over which the coupling falls to `epsilon`."""
     return math.ceil(math.log(epsilon) / math.log(decay(courant)))
+
+
+class Kept(NamedTuple):
+    """What of a plan changes the bits of a result: a restart goes on with it (see `Plan.kept`, `resumed`)."""
+
+    courant: float  # that it was made for
+    ny: int
+    nx: int
+    warps: int
+    overlap: int
+    exact_x: int  # 1 or 0
+    rows: int
+    threads: int
+    mode_y: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether pieces of lines are joined exactly."""
+        return bool(self.exact_x) or self.mode_y == columns.REDUCE
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,13 @@ class Plan:
     ahead: bool
     kinds: int
     ask: bool
+    row_bytes: int
+    courant: float
+
+    def kept(self, grid: Grid) -> Kept:
+        """What a restart keeps of it."""
+        own = (self.warps, self.overlap, self.exact_x, self.rows, self.threads, self.mode_y)
+        return Kept(self.courant, grid.ny, grid.nx, *own)
 
     @property
     def method(self) -> str:
@@ -87,7 +103,7 @@ class Plan:
     def switches_y(self) -> dict[str, Any]:
         """Switches of the sweep along y, but for the mode."""
         found = {"ROWS": self.rows, "THREADS": self.threads, "WIDTH": self.width, "KINDS": self.kinds}
-        found |= {"ASK": self.ask, "GROUP": max(1, ROW_BYTES // (self.width * self.itemsize))}
+        found |= {"ASK": self.ask, "GROUP": max(1, self.row_bytes // (self.width * self.itemsize))}
         return {**found, "OPEN": self.open_y, "REGISTERS": self.registers[1]}
 
     def shape_x(self, grid: Grid) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -104,14 +120,21 @@ class Plan:
         return columns.shared_bytes(self.rows, self.threads, self.itemsize, self.width, self.kinds)
 
 
+def _shared_y(picked: dict[str, Any], precision: str) -> int:
+    itemsize = 4 if precision == "single" else 8
+    return columns.shared_bytes(picked["rows"], picked["threads"], itemsize, picked["width"], picked["kinds"])
+
+
 def plan_of(
-    grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False, light: bool = False,
-    **chosen: Any,
+    device: Device, grid: Grid, precision: str, courant: float, open_x: bool, open_y: bool, exact: bool = False,
+    light: bool = False, **chosen: Any,
 ) -> Plan:  # fmt: skip
     """The layout for a run.
 
     Parameters
     ----------
+    device : Device
+        A GPU: it has parameters and facts.
     courant : float
         Largest sqrt(g h) dt over the cell size.
     open_x, open_y : bool
@@ -128,30 +151,67 @@ def plan_of(
     InputError
         If lines are too long for the window that so large a Courant number needs.
     """
-    itemsize = 4 if precision == "single" else 8
+    card, along_y = device.facts, device.layout(f"{NAME}.y")
     reach = width(SAFETY * courant, EPSILON[precision])
     overlap = -(-width(SAFETY * courant, OVERLAP_EPSILON[precision]) // 4) * 4
-    picked: dict[str, Any] = {"width": 32, "kinds": KINDS[itemsize], "ask": itemsize == 4}
-    picked |= _along_x(grid, reach, overlap, open_x, itemsize, exact)
-    picked |= _along_y(grid, reach, open_y, itemsize, exact) | chosen
-    along_x, along_y = picked.get("registers", REGISTERS[itemsize])
+    picked: dict[str, Any] = {"width": 32, "kinds": along_y.kept[precision], "ask": along_y.prefetch[precision]}
+    picked["row_bytes"] = along_y.row_bytes
+    picked |= _along_x(device, grid, reach, overlap, open_x, precision, exact)
+    picked |= _along_y(device, grid, reach, open_y, precision, exact) | chosen
+    usual = (device.layout(f"{NAME}.x").registers[precision], along_y.registers[precision])
+    of_x, of_y = picked.get("registers", usual)
     if picked["ahead"] and "registers" not in chosen:
-        along_x = AHEAD_REGISTERS
-    fitting = PART // -(-picked["warps"] // 4) // 8 * 8  # a part holds every fourth warp of a block
-    picked["registers"] = (min(along_x, fitting), along_y)
+        of_x = device.layout(f"{NAME}.x").ahead["registers"]
+    picked["registers"] = (min(of_x, card.registers_for(picked["warps"])), of_y)
+    room = card.shared_block - STATIC_SHARED
+    while "width" not in chosen and picked["width"] > 4 and _shared_y(picked, precision) > room:
+        picked["width"] //= 2  # what a restart of another card has chosen may be too high for 32 columns
     if "run" not in chosen:
         windows = sweep_cuda_x.shape_of(grid.ny, grid.nx, picked["warps"], 1, picked["overlap"], open_x)[0][0]
-        blocks = max(1, 4 * (PART // picked["registers"][0]) // picked["warps"])  # of a multiprocessor
-        picked["run"] = _run_of(grid.ny, windows, blocks, light)
-    return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, **picked)
+        blocks = max(1, card.warps_for(picked["registers"][0]) // picked["warps"])  # of a multiprocessor
+        picked["run"] = _run_of(device, grid.ny, windows, blocks, light)
+    itemsize = 4 if precision == "single" else 8
+    return Plan(open_x=open_x, open_y=open_y, itemsize=itemsize, courant=courant, **picked)
 
 
-def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
+def resumed(rows: Any, rank: int, count: int, own: Kept) -> dict[str, Any]:
+    """What `plan_of` takes to go on as the run that wrote a state.
+
+    Parameters
+    ----------
+    rows : array, (bands, len(Kept)), or None
+        The `Kept` of every device of that run; None: a CPU wrote the state, or a version that did not keep them.
+    rank, count : int
+        Which of how many devices goes on.
+    own : Kept
+        Of the plan that it has.
+
+    Returns
+    -------
+    dict
+        All that changes bits, where the state is one of as many devices, of the same grids and of no smaller Courant
+        number; else whether pieces were joined exactly; nothing where they were not.
+    """
+    if rows is None or np.ndim(rows) != 2 or np.shape(rows)[1] != len(Kept._fields):
+        return {}
+    kept = [Kept(float(row[0]), *(int(number) for number in row[1:])) for row in rows]
+    if len(kept) == count:
+        one = kept[rank]
+        if (one.ny, one.nx) == (own.ny, own.nx) and own.courant <= one.courant * (1.0 + 1e-12):
+            names = ("warps", "overlap", "rows", "threads", "mode_y")
+            numbers = {name: getattr(one, name) for name in names}
+            return {**numbers, "exact_x": bool(one.exact_x), "exact": one.exact}
+    return {"exact": True} if any(one.exact for one in kept) else {}
+
+
+def _along_x(
+    device: Device, grid: Grid, reach: int, overlap: int, is_open: bool, precision: str, exact: bool
+) -> dict[str, Any]:
     """Warps of the window that computes the fewest cells twice, overlap."""
-    faces = grid.nx + is_open
+    layout, faces = device.layout(f"{NAME}.x"), grid.nx + is_open
     exact = exact or reach > ROW_CELLS
     best: tuple[float, int] | None = None
-    room = 4 * (PART // REGISTERS[itemsize][0])  # warps of a multiprocessor
+    room = device.facts.warps_for(layout.registers[precision])  # of a multiprocessor
     for warps in range(1, MOST_WARPS + 1):
         window = ROW_CELLS * warps
         if faces > window and window <= 2 * overlap:
@@ -159,7 +219,7 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
         windows = 1 if faces <= window else -(-(faces - 2 * overlap) // (window - 2 * overlap))
         if warps > room and best is not None:
             continue
-        cost = windows * window * _cost_of(warps, room, itemsize)
+        cost = windows * window * _cost_of(layout, warps, room, precision)
         if best is None or cost < best[0]:
             best = (cost, warps)
     if best is None:
@@ -169,54 +229,60 @@ def _along_x(grid: Grid, reach: int, overlap: int, is_open: bool, itemsize: int,
             fix="a shorter time_step",
         )
     warps = best[1]
-    ahead = itemsize == 8 and warps == AHEAD_WARPS
+    ahead = precision == "double" and warps == layout.ahead["warps"]
     return {"warps": warps, "overlap": overlap, "exact_x": exact and warps > 1, "ahead": ahead}
 
 
-def _run_of(ny: int, windows: int, blocks: int, light: bool) -> int:
+def _run_of(device: Device, ny: int, windows: int, blocks: int, light: bool) -> int:
     """Rows of a block along x, so that the last blocks do not run almost alone, and few have to start.
 
     blocks : of a multiprocessor at the same time; light : whether cells have little to compute. Fitted to an H200
     (`benchmarks/NOTES.md`): a block that is alone takes whole waves, others their mean with the next whole number, and
     of more than four a single wave of long runs is slow.
     """
-    at_once = MULTIPROCESSORS * blocks
+    layout, at_once = device.layout(f"{NAME}.run"), device.facts.multiprocessors * blocks
 
     def cost(run: int) -> float:
         waves = -(-ny // run) * windows / at_once
         whole = math.ceil(waves)
-        return (run + START) * max(1.0, whole if blocks == 1 else 0.5 * (waves + whole))
+        return (run + layout.start) * max(1.0, whole if blocks == 1 else 0.5 * (waves + whole))
 
-    whole_waves = range(1 if blocks <= 4 else 2, MOST_WAVES + 1)
+    whole_waves = range(1 if blocks <= 4 else 2, layout.waves + 1)
     runs = [-(-ny // (at_once * k // windows)) for k in whole_waves if at_once * k >= windows]
-    best = min([RUN, *(run for run in runs if light or run <= LONGEST)], key=cost)
-    return best if cost(best) < (1.0 - LEAST_GAIN) * cost(RUN) else RUN
+    best = min([layout.usual, *(run for run in runs if light or run <= layout.longest)], key=cost)
+    return best if cost(best) < (1.0 - layout.gain) * cost(layout.usual) else layout.usual
 
 
-def _cost_of(warps: int, room: int, itemsize: int) -> float:
-    """Time of a cell along x, relative: fitted to an H200.
+def _cost_of(layout: Any, warps: int, room: int, precision: str) -> float:
+    """Time of a cell along x, relative.
 
     One block alone on a multiprocessor waits at every barrier; so do few warps of the `room` there is.
     """
-    if itemsize == 8 and warps == AHEAD_WARPS:
-        return AHEAD_COST
-    blocks = max(1, room // warps)
-    return (1.0 + 0.5 / blocks) * max(1.0, room / (blocks * warps)) ** 0.25
+    if precision == "double" and warps == layout.ahead["warps"]:
+        return layout.ahead["cost"]
+    blocks, waiting = max(1, room // warps), layout.waiting
+    return (1.0 + waiting["alone"] / blocks) * max(1.0, room / (blocks * warps)) ** waiting["few"]
 
 
-def _along_y(grid: Grid, reach: int, is_open: bool, itemsize: int, exact: bool) -> dict[str, Any]:
+def _along_y(device: Device, grid: Grid, reach: int, is_open: bool, precision: str, exact: bool) -> dict[str, Any]:
     """Rows of a thread, threads of a column and the way blocks are joined."""
-    faces = grid.ny + is_open
-    small = {"registers": SMALL_REGISTERS[itemsize], "kinds": 4, "ask": False}
-    if grid.cells <= SMALL_CELLS and itemsize == 8 and faces <= MOST_ALONE:
-        return {**small, "rows": 4, "threads": 8 * -(-faces // 32), "width": 4, "mode_y": columns.ALONE}
-    if grid.cells <= SMALL_CELLS and reach <= 96 and not exact:  # many threads with few rows each: less to wait for
-        threads = 8 * -(-reach // 24)
-        mode = columns.ALONE if faces <= 3 * threads else columns.EXCHANGE
-        return {**small, "rows": 3, "threads": threads, "width": 64 // itemsize, "mode_y": mode}
-    for rows, threads in BLOCKS_Y[itemsize]:
-        if faces <= rows * threads:
-            return {"rows": rows, "threads": threads, "mode_y": columns.ALONE}
-        if reach <= rows * threads and not exact:
-            return {"rows": rows, "threads": threads, "mode_y": columns.EXCHANGE}
-    return {"rows": 8, "threads": 8, "mode_y": columns.REDUCE}
+    faces, small = grid.ny + is_open, device.layout(f"{NAME}.small")
+    few = grid.cells <= small.cells
+    picked = {"registers": (small.registers[precision]["x"], small.registers[precision]["y"]), "kinds": 4, "ask": False}
+    if few and precision == "double" and faces <= small.alone["faces"]:
+        rows = small.alone["rows"]
+        threads = 8 * -(-faces // (8 * rows))
+        return {**picked, "rows": rows, "threads": threads, "width": small.alone["columns"], "mode_y": columns.ALONE}
+    if few and reach <= small.joined["reach"] and not exact:  # many threads with few rows each: less to wait for
+        rows, itemsize = small.joined["rows"], 4 if precision == "single" else 8
+        threads = 8 * -(-reach // (8 * rows))
+        mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE
+        return {**picked, "rows": rows, "threads": threads, "width": small.joined["bytes"] // itemsize, "mode_y": mode}
+    layout = device.layout(f"{NAME}.y")
+    for block in layout.blocks[precision]:
+        height = block["rows"] * block["threads"]
+        if faces <= height:
+            return {**block, "mode_y": columns.ALONE}
+        if reach <= height and not exact:
+            return {**block, "mode_y": columns.EXCHANGE}
+    return {**layout.exact, "mode_y": columns.REDUCE}

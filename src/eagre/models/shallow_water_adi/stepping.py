@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.device import Device
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi import diagnostics
 
-BATCH = {"cpu": 2, "cuda": 64}  # steps whose forcing is looked up, and which a CUDA graph holds, at once
+ON_CPU = (2, 20)
+
+
+def steps_of(device: Device) -> tuple[int, int]:
+    """Steps whose forcing is looked up at once, which a CUDA graph holds; and steps between two looks at the state."""
+    if device.kind == "cpu":
+        return ON_CPU
+    layout = device.layout("shallow-water-adi.steps")
+    return layout.graph, layout.look
 
 
 class Stepping:
@@ -18,6 +27,8 @@ class Stepping:
 
     setup: Any
     device: Any
+    batch: int  # steps at once, at most
+    look_steps: int  # between two looks at the state
     parity: Any  # which of two arrays hold the newer fluxes, 0 or 1
     _rounds: dict[tuple[int, int], Callable[[], None]]
     _look_up: Callable[[float, int, int], None]
@@ -29,7 +40,7 @@ class Stepping:
         """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
         done = 0
         while done < steps:
-            count = BATCH[self.device.kind]
+            count = self.batch
             while count > steps - done:
                 count //= 2
             self._look_up(start, made + done, count)

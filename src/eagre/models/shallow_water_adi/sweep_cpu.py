@@ -20,6 +20,7 @@ from eagre.models.shallow_water_adi.kernels import (
     push_on,
     water_on,
 )
+from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ALONG_X = switch("ALONG_X", True)
@@ -32,7 +33,6 @@ WIDTH = COLUMNS + 16
 A, B, C, E, R, NEXT, NOW = 0, WIDTH, 2 * WIDTH, 3 * WIDTH, 4 * WIDTH, 5 * WIDTH, 6 * WIDTH
 SCRATCH = 7 * WIDTH
 KEPT_Y, KEPT_X = 3 * COLUMNS, 4 * LINES  # words that a block keeps of a face: c, d, r; A, B, C, D of every line
-PADDING = 32  # columns before the first cell of a row of a field
 
 
 @cell

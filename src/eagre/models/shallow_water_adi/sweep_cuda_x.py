@@ -40,6 +40,7 @@ from eagre.models.shallow_water_adi.kernels import (
     row_between,
     water_on,
 )
+from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined
 from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
@@ -47,7 +48,6 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 CELLS = 4  # of a lane
 OPEN = switch("OPEN", False)
 AHEAD = switch("AHEAD", False)  # whether a lane loads a row while the one before is joined; else it asks for it
-PADDING = 32
 
 
 @cell

@@ -34,6 +34,7 @@ from eagre.models.shallow_water_adi.kernels import (
     row_between,
     water_on,
 )
+from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.solvers.tridiagonal.columns import (
     EXCHANGE,
     KINDS,
@@ -56,7 +57,6 @@ from eagre.solvers.tridiagonal.link import Chunk, next_row
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 OPEN = switch("OPEN", False)
-PADDING = 32
 ASK = switch("ASK", True)  # whether a block first asks for all that it will load
 PIECE = 16  # elements that are asked for at once
 GROUP = switch("GROUP", 8)  # strips whose blocks run side by side: what lies between them is loaded once

@@ -1,0 +1,238 @@
+"""The generic halo fill: periodic, even, odd or a given value at the face, by side, in two and three dimensions.
+
+A halo element beyond a side is made from the element inside that it repeats or mirrors::
+
+    periodic   q(-1 - m) = q(n - 1 - m)             the other end of the axis
+    even       q(-1 - m) = q(m)                     no gradient across the face
+    odd        q(-1 - m) = -q(m)                    no value at the face
+    value      q(-1 - m) = 2 v - q(m)               v at the face, second order
+
+at centres, whose face lies half an element outside; at points that lie on the side itself (faces across the axis,
+corners) they mirror about that point, q(-1 - m) = q(1 + m). Beyond several sides the rules are applied along x, then y,
+then z. All halo elements are made from the interior alone: one launch fills all sides of several fields, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch
+from eagre.backend.device import Device, Launch
+from eagre.errors import InputError
+from eagre.fields import STAGGERED, Layout, points_at
+
+NONE, PERIODIC, EVEN, ODD, VALUE = range(5)
+KINDS = {"none": NONE, "periodic": PERIODIC, "even": EVEN, "odd": ODD, "value": VALUE}
+SIDES_OF_AXIS = {-1: ("west", "east"), -2: ("south", "north"), -3: ("bottom", "top")}
+FIELDS_AT_ONCE = 4
+FIELDS = switch("FIELDS", FIELDS_AT_ONCE)  # of them those that there are
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rule of a side: one of `KINDS`, and the value at the face where that is it."""
+
+    kind: str = "even"
+    value: float = 0.0
+
+
+class Arrays(NamedTuple):
+    """FIELDS_AT_ONCE fields of three dimensions, halos included."""
+
+    field_0: Any
+    field_1: Any
+    field_2: Any
+    field_3: Any
+
+
+class Rules(NamedTuple):
+    """Rules of fields (first index), axes z, y, x (second) and their low and high side (third)."""
+
+    kind: Any  # (fields, 3, 2)
+    value: Any  # (fields, 3, 2), in the precision of the fields
+    first: Any  # (fields, 3): where the points of a field begin in its array
+    points: Any  # (fields, 3): how many there are
+    on_side: Any  # (fields, 3): 1 where the outermost points lie on the sides
+
+
+@cell
+def inside_of(rules, f, axis, place):
+    """What element `place` is made from along an axis, from the first point on, and by which side: 0, 1; 2 is none."""
+    n = rules.points[f, axis]
+    m = place - rules.first[f, axis]
+    if m >= 0 and m < n:
+        return m, 2
+    side = 0 if m < 0 else 1
+    kind = rules.kind[f, axis, side]
+    if kind == PERIODIC:
+        return m + n if m < 0 else m - n, side
+    if kind == NONE:
+        return m, side
+    edge = rules.on_side[f, axis]
+    return (edge - 1 - m) if m < 0 else (2 * n - 1 - edge - m), side
+
+
+@cell
+def beyond(rules, f, axis, side, value):
+    """What a value inside becomes beyond a side of an axis; side 2 is none."""
+    if side == 2:
+        return value
+    kind = rules.kind[f, axis, side]
+    if kind == ODD:
+        return -value
+    if kind == VALUE:
+        return real(2.0) * rules.value[f, axis, side] - value
+    return value
+
+
+@cell
+def fill_one(field, rules, f, k, j, i):
+    """Fill element (k, j, i) of field f, if it is one of its halo and the side has a rule."""
+    if k < field.shape[0] and j < field.shape[1] and i < field.shape[2]:
+        up, side_z = inside_of(rules, f, 0, k)
+        row, side_y = inside_of(rules, f, 1, j)
+        column, side_x = inside_of(rules, f, 2, i)
+        ruled = side_z < 2 or side_y < 2 or side_x < 2
+        ruled = ruled and (side_z == 2 or rules.kind[f, 0, side_z] != NONE)
+        ruled = ruled and (side_y == 2 or rules.kind[f, 1, side_y] != NONE)
+        ruled = ruled and (side_x == 2 or rules.kind[f, 2, side_x] != NONE)
+        if ruled:
+            value = field[rules.first[f, 0] + up, rules.first[f, 1] + row, rules.first[f, 2] + column]
+            value = beyond(rules, f, 2, side_x, value)
+            value = beyond(rules, f, 1, side_y, value)
+            field[k, j, i] = beyond(rules, f, 0, side_z, value)
+
+
+@cell
+def fill_halo(i, arrays, rules, slabs):
+    """Element i of all the slabs that the halos lie in.
+
+    slabs : (slabs, 7), first element and size along z, y and x, and the number of all elements before.
+    """
+    s = 0
+    while s + 1 < slabs.shape[0] and slabs[s + 1, 6] <= i:
+        s += 1
+    m = np.int64(i) - slabs[s, 6]
+    x = slabs[s, 2] + m % slabs[s, 5]
+    m = m // slabs[s, 5]
+    y = slabs[s, 1] + m % slabs[s, 4]
+    z = slabs[s, 0] + m // slabs[s, 4]
+    fill_one(arrays.field_0, rules, 0, z, y, x)
+    if FIELDS > 1:
+        fill_one(arrays.field_1, rules, 1, z, y, x)
+    if FIELDS > 2:
+        fill_one(arrays.field_2, rules, 2, z, y, x)
+    if FIELDS > 3:
+        fill_one(arrays.field_3, rules, 3, z, y, x)
+
+
+class HaloField(NamedTuple):
+    """A field whose halo is filled: where it lies and which rule holds on which side; a side without one is left."""
+
+    location: str
+    sides: Mapping[str, Side]
+
+
+class HaloFill:
+    """Fills the halos of fields that share a layout.
+
+    Parameters
+    ----------
+    layout : Layout
+        With the halo as `before` and `after`; a field at faces has one element less behind its last point.
+    fields : sequence of HaloField
+        Up to FIELDS_AT_ONCE, filled by one launch.
+    device : Device
+    precision : {"single", "double"}
+
+    Attributes
+    ----------
+    rules : Rules
+        `rules.value` lies on the device: a run may change the values at faces.
+
+    Raises
+    ------
+    InputError
+        For a rule that is not known, a periodic side whose opposite is not, or a halo wider than the field.
+    """
+
+    def __init__(self, layout: Layout, fields: Sequence[HaloField], device: Device, precision: str) -> None:
+        if not 1 <= len(fields) <= FIELDS_AT_ONCE:
+            raise InputError(f"{len(fields)} fields in one halo fill", allowed=f"1 to {FIELDS_AT_ONCE}")
+        self.layout, self.device, self.precision = layout, device, precision
+        self._count = len(fields)
+        shape, axes = (1,) * (3 - len(layout.cells)) + layout.shape, range(-3, 0)
+        first = np.array([[*(0,) * (3 - len(layout.cells)), *layout.before]] * len(fields))
+        points = np.ones((len(fields), 3), np.int64)
+        points[:, 3 - len(layout.cells) :] = [points_at(field.location, layout.cells) for field in fields]
+        kind, value = np.zeros((len(fields), 3, 2), np.int64), np.zeros((len(fields), 3, 2))
+        for f, field in enumerate(fields):
+            _check(field, layout, dict(zip(axes, points[f], strict=True)))
+            for axis, low in product(axes, range(2)):
+                side = field.sides.get(SIDES_OF_AXIS[axis][low], Side("none"))
+                kind[f, axis, low], value[f, axis, low] = KINDS[side.kind], side.value
+        on_side = np.array([[axis in STAGGERED[field.location] for axis in axes] for field in fields], np.int64)
+        on_side[kind[..., 0] == PERIODIC] = 0
+        real_type = np.dtype("float32" if precision == "single" else "float64")
+        arrays = (kind, value.astype(real_type), first.astype(np.int64), points, on_side)
+        self.rules = Rules(*(device.array(array) for array in arrays))
+        slabs = _slabs(shape, first, points)
+        self._slabs = device.array(slabs)
+        self._elements = int(slabs[-1, 6] + slabs[-1, 3:6].prod())
+        self._program = device.loop(fill_halo, precision, {"FIELDS": len(fields)})
+
+    def launches(self, *fields: Any) -> list[Launch]:
+        """What fills the halos of the arrays of these fields, in the order they were declared in."""
+        if len(fields) != self._count:
+            raise InputError(f"{len(fields)} arrays for a halo fill of {self._count} fields")
+        views = [field[(None,) * (3 - field.ndim)] for field in fields]
+        arrays = Arrays(*views, *[views[-1]] * (FIELDS_AT_ONCE - len(views)))
+        return [self.device.over(self._program, (self._elements,), (arrays, self.rules, self._slabs))]
+
+
+def _check(field: HaloField, layout: Layout, points: Mapping[int, int]) -> None:
+    """Refuse rules that cannot be followed."""
+    known = [side for axis in range(-len(layout.cells), 0) for side in SIDES_OF_AXIS[axis]]
+    for name, side in field.sides.items():
+        if name not in known:
+            raise InputError(f"a side {name!r}", allowed=", ".join(known))
+        if side.kind not in KINDS:
+            raise InputError(f"a rule {side.kind!r} of the {name} side", allowed=", ".join(KINDS))
+    after = layout.after or layout.before
+    for axis in range(-len(layout.cells), 0):
+        pair = [field.sides.get(name, Side("none")).kind for name in SIDES_OF_AXIS[axis]]
+        if pair.count("periodic") == 1:
+            names = " and ".join(SIDES_OF_AXIS[axis])
+            raise InputError(f"one periodic side of {names}", allowed="both periodic, or neither")
+        extra = points[axis] - layout.cells[axis]
+        if extra and pair[0] == "periodic":
+            raise InputError(
+                f"a field at {field.location} on a periodic axis", allowed="a location without a point on both sides"
+            )
+        widest = max(layout.before[axis], after[axis] - extra)
+        if pair != ["none"] * 2 and widest > points[axis] - (axis in STAGGERED[field.location]):
+            raise InputError(f"a halo of {widest} around {points[axis]} points", allowed="at most as wide as the field")
+
+
+def _slabs(shape: Sequence[int], first: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Boxes, side by side, that hold all elements of the arrays but those that are inside of every field."""
+    low, high = first.max(axis=0), (first + points).min(axis=0)
+    inner = [(0, int(n)) for n in shape]
+    found, before = [], 0
+    for axis in range(3):
+        for start, stop in ((0, int(low[axis])), (int(high[axis]), int(shape[axis]))):
+            box = [*inner]
+            box[axis] = (start, stop)
+            sizes = [b - a for a, b in box]
+            if min(sizes) > 0:
+                found.append([*(a for a, _ in box), *sizes, before])
+                before += int(np.prod(sizes))
+        inner[axis] = (int(low[axis]), int(high[axis]))
+    if not found:
+        raise InputError("a halo fill of a layout without a halo", allowed="before and after of 1 or more")
+    return np.array(found, np.int64)
