@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -178,11 +178,12 @@ class CpuDevice(HostArrays):
         self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
     def run(self, launches: Sequence[Work]) -> None:
-        for launch in launches:
+        for launch in cast(Sequence[Launch | HostCall], launches):
             launch.program(*launch.arguments)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
-        bound = [(launch.program, launch.arguments) for launch in launches]
+        calls = cast(Sequence[Launch | HostCall], launches)
+        bound = [(launch.program, launch.arguments) for launch in calls]
 
         def go() -> None:
             for _ in range(times):

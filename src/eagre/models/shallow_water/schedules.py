@@ -20,6 +20,7 @@ from eagre.stepping import clock as ck
 
 SIMULATED_MULTIPROCESSORS = 132
 SMALLEST = 2  # cells: what a wall mirrors
+EARLY_CELLS = 1_500_000  # up to here stages may start early: on larger grids they would take the place of others
 REGISTERS = {"single": (72, 96), "double": (168, 168)}  # of a thread of the first and the second stage on a GPU
 TILE_REGISTERS = {"single": 64, "double": 96}
 TALLEST = 27  # rows of a tile: with the warps around it a block has 32
@@ -97,7 +98,7 @@ class March:
             switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
             program = device.program(march_cuda.stage_cuda, engine.precision, switches)
             arguments = (q, old, *common, self.rates, engine.parameters, engine.clock, turn)
-            stage = Launch(program, arguments, blocks, threads, early=True)
+            stage = Launch(program, arguments, blocks, threads, early=grid.cells <= EARLY_CELLS)
         return [stage, *boundary_pass(engine, out, turn, **tail)]
 
     def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
@@ -132,11 +133,12 @@ class Tiles:
         fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning)
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
-        shape = (*self._shape, tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize)
+        blocks, threads = self._shape
+        memory = tile_faces.PLANES * self._plane * np.dtype(engine.real).itemsize
         self.launches = []
         for turn in range(tile_cuda.TURNS):
             arguments = (*shared, engine.parameters, tile_cuda.steering_of(turn, self.rates, engine.clocks))
-            self.launches += [Launch(stage, arguments, *shape, early=True) for stage in stages]
+            self.launches += [Launch(stage, arguments, blocks, threads, memory, early=True) for stage in stages]
         self.steps_a_round = tile_cuda.TURNS
         own = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
@@ -147,10 +149,11 @@ class Tiles:
     def _programs(self, engine: Any) -> list[Any]:
         """The two stages; and how they are laid out."""
         setup, device = engine.setup, engine.device
-        tall = tallness(*setup.grid.shape, getattr(device, "multiprocessors", 1))
+        ny, nx = setup.grid.shape
+        tall = tallness(ny, nx, getattr(device, "multiprocessors", 1))
         warps = tall + tile_cuda.WARPS_AROUND
         self._plane = tile_faces.PITCH * (tall + 4)
-        self._shape = tile_cuda.shape_of(*setup.grid.shape, tall)
+        self._shape = tile_cuda.shape_of(ny, nx, tall)
         wrap_x, wrap_y = setup.wraps
         switches = {
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
