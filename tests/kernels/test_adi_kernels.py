@@ -12,7 +12,7 @@ import pytest
 from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
 from eagre.backend.device import PlainDevice
 from eagre.kernels.roots import power_seven_sixths
-from eagre.models.shallow_water_adi import sweep_cuda_y
+from eagre.models.shallow_water_adi import engine, sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
 from physics.test_adi_against_oracle import everything
 
@@ -21,13 +21,14 @@ OPEN = Boundaries(west=Stage(0.3), east=Absorbing(0.1), south=Discharge(50.0), n
 FORCES = (Rain(1e-4), Coriolis(f=1e-2), WindStress(2.0, -3.0))
 
 
-def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, **options):
+def states(device, precision="double", nx=40, ny=13, steps=2, layout=None, bed=None, speed=0.2, **options):
     """State after a few short steps over a rough bed."""
     rng = np.random.default_rng(1)
     grid = Grid(nx, ny, 100.0, 70.0)
+    rough = rng.uniform(-12.0, -8.0, grid.shape_of("corner"))
     model = ShallowWaterADI(
-        grid, rng.uniform(-12.0, -8.0, grid.shape_of("corner")), 3.0,
-        surface_elevation=0.2 * rng.standard_normal(grid.shape), velocity_x=0.2 * rng.standard_normal(grid.shape),
+        grid, rough if bed is None else bed, 3.0,
+        surface_elevation=0.2 * rng.standard_normal(grid.shape), velocity_x=speed * rng.standard_normal(grid.shape),
         velocity_y=0.2 * rng.standard_normal(grid.shape), manning=1 / 32, device=device, precision=precision, **options,
     )  # fmt: skip
     if layout:
@@ -69,6 +70,24 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
     options = {"nx": nx, "ny": 13, "steps": 1, **more}
     simulated = states(SimulatedDevice(), layout=LAYOUTS[layout], **options)
     assert largest_difference(simulated, states("cpu", **options)) < (1e-7 if layout == "exchange" else 1e-12)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("layout", ["exact", "exchange"])
+def test_shortcuts_change_nothing_on_shores_and_in_fast_flow(layout, monkeypatch):
+    """Faces under deep water, thin water, dry ones and Froude numbers above 1."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    monkeypatch.setattr(engine, "SHORTCUTS", {"double": True})
+    nx, ny = (140, 13) if layout == "exact" else (40, 13)
+    x, y = Grid(nx, ny, 100.0, 70.0).mesh("corner")
+    bed = -3.0 + 3.5 * np.sin(x / 300.0) * np.cos(y / 200.0)
+    results = []
+    for device, chosen in ((SimulatedDevice(), LAYOUTS[layout]), ("cpu", None)):
+        results.append(states(device, layout=chosen, nx=nx, ny=ny, steps=1, bed=bed, speed=4.0, sources=FORCES))
+    assert largest_difference(*results) < (1e-7 if layout == "exchange" else 1e-12)
+    h = np.maximum(results[1]["z"] - 0.25 * (bed[1:, 1:] + bed[1:, :-1] + bed[:-1, 1:] + bed[:-1, :-1]), 0.0)
+    assert (h == 0.0).any() and (h > 5.0).any()
 
 
 @pytest.mark.simulator

@@ -125,7 +125,9 @@ class Signal:
         return series
 
 
-def _signal(dimension: str) -> PlainValidator:
+def signal(dimension: str) -> PlainValidator:
+    """What reads a number, a text with a unit, or a series, of a dimension."""
+
     def read(value: Any, info: ValidationInfo) -> Signal:
         if isinstance(value, Signal):
             return value
@@ -173,8 +175,8 @@ def _in_time(text: str) -> bool:
     return True
 
 
-LengthSignal = Annotated[Signal, _signal("length")]
-RainSignal = Annotated[Signal, _signal("rain")]
-DischargeSignal = Annotated[Signal, _signal("discharge")]
-StressSignal = Annotated[Signal, _signal("stress")]
-NumberSignal = Annotated[Signal, _signal("number")]
+LengthSignal = Annotated[Signal, signal("length")]
+RainSignal = Annotated[Signal, signal("rain")]
+DischargeSignal = Annotated[Signal, signal("discharge")]
+StressSignal = Annotated[Signal, signal("stress")]
+NumberSignal = Annotated[Signal, signal("number")]

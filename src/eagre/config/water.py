@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,7 +12,7 @@ from eagre.config.conditions import BoundariesSection
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
 from eagre.config.problems import Key
 from eagre.config.section import Section
-from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal
+from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal, signal
 from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
 from eagre.config.values import Beta, Frequency
 from eagre.errors import InputError
@@ -76,6 +76,21 @@ class AtmosphericPressureSection(Section):
     factor: NumberSignal = Field(default=Signal(1.0, "number"), description="a factor in time", examples=[1.0])
 
 
+AccelerationSignal = Annotated[Signal, signal("acceleration")]
+
+
+class BodyForceSection(Section):
+    """An acceleration of all water."""
+
+    x: AccelerationSignal = Field(
+        default=Signal(0.0, "acceleration"), description="eastward acceleration, m/s2", examples=["1e-6 m/s2"]
+    )
+    y: AccelerationSignal = Field(
+        default=Signal(0.0, "acceleration"), description="northward acceleration, m/s2", examples=["1e-6 m/s2"]
+    )
+    pattern: NumberField | None = Field(default=None, description="a factor per cell", examples=["x < 100"])
+
+
 class SourcesSection(Section):
     """What drives the water besides its boundaries."""
 
@@ -85,6 +100,7 @@ class SourcesSection(Section):
     atmospheric_pressure: AtmosphericPressureSection | None = Field(
         default=None, description="the section [sources.atmospheric_pressure]"
     )
+    body_force: BodyForceSection | None = Field(default=None, description="the section [sources.body_force]")
 
 
 class WaterCase(Case):

@@ -1,4 +1,4 @@
-"""Terms that a case may add to the shallow-water equations: rain, rotation, wind, air pressure.
+"""Terms that a case may add to the shallow-water equations: rain, rotation, wind, air pressure, body forces.
 
 One file a term. The class has the file's name in capitals (`wind_stress.py` holds `WindStress`), its section in a
 case file has the file's own, and both are found by that: a new file is a new term. What all terms share is in

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,14 +88,20 @@ class Terms:
 
         return Terms(grid, *(cut(getattr(self, role)) for role in ROLES))
 
-    def force(self, along: str, time: float, h: np.ndarray, own: np.ndarray, across: np.ndarray) -> np.ndarray:
-        """Sum of the forces along "x" or "y" at `time`, s, at centres with depth h and discharges own, across; m2 s-2.
+    def force(
+        self, along: str, time: float, h: Any, own: Any, across: Any, at: Callable[[np.ndarray], np.ndarray] = np.array
+    ) -> np.ndarray:
+        """Sum of the forces along "x" or "y" at `time`, s, m2 s-2; plain NumPy: what kernels compute point by point.
 
-        Plain NumPy: what the kernels compute point by point.
+        h, own, across : depth, unit discharge along and across, at centres, or where `at` takes a map from there.
         """
-        total = np.zeros(self.grid.shape)
+        total = np.zeros_like(h)
         for part in getattr(self, along):
-            total += part.cell(h, own, across, *(one.map(self.grid) * one.series(time) for one in part.quantities))
+            read = [at(one.map(self.grid)) * one.series(time) for one in part.quantities]
+            try:
+                total += part.cell(h, own, across, *read)
+            except (TypeError, ValueError):  # of numbers only: roots, branches
+                total += np.vectorize(part.cell, otypes=[float])(h, own, across, *read)
         return total
 
 

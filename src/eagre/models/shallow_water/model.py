@@ -57,7 +57,7 @@ class ShallowWater(BaseModel):
         Walls all round if not given.
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
-    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure
+    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
     scheme : {"rk2", "euler"}
         SSP Runge-Kutta of second order, or forward Euler.
     wet_dry : {"hydrostatic", "kurganov-petrova"}

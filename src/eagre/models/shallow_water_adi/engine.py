@@ -27,6 +27,8 @@ from eagre.solvers.tridiagonal import columns
 from eagre.terms.collect import Terms
 from eagre.terms.compose import Bound, Places, bind
 
+SHORTCUTS = {"single": False, "double": False}  # not measured yet
+
 
 @dataclass(frozen=True, eq=False)
 class Setup:
@@ -170,7 +172,7 @@ class Engine(Stepping):
         self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
         self._flags = device.zeros((strips * segments + 1,), np.uint32)
         along_x, along_y = (
-            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded}
+            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "SHORTCUTS": self._shortcuts}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
         programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**along_x, **plan.switches_x})]
@@ -181,6 +183,11 @@ class Engine(Stepping):
         if len(modes) > 1:
             programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
         return programs
+
+    @property
+    def _shortcuts(self) -> bool:
+        """Whether branches around rare work pay: where there is such work, and where it is dear."""
+        return self.setup.drying and self.setup.dissipation and SHORTCUTS[self.precision]
 
     def watch(self) -> None:
         """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""

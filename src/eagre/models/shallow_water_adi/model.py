@@ -64,7 +64,7 @@ class ShallowWaterADI(Fields, BaseModel):
         Chezy's C in place of `manning`.
     viscosity : float, m2 s-1
         Eddy viscosity of the unit discharges.
-    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure
+    sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
     dissipation : {"froude", "none"}
         Upwinding of the momentum where the Froude number is above 1/4, or central throughout.
     convection : {"on", "off"}
@@ -177,7 +177,7 @@ class ShallowWaterADI(Fields, BaseModel):
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", self._time)
         q = face_flux(self.setup, sides, surface, discharge[1], "y", self._time)
-        before, after = half_step(self.setup, surface, p, q, dt) if self._start == "half-step" else (q, q)
+        before, after = half_step(self.setup, surface, p, q, dt, self._time) if self._start == "half-step" else (q, q)
         self._engine.set_state(surface, p, before, after)
         self._steps = 0
         self._leg = (self._time, self._time, 0)  # from, until, steps made since

@@ -11,7 +11,6 @@ from eagre.boundaries import Segment
 from eagre.models.shallow_water_adi.kernels import FLUX, LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side
-from eagre.terms.coriolis import coriolis
 
 SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
 
@@ -63,8 +62,10 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
     return flux
 
 
-def half_step(setup: Any, z: np.ndarray, p: np.ndarray, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
-    """q half a step before and half a step after from q at the start: the slope of the surface and rotation.
+def half_step(
+    setup: Any, z: np.ndarray, p: np.ndarray, q: np.ndarray, dt: float, time: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """q half a step before and half a step after from q at the start, `time`: the slope of the surface and the terms.
 
     With both equal to q the scheme is of first order in all that follows; with this it is of second.
     """
@@ -72,11 +73,8 @@ def half_step(setup: Any, z: np.ndarray, p: np.ndarray, q: np.ndarray, dt: float
     rise = np.zeros_like(q)
     rise[1:-1] = (z[1:] - z[:-1]) / setup.grid.dy
     rate = -setup.gravity * faces_of(depth, "y") * rise
-    for part in setup.terms.y:
-        if part.cell is coriolis:
-            [f] = part.quantities
-            mean_p = faces_of(0.5 * (p[:, 1:] + p[:, :-1]), "y")
-            rate += faces_of(f.map(setup.grid), "y") * mean_p
+    mean_p = faces_of(0.5 * (p[:, 1:] + p[:, :-1]), "y")
+    rate += setup.terms.force("y", time, faces_of(depth, "y"), q, mean_p, lambda values: faces_of(values, "y"))
     may_move = open_faces(setup, z, "y")
     if setup.drying:
         ridge = np.maximum(setup.bed[1:], setup.bed[:-1])

@@ -11,14 +11,13 @@ gather or a scatter: corners are unsigned, and the loop's counter is added befor
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, real, switch
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     FRICTION,
     WALL,
     depth,
     end_row,
     face_row,
-    push_on,
-    water_on,
 )
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS

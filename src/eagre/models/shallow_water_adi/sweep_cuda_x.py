@@ -28,6 +28,7 @@ from eagre.backend.cells import (
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
     FRICTION,
@@ -36,9 +37,7 @@ from eagre.models.shallow_water_adi.kernels import (
     end_row,
     flux_above,
     line_cell,
-    push_on,
     row_between,
-    water_on,
 )
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.solvers.tridiagonal.lanes import WARPS, lanes_joined, lost_coupling, warps_joined

@@ -21,6 +21,7 @@ from eagre.backend.cells import (
     word,
 )
 from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
     FRICTION,
@@ -30,9 +31,7 @@ from eagre.models.shallow_water_adi.kernels import (
     flux_above,
     flux_below,
     line_cell,
-    push_on,
     row_between,
-    water_on,
 )
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.solvers.tridiagonal.columns import (
