@@ -129,7 +129,8 @@ def stage_ptx(precision, **switches):
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     terms = types.Tuple((types.float64[:, ::1], types.int64))
     signature = (
-        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2 + (terms, bits[::1], numbers, types.float64[::1], types.int64)
+        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2
+        + (terms, types.int32[:, :, ::1], bits[::1], numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature)
@@ -145,7 +146,7 @@ def test_single_precision_kernel_has_no_double_arithmetic(second):
 def test_kernel_stays_lean():
     """What makes the march fast; raise a limit only with a measurement."""
     text = stage_ptx("single", FRICTION=1)
-    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 2200
+    assert len(re.findall(r"^\s+[a-z@%].*;", text, re.MULTILINE)) < 2300  # 70 of them for closed faces: 2.11 ms before and after
     # 13 a row under water, 14 a row with shores, less one that both share, 2 for their choice; two rows a turn.
     assert len(re.findall(r"shfl\.sync\.(?:up|down)", text)) <= 58
     assert "%tid.y" not in text  # all that a warp branches on is the same in its lanes, and the compiler sees it

@@ -28,20 +28,20 @@ def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) ->
 
     Returns
     -------
-    (4, max(nx, ny), 4) int32 array
-        By side (west, east, south, north), cell along the side, and SEGMENT, CLOSED, BOOK, KIND. A face of a periodic
+    (4, 4, max(nx, ny)) int32 array
+        By side (west, east, south, north), SEGMENT, CLOSED, BOOK or KIND, and cell along the side. A face of a periodic
         side is not closed and has no row.
     """
-    table = np.zeros((4, max(grid.shape), 4), np.int32)
-    table[..., BOOK] = -1
+    table = np.zeros((4, 4, max(grid.shape)), np.int32)
+    table[:, BOOK] = -1
     booked = 0
     for number, segment in enumerate(segments):
-        rows = table[SIDES.index(segment.side), segment.first : segment.last]
-        rows[:, SEGMENT], rows[:, KIND] = number, kinds[number]
-        rows[:, CLOSED] = segment.condition.closed and not segment.condition.periodic
+        faces = table[SIDES.index(segment.side), :, segment.first : segment.last]
+        faces[SEGMENT], faces[KIND] = number, kinds[number]
+        faces[CLOSED] = segment.condition.closed and not segment.condition.periodic
         if not segment.condition.closed:
-            rows[:, BOOK] = booked + np.arange(len(rows))
-            booked += len(rows)
+            faces[BOOK] = booked + np.arange(faces.shape[1])
+            booked += faces.shape[1]
     return table
 
 
@@ -50,23 +50,23 @@ def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray)
 
     Returns
     -------
-    (4, max(nx, ny), 5) array
-        By side, cell along the side, and LEVEL, BED_1, BED_2, BED_GHOSTS, BED_GHOSTS + 1, m.
+    (4, 5, max(nx, ny)) array
+        By side, LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m, and cell along the side.
     """
     c = padded_bed
     bed = 0.25 * ((c[:-1, :-1] + c[1:, :-1]) + (c[:-1, 1:] + c[1:, 1:]))
-    levels = np.zeros((4, max(grid.shape), 5))
+    levels = np.zeros((4, 5, max(grid.shape)))
     for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
         along = grid.ny if side <= EAST else grid.nx
         second = 3 if len(lines) > 5 else 2  # of a single cell there is no second
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
-            levels[side, :along, column] = lines[line][2 : 2 + along]
+            levels[side, column, :along] = lines[line][2 : 2 + along]
     for segment in segments:
-        levels[SIDES.index(segment.side), segment.first : segment.last, LEVEL] = segment.condition.still_level()
+        levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = segment.condition.still_level()
     return levels
 
 
 @cell
 def let_through(edges, side, m, amount):
     """A flux of mass, or of what mass carries, through face m of a side: nothing where the face is closed."""
-    return select(edges[side, m, CLOSED] != 0, real(0.0), amount)
+    return select(edges[side, CLOSED, m] != 0, real(0.0), amount)

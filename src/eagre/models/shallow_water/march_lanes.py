@@ -70,7 +70,7 @@ class Walls(NamedTuple):
 @cell
 def openness(edges, side, m):
     """0 where face m of a side is a wall, else 1: what a flux of mass is multiplied by."""
-    return select(edges[side, m, CLOSED] != 0, real(0.0), real(1.0))
+    return select(edges[side, CLOSED, m] != 0, real(0.0), real(1.0))
 
 
 @cell

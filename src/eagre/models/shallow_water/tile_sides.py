@@ -139,9 +139,9 @@ def ghost_place(sides, j, i, far_j, far_i, ny, nx):
         side = -1
     if OPEN and side >= 0:
         m = min(max(j if side <= EAST else i, 2), (ny if side <= EAST else nx) + 1) - 2
-        segment, kind = sides.edges[side, m, SEGMENT], sides.edges[side, m, KIND]
-        level, bed_1, bed_2 = sides.levels[side, m, LEVEL], sides.levels[side, m, BED_1], sides.levels[side, m, BED_2]
-        near, far = sides.levels[side, m, BED_GHOSTS], sides.levels[side, m, BED_GHOSTS + 1]
+        segment, kind = sides.edges[side, SEGMENT, m], sides.edges[side, KIND, m]
+        level, bed_1, bed_2 = sides.levels[side, LEVEL, m], sides.levels[side, BED_1, m], sides.levels[side, BED_2, m]
+        near, far = sides.levels[side, BED_GHOSTS, m], sides.levels[side, BED_GHOSTS + 1, m]
     return Ghost(side, layer, segment, kind, level, bed_1, bed_2, near, far)
 
 
@@ -190,14 +190,14 @@ def is_shut(sides, low, high, m, at_low, at_high, wrap):
     """Whether the face at the low or the high end of row or column m is a wall."""
     shut = (at_low or at_high) and not wrap
     if OPEN and shut:
-        shut = sides.edges[low if at_low else high, m, CLOSED] != 0
+        shut = sides.edges[low if at_low else high, CLOSED, m] != 0
     return shut
 
 
 @cell
 def book_up_to(sides, side, m, now):
     """Book what came through face m of a side, if it is open, at the rates of its last step, up to `now`, s."""
-    k = sides.edges[side, m, BOOK]
+    k = sides.edges[side, BOOK, m]
     if k >= 0:
         sides.book[k, SUM] += (now - sides.book[k, BOOKED]) * (sides.book[k, RATE] + sides.book[k, RATE_2])
         sides.book[k, BOOKED] = now
@@ -206,7 +206,7 @@ def book_up_to(sides, side, m, now):
 @cell
 def book_rate(sides, side, m, mass):
     """Leave half the flux through face m of a side in this stage, m2 s-1, in the direction of the axis, as a rate."""
-    k = sides.edges[side, m, BOOK]
+    k = sides.edges[side, BOOK, m]
     inflow = 0.5 * float(mass) * (1.0 if side == WEST or side == SOUTH else -1.0)
     if k >= 0:
         sides.book[k, RATE_2 if SECOND else RATE] = inflow
