@@ -87,10 +87,12 @@ class Pool:
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)
         self.bytes = 14 * np.dtype(self.engine.real).itemsize
-        for band in getattr(self.engine, "bands", [self.engine]):
-            low, rows = getattr(band, "low", 0), band.setup.grid.ny
-            hump = mike21.hump(ny)[low : low + rows, None].astype(band.real) * mike21.hump(nx).astype(band.real)
-            band.device.fill(band.z[0], padded(hump, band.setup.grid, band.real, 0.0))
+        bands = getattr(self.engine, "bands", None)
+        engines = [(band.low, band.engine) for band in bands] if bands else [(0, self.engine)]
+        for low, engine in engines:
+            grid, real = engine.setup.grid, engine.real
+            hump = mike21.hump(ny)[low : low + grid.ny, None].astype(real) * mike21.hump(nx).astype(real)
+            engine.device.fill(engine.z[0], padded(hump, grid, real, 0.0))
 
     @staticmethod
     def height(points: int, count: int) -> int:

@@ -74,7 +74,7 @@ def alien_rows(model):
     engine, state, found = model._engine, model.state(), []
     for name in FIELDS:
         location = {"z": "centre", "p": "face_x"}.get(name[0], "face_y")
-        held = [dict(zip(FIELDS, (b.surface(), *b.fluxes()), strict=True))[name] for b in engine.bands]
+        held = [dict(zip(FIELDS, (b.engine.surface(), *b.engine.fluxes()), strict=True))[name] for b in engine.bands]
         wanted = [engine.decomposition.scatter(state[name], rank, location) for rank in range(len(engine.bands))]
         if not all(np.array_equal(a, b) for a, b in zip(held, wanted, strict=True)):
             found.append(name)

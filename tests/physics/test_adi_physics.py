@@ -6,41 +6,38 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.validation import validate
 from eagre.validation.adi_and_explicit import BESIDE
-from eagre.validation.adi_flows import IMPLICIT
 from eagre.validation.adi_rotation import ROTATION
-from eagre.validation.registry import Setting
 from physics.test_monai import needs_monai_data
 
-CASES = {**IMPLICIT, **ROTATION}
 NAMES = ["standing-wave-1d", "standing-wave-2d", "pool", "lake", "tide", "wind-set-up", "bowl", *ROTATION]
 
 
-@pytest.fixture
-def setting(tmp_path):
-    """On a CPU, in double precision, with pictures."""
-    return Setting("cpu", ("double",), tmp_path, chosen=False)
+def validated(name, folder):
+    """Results on a CPU, in double precision, with pictures."""
+    return validate("shallow-water-adi", [name], folder, "cpu", "double")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_validation(name, setting):
-    for result in CASES[name](setting):
+def test_validation(name, tmp_path):
+    for result in validated(name, tmp_path):
         if result.limit is not None:
             assert result.value >= result.limit if result.at_least else result.value <= result.limit, result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BESIDE)
-def test_beside_the_explicit_model(name, setting):
+def test_beside_the_explicit_model(name, tmp_path):
     if name == "monai":
         needs_monai_data()
-    found = BESIDE[name](setting)
+    found = validated(name, tmp_path)
     assert [r.row() for r in found if not r.passed] == []
     assert any(r.limit is not None for r in found)
 
 
-def test_order_falls_with_the_zero_start(setting):
-    order = IMPLICIT["standing-wave-2d-zero-start"](setting)[0].value
+def test_order_falls_with_the_zero_start(tmp_path):
+    order = validated("standing-wave-2d-zero-start", tmp_path)[0].value
     assert 0.8 < order < 1.3
 
 

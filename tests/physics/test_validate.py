@@ -12,7 +12,7 @@ from physics.test_monai import needs_monai_data
 def test_a_few_cases_pass_and_are_written(tmp_path, device):
     results = validate("shallow-water", ["lake-bump", "ritter"], tmp_path, device, "double")
     assert [r.row() for r in results if not r.passed] == []
-    assert {p.name for p in tmp_path.iterdir()} == {"validation.csv", "validation.md", "ritter.png"}
+    assert {p.name for p in tmp_path.iterdir()} == {"validation.csv", "validation.md", "ritter-double.png"}
     assert all(r.precision == "double" for r in results)
 
 

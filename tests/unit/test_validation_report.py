@@ -12,8 +12,8 @@ from eagre.errors import InputError
 from eagre.validation import Result, observed_orders, registry, relative_norms, validate
 from eagre.validation.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.validation.result import COLUMNS, write_report
-from eagre.validation.setting import Setting
-from eagre.validation.shallow_water_flows import monai_valley as monai_validation
+from eagre.validation.setting import BOTH, Check, Setting, each, once
+from eagre.validation.shallow_water_flows import FLOWS
 
 
 def test_norms_of_a_known_error():
@@ -64,19 +64,33 @@ def test_report_files(tmp_path):
 
 
 def test_validate_runs_what_it_is_asked_for(tmp_path, monkeypatch):
-    def one(setting):
-        setting.picture(draw_convergence, "one", "one", (10, 20), {"h": [1.0, 0.5]})
-        return [Result("one", p, "error", 0.0, 1.0) for p in setting.precisions]
+    def one(run, limit):
+        run.picture(draw_convergence, "one", (10, 20), {"h": [1.0, 0.5]})
+        yield Check("error", 0.0, limit)
 
-    def two(setting):
+    def two(run):
+        yield Check("difference", 0.0, detail="of the two")
+        yield Check("error", 2.0, 1.0, True, precision="double")
+
+    def three(run):
         raise AssertionError("not asked for")
 
-    monkeypatch.setattr(registry, "validations", lambda kind: {"one": one, "two": two})
+    known = {"one": each(one, 1.0), "two": once(BOTH, two), "three": each(three)}
+    monkeypatch.setattr(registry, "validations", lambda kind: known)
     seen = []
     results = validate("shallow-water", ["one"], tmp_path, on_result=seen.append)
     assert [r.precision for r in results] == ["single", "double"] and seen == results
-    assert {p.name for p in tmp_path.iterdir()} == {"one.png", "validation.csv", "validation.md"}
-    assert len(validate("shallow-water", ["one"], precision="double")) == 1
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "one-single.png",
+        "one-double.png",
+        "validation.csv",
+        "validation.md",
+    }
+    assert validate("shallow-water", ["one"], precision="double") == [Result("one", "double", "error", 0.0, 1.0)]
+    assert validate("shallow-water", ["two"], precision="double") == [
+        Result("two", "single/double", "difference", 0.0, detail="of the two"),
+        Result("two", "double", "error", 2.0, 1.0, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +119,7 @@ def test_pictures_are_written(tmp_path):
 
 def test_case_without_its_data_is_reported_or_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("EAGRE_DATA", str(tmp_path))
-    (result,) = monai_validation(Setting(chosen=False))
-    assert result.quantity.startswith("not run") and "EAGRE_DATA" in result.detail
+    (result,) = FLOWS["monai"].results("monai", Setting(chosen=False))
+    assert result.case == "monai" and result.quantity.startswith("not run") and "EAGRE_DATA" in result.detail
     with pytest.raises(InputError, match="Monai"):
-        monai_validation(Setting(chosen=True))
+        list(FLOWS["monai"].results("monai", Setting(chosen=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -11,57 +11,47 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.cases import monai
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.validation.adi_flows import adi_model
 from eagre.validation.gauges import monai_data, surface_at
 from eagre.validation.norms import root_mean_square
 from eagre.validation.pictures import draw_gauges
-from eagre.validation.result import Result
-from eagre.validation.setting import Setting, Validation
+from eagre.validation.setting import Check, Run, Validation, each
 
 BAY_CELL, BAY_STEP = 40.0, 1.0  # m, s: Courant number 0.95 in the deepest water
 WET = 0.1  # m of water that count as flooded
 
 
-def monai_valley(setting: Setting, coarsen: int = 1) -> list[Result]:
+def monai_valley(run: Run, coarsen: int = 1) -> Iterator[Check]:
     """The gauges of Monai Valley: both models on the flume's cells, and the explicit one on cells three times as large.
 
     The last one is there for the time to solution at equal error.
     """
-    folder, missing = monai_data(setting)
+    folder, missing = monai_data(run)
     if folder is None:
-        return missing
+        yield from missing
+        return
     measured = monai.read_measurement(folder)
     fine, coarse = (monai.monai_valley(folder, coarsen * factor) for factor in (1, 3))
-    results = []
-    for precision in setting.precisions:
-
-        def implicit(precision: str = precision) -> Any:
-            options = {"manning": fine.manning, "boundaries": fine.boundaries, "dry_depth": 1e-4}
-            return adi_model(
-                fine.grid, fine.bed_elevation, 0.0125, setting, precision, surface_elevation=0.0, **options
+    options = {"manning": fine.manning, "boundaries": fine.boundaries, "dry_depth": 1e-4, "surface_elevation": 0.0}
+    makers: dict[str, Callable[[], Model]] = {
+        "explicit": partial(fine.model, **run.options),
+        "explicit, large cells": partial(coarse.model, **run.options),
+        "implicit": partial(adi_model, run, fine.grid, fine.bed_elevation, 0.0125, **options),
+    }
+    series: dict[str, dict[str, np.ndarray]] = {}
+    for name, make in makers.items():
+        make().advance(0.02)  # compiles
+        model, start = make(), perf_counter()
+        series[name] = surface_at(model, fine.gauges, measured.times)
+        detail = f"{model.grid.nx} x {model.grid.ny} cells, {model.steps} steps, {perf_counter() - start:.1f} s"
+        for gauge, values in measured.elevation.items():
+            yield Check(
+                f"{name}, {gauge}: RMS [m]", root_mean_square(series[name][gauge] - values), 0.008, detail=detail
             )
-
-        makers: dict[str, Callable[[], Any]] = {
-            "explicit": partial(fine.model, device=setting.device, precision=precision),
-            "explicit, large cells": partial(coarse.model, device=setting.device, precision=precision),
-            "implicit": implicit,
-        }
-        series: dict[str, dict[str, np.ndarray]] = {}
-        for name, make in makers.items():
-            make().advance(0.02)  # compiles
-            model, start = make(), perf_counter()
-            series[name] = surface_at(model, fine.gauges, measured.times)
-            detail = f"{model.grid.nx} x {model.grid.ny} cells, {model.steps} steps, {perf_counter() - start:.1f} s"
-            for gauge, values in measured.elevation.items():
-                rms = root_mean_square(series[name][gauge] - values)
-                results.append(Result("monai", precision, f"{name}, {gauge}: RMS [m]", rms, 0.008, detail=detail))
-        title = f"Monai Valley, implicit, {precision}"
-        setting.picture(
-            draw_gauges, f"monai-adi-{precision}", title, measured.times, series["implicit"], measured.times,
-            measured.elevation,
-        )  # fmt: skip
-    return results
+    title = f"Monai Valley, implicit, {run.precision}"
+    run.picture(draw_gauges, title, measured.times, series["implicit"], measured.times, measured.elevation)
 
 
 class Bay(NamedTuple):
@@ -119,7 +109,7 @@ def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, pre
     return Bay(gauges, float((dry & (most > WET)).sum()) * model.grid.cell_area, model.steps, seconds)
 
 
-def demo_bay(setting: Setting) -> list[Result]:
+def demo_bay(run: Run) -> Iterator[Check]:
     """The demo's tsunami in a bay, on cells of 40 m: gauges and flooded land of both models.
 
     The wave that comes in and the land that it floods are held to limits; the hour at the gauges, with bores that the
@@ -128,31 +118,24 @@ def demo_bay(setting: Setting) -> list[Result]:
     try:
         demo_case()
     except InputError as error:
-        if setting.chosen:
+        if run.setting.chosen:
             raise
-        return [Result("demo-bay", "", "not run: its case file is not there", 0.0, detail=error.fix)]
-    results, times = [], np.arange(0.0, 3601.0, 10.0)
-    for precision in setting.precisions:
-        explicit, implicit = (run_bay(times, BAY_CELL, step, setting.device, precision) for step in (None, BAY_STEP))
-        incoming = times < 840.0
-        crest = float(explicit.gauges["bay_mouth"].max())
-        for name, values in implicit.gauges.items():
-            apart = values - explicit.gauges[name]
-            if name == "bay_mouth":
-                early = root_mean_square(apart[incoming]) / crest
-                results.append(Result("demo-bay", precision, f"{name}, 14 min: RMS / crest", early, 0.01))
-            results.append(Result("demo-bay", precision, f"{name}, 1 h: RMS [m]", root_mean_square(apart)))
-        for name, bay in (("explicit", explicit), ("implicit", implicit)):
-            detail = f"{bay.steps} steps, {bay.seconds:.1f} s"
-            results.append(Result("demo-bay", precision, f"{name}, flooded [ha]", 1e-4 * bay.flooded, detail=detail))
-        apart = abs(implicit.flooded / explicit.flooded - 1.0)
-        results.append(Result("demo-bay", precision, "flooded: |implicit / explicit - 1|", apart, 0.1))
-        title = f"Tsunami in a bay, implicit, beside the explicit model, {precision}"
-        setting.picture(
-            draw_gauges, f"demo-bay-adi-{precision}", title, times, implicit.gauges, times, explicit.gauges,
-            "explicit",
-        )  # fmt: skip
-    return results
+        yield Check("not run: its case file is not there", 0.0, detail=error.fix)
+        return
+    times = np.arange(0.0, 3601.0, 10.0)
+    explicit, implicit = (run_bay(times, BAY_CELL, step, **run.options) for step in (None, BAY_STEP))
+    incoming = times < 840.0
+    crest = float(explicit.gauges["bay_mouth"].max())
+    for name, values in implicit.gauges.items():
+        apart = values - explicit.gauges[name]
+        if name == "bay_mouth":
+            yield Check(f"{name}, 14 min: RMS / crest", root_mean_square(apart[incoming]) / crest, 0.01)
+        yield Check(f"{name}, 1 h: RMS [m]", root_mean_square(apart))
+    for name, bay in (("explicit", explicit), ("implicit", implicit)):
+        yield Check(f"{name}, flooded [ha]", 1e-4 * bay.flooded, detail=f"{bay.steps} steps, {bay.seconds:.1f} s")
+    yield Check("flooded: |implicit / explicit - 1|", abs(implicit.flooded / explicit.flooded - 1.0), 0.1)
+    title = f"Tsunami in a bay, implicit, beside the explicit model, {run.precision}"
+    run.picture(draw_gauges, title, times, implicit.gauges, times, explicit.gauges, "explicit")
 
 
-BESIDE: dict[str, Validation] = {"monai": monai_valley, "demo-bay": demo_bay}
+BESIDE: dict[str, Validation] = {"monai": each(monai_valley), "demo-bay": each(demo_bay)}

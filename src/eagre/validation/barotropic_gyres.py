@@ -3,109 +3,98 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eagre.backend.select import select
 from eagre.cases.bleichrodt2011 import SCHEME
 from eagre.grid import Grid
 from eagre.validation.norms import relative_norms
 from eagre.validation.pictures import draw_flow
-from eagre.validation.result import Result
-from eagre.validation.setting import Setting
+from eagre.validation.setting import BOTH, Check, Run, Validation, once
+
+if TYPE_CHECKING:
+    from eagre.models.barotropic.model import BarotropicVorticity
 
 TEN_YEARS = 0.1783  # in units of L / U
 COARSE_TEN_YEARS = {33: 34.8, 65: 6.48}
 BENCHMARK_START = {33: (6.2027, 999.98, 3.18031e5), 65: (5.9268, 982.45, 8.91960e5), 129: (4.8463, 958.87, 1.825253e6)}
 
 
-def gyre(points: int, setting: Setting, precision: str, **options: Any) -> Any:
-    """The double gyre on the device of the run."""
+def gyre(run: Run, points: int, **options: Any) -> BarotropicVorticity:
+    """The double gyre on the device and, unless `options` have another, in the precision of the run."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
-    return BarotropicVorticity.double_gyre(points, device=setting.device, precision=precision, **options)
+    return BarotropicVorticity.double_gyre(points, **{**run.options, **options})
 
 
-def benchmark_start(setting: Setting) -> list[Result]:
+def benchmark_start(run: Run) -> Iterator[Check]:
     """The thesis's benchmark, 10,000 steps: psi_max, energy and enstrophy of a reference run."""
-    results = []
     for points, expected in BENCHMARK_START.items():
-        model = gyre(points, setting, "double", **SCHEME)
+        model = gyre(run, points, **SCHEME)
         model.advance(1e-3)
         found = model.diagnostics()
         names = ("max_streamfunction", "energy", "enstrophy")
         apart = max(abs(found[name] / value - 1.0) for name, value in zip(names, expected, strict=True))
-        results.append(
-            Result("benchmark-start", "double", "difference from the reference", apart, 1e-5, detail=f"{points} points")
-        )
-    return results
+        yield Check("difference from the reference", apart, 1e-5, detail=f"{points} points")
 
 
-def precisions(setting: Setting) -> list[Result]:
+def precisions(run: Run) -> Iterator[Check]:
     """Single against double precision, and psi_max of a reference run: 257 points, Re = 10 / 64, 10,000 steps."""
     fields = {}
     for precision in ("double", "single"):
-        model = gyre(257, setting, precision, reynolds=10.0 / 64.0, time_step=2e-6, **SCHEME)
+        model = gyre(run, 257, precision=precision, reynolds=10.0 / 64.0, time_step=2e-6, **SCHEME)
         model.advance(0.02)
         fields[precision] = (model.field("streamfunction"), model.field("vorticity"))
     psi_max = float(fields["double"][0].max())
-    results = [Result("precisions", "double", "psi_max - 3.986730, relative", abs(psi_max / 3.986730 - 1.0), 2e-7)]
+    yield Check("psi_max - 3.986730, relative", abs(psi_max / 3.986730 - 1.0), 2e-7, precision="double")
     for k, name in enumerate(("psi", "zeta")):
         apart = relative_norms(fields["single"][k], fields["double"][k]).l2
-        results.append(Result("precisions", "single/double", f"relative L2 difference of {name}", apart, 1e-5))
-    return results
+        yield Check(f"relative L2 difference of {name}", apart, 1e-5)
 
 
-def figure(setting: Setting) -> list[Result]:
+def figure(run: Run) -> Iterator[Check]:
     """Figure 3.3: ten years at Re = 10 with 1025 points; on a CPU 257 points at Re = 10 / 64, the same layer."""
-    from eagre.backend.select import select
-
-    large = select(setting.device).kind == "cuda"
+    large = select(run.setting.device).kind == "cuda"
     points, reynolds, end, step = (1025, 10.0, TEN_YEARS, 5e-7) if large else (257, 10.0 / 64.0, 0.02, 2e-6)
-    model = gyre(points, setting, "double", reynolds=reynolds, time_step=step, **SCHEME)
+    model = gyre(run, points, reynolds=reynolds, time_step=step, **SCHEME)
     model.advance(end)
     found = model.diagnostics()
-    psi = model.field("streamfunction")
-    name = "figure-3.3"
-    setting.picture(draw_flow, name, psi, model.grid, "psi", f"Re = {reynolds:.4g}, t = {end:g}, {points} points")
+    title = f"Re = {reynolds:.4g}, t = {end:g}, {points} points"
+    run.picture(draw_flow, title, model.field("streamfunction"), model.grid, "psi")
     psi_max = found["max_streamfunction"]
     detail = f"{points} points, {model.steps} steps"
-    results = [
-        Result(name, "double", "psi_max (bleichrodt2011: close to 4)", abs(psi_max - 3.9), 0.1, detail=detail),
-        Result(name, "double", "psi_max", psi_max, detail=detail),
-        Result(name, "double", "energy", found["energy"], detail=detail),
-        Result(name, "double", "enstrophy", found["enstrophy"], detail=detail),
-    ]
+    yield Check("psi_max (bleichrodt2011: close to 4)", abs(psi_max - 3.9), 0.1, detail=detail)
+    yield Check("psi_max", psi_max, detail=detail)
+    yield Check("energy", found["energy"], detail=detail)
+    yield Check("enstrophy", found["enstrophy"], detail=detail)
     if large:
-        results.append(Result(name, "double", "psi_max - 3.8687 (reference, AB3)", abs(psi_max - 3.8687), 5e-3))
-    return results
+        yield Check("psi_max - 3.8687 (reference, AB3)", abs(psi_max - 3.8687), 5e-3)
 
 
-def coarse(setting: Setting) -> list[Result]:
+def coarse(run: Run) -> Iterator[Check]:
     """What the thesis calls divergence: under-resolved boundary layers give far too strong gyres."""
-    model = gyre(33, setting, "double", time_step=5e-7, **SCHEME)
+    model = gyre(run, 33, time_step=5e-7, **SCHEME)
     model.advance(0.02)
     found = model.diagnostics()["max_streamfunction"]
-    return [Result("coarse-grid", "double", "psi_max (resolved: about 4)", found, 5.0, True, detail="33 points")]
+    yield Check("psi_max (resolved: about 4)", found, 5.0, True, detail="33 points")
 
 
-def coarse_ten_years(setting: Setting) -> list[Result]:
+def coarse_ten_years(run: Run) -> Iterator[Check]:
     """The same to the end: noise on the scale of the grid, but no overflow; numbers of reference runs."""
-    results = []
     for points, expected in COARSE_TEN_YEARS.items():
-        model = gyre(points, setting, "double", time_step=5e-7, **SCHEME)
+        model = gyre(run, points, time_step=5e-7, **SCHEME)
         model.advance(TEN_YEARS)
         found = model.diagnostics()["max_streamfunction"]
         detail = f"{points} points, {model.steps} steps"
+        yield Check("psi_max (resolved: about 4)", found, 5.0, True, detail=detail)
         quantity = f"psi_max - {expected:g} (reference), relative"
-        results += [
-            Result("coarse-ten-years", "double", "psi_max (resolved: about 4)", found, 5.0, True, detail=detail),
-            Result("coarse-ten-years", "double", quantity, abs(found / expected - 1.0), 2e-3, detail=detail),
-        ]
-    return results
+        yield Check(quantity, abs(found / expected - 1.0), 2e-3, detail=detail)
 
 
-def eddies(setting: Setting) -> list[Result]:
+def eddies(run: Run) -> Iterator[Check]:
     """Decaying eddies at a Reynolds number of 10^4 on a beta plane turn into zonal jets.
 
     Energy stays, enstrophy is lost to small scales, and the jets are as wide as Rhines says: sqrt(2 U / beta) is
@@ -115,10 +104,9 @@ def eddies(setting: Setting) -> list[Result]:
 
     n, beta, viscosity = 192, 60.0, 1e-3
     grid = Grid(n, n, 2 * math.pi / n, 2 * math.pi / n)
-    precision = setting.precisions[-1]
     model = BarotropicVorticity(
         grid, time_step=1e-3, beta=beta, viscosity=viscosity, basin="periodic", vorticity=ring_of_eddies(n, 20.0),
-        device=setting.device, precision=precision,
+        **run.options,
     )  # fmt: skip
     first = model.diagnostics()
     speed = math.sqrt(2.0 * first["energy"]) / (2.0 * math.pi)  # root of the mean square
@@ -129,14 +117,12 @@ def eddies(setting: Setting) -> list[Result]:
     zonal = float((u.mean(axis=1) ** 2).mean() / (u**2).mean())
     centroid = float((np.arange(jets.size) * jets).sum() / jets.sum())
     rhines = math.sqrt(beta / (2.0 * math.sqrt((u**2).mean())))
-    setting.picture(draw_flow, "eddies", model.field("vorticity"), grid, "zeta", f"beta = {beta:g}, t = 4")
+    run.picture(draw_flow, f"beta = {beta:g}, t = 4", model.field("vorticity"), grid, "zeta")
     detail = f"{n} points, Re = {2.0 * math.pi * speed / viscosity:.0f}"
-    return [
-        Result("eddies", precision, "energy left", last["energy"] / first["energy"], 0.5, True, detail=detail),
-        Result("eddies", precision, "enstrophy left", last["enstrophy"] / first["enstrophy"], 0.7),
-        Result("eddies", precision, "part of u^2 in zonal means", zonal, 0.3, True),
-        Result("eddies", precision, "wavenumber of the jets / Rhines', log2", abs(math.log2(centroid / rhines)), 1.0),
-    ]
+    yield Check("energy left", last["energy"] / first["energy"], 0.5, True, detail=detail)
+    yield Check("enstrophy left", last["enstrophy"] / first["enstrophy"], 0.7)
+    yield Check("part of u^2 in zonal means", zonal, 0.3, True)
+    yield Check("wavenumber of the jets / Rhines', log2", abs(math.log2(centroid / rhines)), 1.0)
 
 
 def ring_of_eddies(n: int, size: float) -> np.ndarray:
@@ -148,12 +134,11 @@ def ring_of_eddies(n: int, size: float) -> np.ndarray:
     return zeta * (size / zeta.std())
 
 
-GYRES = {
-    "benchmark-start": benchmark_start,
-    "coarse-grid": coarse,
-    "coarse-ten-years": coarse_ten_years,
-    "precisions": precisions,
-    "eddies": eddies,
-    "figure-3.3": figure,
+GYRES: dict[str, Validation] = {
+    "benchmark-start": once("double", benchmark_start),
+    "coarse-grid": once("double", coarse),
+    "coarse-ten-years": once("double", coarse_ten_years),
+    "precisions": once(BOTH, precisions),
+    "eddies": once("double", eddies),
+    "figure-3.3": once("double", figure),
 }
-"""Validations by name; `Callable[[Setting], list[Result]]` each."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from eagre.grid import Grid
+from eagre.solvers.poisson import reference, solve_poisson
 from eagre.validation.barotropic_gyres import GYRES, gyre
 from eagre.validation.barotropic_linear import LINEAR, vorticity_of
 from eagre.validation.norms import observed_orders, relative_norms
-from eagre.validation.result import Result
-from eagre.validation.setting import Setting, Validation
+from eagre.validation.setting import BOTH, Check, Run, Validation, each, once
 
 ROUND_OFF = {"single": 2e-6, "double": 1e-13}
 
 
-def conservation(setting: Setting) -> list[Result]:
+def conservation(run: Run) -> Iterator[Check]:
     """Arakawa's Jacobian gives and takes neither energy nor enstrophy; what is left is the time scheme's."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
@@ -24,100 +25,80 @@ def conservation(setting: Setting) -> list[Result]:
     grid = Grid.of_points(49, 41, 3.0, 2.5)
     zeta = np.zeros(grid.shape)
     zeta[1:-1, 1:-1] = rng.standard_normal((39, 47))
+    for name, jacobian in (("Arakawa's", "arakawa"), ("J++", "advective")):
+        model = BarotropicVorticity(grid, time_step=1e-3, vorticity=zeta, jacobian=jacobian, **run.options)
+        psi = model.field("streamfunction")
+        model.advance(1e-3)
+        tendency = model.state()["tendency0_0"]  # -J of the start
+        for what, field in (("psi", psi), ("zeta", zeta)):
+            left = abs(float((field * tendency).sum())) / float(np.abs(field * tendency).sum())
+            yield Check(f"sum of {what} J, {name}, relative", left, 1e-13 if jacobian == "arakawa" else None)
     changes: dict[str, list[float]] = {"energy": [], "enstrophy": []}
     for steps in (100, 200, 400):
-        model = BarotropicVorticity(
-            grid, time_step=4.0 / steps, vorticity=zeta, device=setting.device, precision="double"
-        )
+        model = BarotropicVorticity(grid, time_step=4.0 / steps, vorticity=zeta, **run.options)
         model.advance(4.0 / steps * 2)  # the start of lower order is over
         first = model.diagnostics()
         model.advance(4.0)
         last = model.diagnostics()
         for name, values in changes.items():
             values.append(abs(last[name] - first[name]) / first[name])
-    results = []
-    for name, jacobian in (("Arakawa's", "arakawa"), ("J++", "advective")):
-        model = BarotropicVorticity(
-            grid, time_step=1e-3, vorticity=zeta, jacobian=jacobian, device=setting.device, precision="double"
-        )
-        psi = model.field("streamfunction")
-        model.advance(1e-3)
-        tendency = model.state()["tendency0_0"]  # -J of the start
-        for what, field in (("psi", psi), ("zeta", zeta)):
-            left = abs(float((field * tendency).sum())) / float(np.abs(field * tendency).sum())
-            limit = 1e-13 if jacobian == "arakawa" else None
-            results.append(Result("conservation", "double", f"sum of {what} J, {name}, relative", left, limit))
     for name, found in changes.items():
-        order = observed_orders(found)[-1]
-        results.append(Result("conservation", "double", f"order in dt of the change of {name}", order, 2.7, True))
-    left = changes["energy"][-1]
-    return [*results, Result("conservation", "double", "relative change of energy, 400 steps", left, 1e-4)]
+        yield Check(f"order in dt of the change of {name}", observed_orders(found)[-1], 2.7, True)
+    yield Check("relative change of energy, 400 steps", changes["energy"][-1], 1e-4)
 
 
-def first_step(setting: Setting) -> list[Result]:
+def first_step(run: Run) -> Iterator[Check]:
     """After one step from rest the vorticity is the wind's: a zeroed history would make it 1.5 times that."""
-    results = []
-    for precision in setting.precisions:
-        model = gyre(65, setting, precision)
-        model.advance(1e-7)
-        expected = -1e-7 * 1.36e5 * np.sin(2.0 * model.grid.y)[1:-1, None] * np.ones((1, 63))
-        apart = relative_norms(model.field("vorticity")[1:-1, 1:-1], expected).linf
-        results.append(Result("first-step", precision, "relative difference from dt curl", apart, ROUND_OFF[precision]))
-    return results
+    model = gyre(run, 65)
+    model.advance(1e-7)
+    expected = -1e-7 * 1.36e5 * np.sin(2.0 * model.grid.y)[1:-1, None] * np.ones((1, 63))
+    apart = relative_norms(model.field("vorticity")[1:-1, 1:-1], expected).linf
+    yield Check("relative difference from dt curl", apart, ROUND_OFF[run.precision])
 
 
-def symmetry(setting: Setting) -> list[Result]:
+def symmetry(run: Run) -> Iterator[Check]:
     """The two gyres mirror each other; the boundary currents are in the west."""
-    results = []
-    for precision in setting.precisions:
-        model = gyre(129, setting, precision)
-        model.advance(1e-4)
-        psi = model.field("streamfunction").astype(np.float64)
-        apart = float(np.abs(psi + psi[::-1]).max() / np.abs(psi).max())
-        v = np.abs(model.field("velocity_y")).max(axis=0)
-        limit = {"single": 1e-5, "double": 1e-12}[precision]
-        results.append(Result("symmetry", precision, "psi + mirrored psi, relative", apart, limit, detail="1000 steps"))
-        results.append(Result("symmetry", precision, "column of the largest |v|, from the west", float(v.argmax()), 3))
-    return results
+    model = gyre(run, 129)
+    model.advance(1e-4)
+    psi = model.field("streamfunction").astype(np.float64)
+    apart = float(np.abs(psi + psi[::-1]).max() / np.abs(psi).max())
+    yield Check(
+        "psi + mirrored psi, relative", apart, {"single": 1e-5, "double": 1e-12}[run.precision], False, "1000 steps"
+    )
+    v = np.abs(model.field("velocity_y")).max(axis=0)
+    yield Check("column of the largest |v|, from the west", float(v.argmax()), 3)
 
 
-def restart(setting: Setting) -> list[Result]:
+def restart(run: Run) -> Iterator[Check]:
     """A run made again, and one that is cut and continued, equal the first, bit for bit."""
-    results = []
-    for precision in setting.precisions:
-        whole, again, cut, on = (gyre(65, setting, precision, walls="no-slip") for _ in range(4))
-        for model in (whole, again):
-            model.advance(2.01e-5)
-        cut.advance(7e-6)
-        on.restore(cut.state())
-        on.advance(2.01e-5)
-        for other, what in ((again, "a second run"), (on, "a run with a restart")):
-            found = other.state()
-            differs = sum(not np.array_equal(v, found[k], equal_nan=True) for k, v in whole.state().items())
-            results.append(Result("restart", precision, f"arrays that differ in {what}", float(differs), 0.0))
-    return results
+    whole, again, cut, on = (gyre(run, 65, walls="no-slip") for _ in range(4))
+    for model in (whole, again):
+        model.advance(2.01e-5)
+    cut.advance(7e-6)
+    on.restore(cut.state())
+    on.advance(2.01e-5)
+    for other, what in ((again, "a second run"), (on, "a run with a restart")):
+        found = other.state()
+        differs = sum(not np.array_equal(v, found[k], equal_nan=True) for k, v in whole.state().items())
+        yield Check(f"arrays that differ in {what}", float(differs), 0.0)
 
 
-def order_in_space(setting: Setting) -> list[Result]:
+def order_in_space(run: Run) -> Iterator[Check]:
     """The tendency of psi = sin x sin 2y + sin 3x sin y / 2 against its derivatives."""
     from eagre.models.barotropic.model import BarotropicVorticity
 
-    beta, viscosity, friction = 3.0, 0.02, 0.3
-    results = []
+    physics = {"beta": 3.0, "viscosity": 0.02, "bottom_friction": 0.3}
     for jacobian in ("arakawa", "advective"):
         errors = []
         for n in (16, 32, 64):
             grid = Grid.of_points(n + 1, n * 3 // 2 + 1, math.pi, math.pi)
-            exact, zeta = tendency_of_waves(grid, beta, viscosity, friction)
-            model = BarotropicVorticity(
-                grid, time_step=1e-4, beta=beta, viscosity=viscosity, bottom_friction=friction, vorticity=zeta,
-                jacobian=jacobian, device=setting.device, precision="double",
-            )  # fmt: skip
+            exact, zeta = tendency_of_waves(grid, *physics.values())
+            options = {**physics, **run.options}
+            model = BarotropicVorticity(grid, time_step=1e-4, vorticity=zeta, jacobian=jacobian, **options)
             model.advance(1e-4)
             errors.append(float(np.abs(model.state()["tendency0_0"] - exact)[1:-1, 1:-1].max()))
         apart = max(abs(order - 2.0) for order in observed_orders(errors))
-        results.append(Result("order", "double", f"order of the tendency - 2, {jacobian}", apart, 0.1))
-    return results
+        yield Check(f"order of the tendency - 2, {jacobian}", apart, 0.1)
 
 
 def tendency_of_waves(grid: Grid, beta: float, viscosity: float, friction: float) -> tuple[np.ndarray, np.ndarray]:
@@ -140,10 +121,8 @@ def tendency_of_waves(grid: Grid, beta: float, viscosity: float, friction: float
     return psi_y * zeta_x - psi_x * (zeta_y + beta) + viscosity * lap - friction * zeta, zeta
 
 
-def poisson(setting: Setting) -> list[Result]:
+def poisson(run: Run) -> Iterator[Check]:
     """The transforms of Bleichrodt (2011) against the plain sum; the solver's round trip, and in single precision."""
-    from eagre.solvers.poisson import reference, solve_poisson
-
     rng = np.random.default_rng(0)
     worst = 0.0
     for n in (*range(2, 66), 128, 256, 512):
@@ -151,7 +130,7 @@ def poisson(setting: Setting) -> list[Result]:
         expected = np.sin(np.pi * np.outer(np.arange(1, n), np.arange(1, n)) / n) @ x
         for transform in (reference.sine_by_odd_extension, reference.sine_by_half_length):
             worst = max(worst, float(np.abs(transform(x) - expected).max() / np.abs(expected).max()))
-    results = [Result("poisson", "double", "sine transforms against the plain sum, relative", worst, 1e-13)]
+    yield Check("sine transforms against the plain sum, relative", worst, 1e-13)
     for n in (16, 256, 2048):
         h = math.pi / n
         y = h * np.arange(1, n)
@@ -160,35 +139,30 @@ def poisson(setting: Setting) -> list[Result]:
         detail = f"{n} intervals"
         if n <= 256:  # the differences of larger grids lose more to rounding than the solver
             apart = relative_norms(vorticity_of(np.pad(double, 1), h)[1:-1, 1:-1], f).l2
-            results.append(Result("poisson", "double", "Lap psi - zeta, relative", apart, 1e-12, detail=detail))
-        single = solve_poisson(f.astype(np.float32), (h, h))
-        apart = relative_norms(single, double).l2
-        results.append(Result("poisson", "single/double", "relative L2 difference of psi", apart, 1e-6, detail=detail))
-    return results
+            yield Check("Lap psi - zeta, relative", apart, 1e-12, detail=detail)
+        apart = relative_norms(solve_poisson(f.astype(np.float32), (h, h)), double).l2
+        yield Check("relative L2 difference of psi", apart, 1e-6, detail=detail, precision=BOTH)
 
 
-def devices(setting: Setting) -> list[Result]:
-    """The device of the run against the CPU, 1000 steps in double precision."""
+def devices(run: Run) -> Iterator[Check]:
+    """The device of the run against the CPU, 1000 steps."""
     apart = 0.0
     for points in (129, 257):
-        fields = []
-        for device in (setting.device, "cpu"):
-            model = gyre(points, Setting(device), "double")
+        models = [gyre(run, points), gyre(run, points, device="cpu")]
+        for model in models:
             model.advance(1e-4)
-            fields.append(model.field("streamfunction"))
-        apart = max(apart, relative_norms(*fields).l2)
-    return [Result("devices", "double", "relative L2 difference of psi from the CPU", apart, 1e-10)]
+        apart = max(apart, relative_norms(*(model.field("streamfunction") for model in models)).l2)
+    yield Check("relative L2 difference of psi from the CPU", apart, 1e-10)
 
 
 BAROTROPIC: dict[str, Validation] = {
-    "first-step": first_step,
-    "symmetry": symmetry,
+    "first-step": each(first_step),
+    "symmetry": each(symmetry),
     **LINEAR,
-    "conservation": conservation,
-    "order": order_in_space,
-    "poisson": poisson,
-    "restart": restart,
-    "devices": devices,
+    "conservation": once("double", conservation),
+    "order": once("double", order_in_space),
+    "poisson": once("double", poisson),
+    "restart": each(restart),
+    "devices": once("double", devices),
     **GYRES,
 }
-"""Validations by name; `Callable[[Setting], list[Result]]` each."""

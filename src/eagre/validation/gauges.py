@@ -10,8 +10,7 @@ import numpy as np
 from eagre.cases import monai
 from eagre.contract import Model
 from eagre.errors import InputError
-from eagre.validation.result import Result
-from eagre.validation.setting import Setting
+from eagre.validation.setting import Check, Run
 
 
 def surface_at(
@@ -49,11 +48,11 @@ def surface_at(
     return {name: table[:, k] for k, name in enumerate(gauges)}
 
 
-def monai_data(setting: Setting) -> tuple[Path | None, list[Result]]:
-    """The folder of the data; without it a result that says so, or an error where the user asked for this case."""
+def monai_data(run: Run) -> tuple[Path | None, list[Check]]:
+    """The folder of the data; without it a check that says so, or an error where the user asked for this case."""
     try:
         return monai.find_data(), []
     except InputError as error:
-        if setting.chosen:
+        if run.setting.chosen:
             raise
-        return None, [Result("monai", "", "not run: its data are not there", 0.0, detail=error.fix)]
+        return None, [Check("not run: its data are not there", 0.0, detail=error.fix)]

@@ -80,7 +80,7 @@ def draw_gauges(
     return path
 
 
-def draw_flow(path: Path, values: np.ndarray, grid: Grid, name: str, title: str) -> Path:
+def draw_flow(path: Path, title: str, values: np.ndarray, grid: Grid, name: str) -> Path:
     """Draw a field that changes sign, (ny, nx), with contours of equal steps, and write it to `path`."""
     from matplotlib.figure import Figure
 

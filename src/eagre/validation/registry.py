@@ -87,7 +87,7 @@ def validate(
     setting = Setting(device, PRECISIONS if precision is None else (precision,), folder, names is not None)
     results: list[Result] = []
     for name in chosen:
-        for result in known[name](setting):
+        for result in known[name].results(name, setting):
             results.append(result)
             if on_result is not None:
                 on_result(result)

@@ -1,20 +1,33 @@
-"""How a validation is run: on which device, in which precisions, with or without pictures."""
+"""What a validation is: a function that runs a model and yields checks of what it must give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.validation.result import Result
 
 PRECISIONS = ("single", "double")
+BOTH = "single/double"
+"""Precision of a comparison of the two."""
+
+
+class Check(NamedTuple):
+    """A number that a validation found; the case and the precision are those of the run."""
+
+    quantity: str
+    value: float
+    limit: float | None = None
+    at_least: bool = False
+    detail: str = ""
+    precision: str = ""  # where it is not that of the run
 
 
 @dataclass
 class Setting:
-    """What a validation needs to know: device, precisions, the folder for pictures (None: no pictures).
+    """How the validations are run: device, precisions, the folder for pictures (None: no pictures).
 
     `chosen` is True if the user named the cases: then one whose data are missing is an error.
     """
@@ -25,11 +38,45 @@ class Setting:
     chosen: bool = True
     pictures: list[Path] = field(default_factory=list)
 
-    def picture(self, draw: Callable[..., Path], name: str, *args: Any, **options: Any) -> None:
-        """Draw ``<name>.png`` into the folder, if there is one."""
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.pictures.append(draw(self.folder / f"{name}.png", *args, **options))
+
+class Run(NamedTuple):
+    """One run of a validation: the name of its case, the precision."""
+
+    name: str
+    precision: str
+    setting: Setting
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Device and precision, as models take them."""
+        return {"device": self.setting.device, "precision": self.precision}
+
+    def picture(self, draw: Callable[..., Path], title: str, *args: Any, **options: Any) -> None:
+        """Draw ``<name>-<precision>.png`` into the folder, if there is one."""
+        if self.setting.folder is not None:
+            self.setting.folder.mkdir(parents=True, exist_ok=True)
+            path = self.setting.folder / f"{self.name}-{self.precision.replace('/', '-')}.png"
+            self.setting.pictures.append(draw(path, title, *args, **options))
 
 
-Validation = Callable[[Setting], list[Result]]
+class Validation(NamedTuple):
+    """Checks of a case: ``find(run)`` yields them, in each precision that was asked for or in `precision` alone."""
+
+    find: Callable[[Run], Iterable[Check]]
+    precision: str = ""
+
+    def results(self, name: str, setting: Setting) -> Iterator[Result]:
+        """Run it as the case `name`."""
+        for precision in (self.precision,) if self.precision else setting.precisions:
+            for check in self.find(Run(name, precision, setting)):
+                yield Result(name, check.precision or precision, *check[:-1])
+
+
+def each(find: Callable[..., Iterable[Check]], *arguments: Any, **options: Any) -> Validation:
+    """``find(run, *arguments, **options)`` in each precision that was asked for."""
+    return Validation(lambda run: find(run, *arguments, **options))
+
+
+def once(precision: str, find: Callable[..., Iterable[Check]], *arguments: Any, **options: Any) -> Validation:
+    """``find(run, *arguments, **options)`` in one precision."""
+    return Validation(lambda run: find(run, *arguments, **options), precision)

@@ -7,8 +7,9 @@ of its unknowns (`reach`): a band that holds more rows of its neighbours than th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+
+import numpy as np
 
 from eagre.backend.device import Device
 from eagre.boundaries.subdomain import cut_segments, places_of_faces
@@ -38,34 +39,28 @@ def rows_beside(setup: Setup, precision: str, deepest: float, safe: bool = True)
     return EDGE + reach(setup, precision, deepest * SAFETY**2 if safe else deepest)
 
 
-@dataclass(frozen=True, eq=False)
-class BandSetup(Setup):
-    """The set-up of a band; a cell may be dry where one of the whole domain may."""
-
-    dries: bool = True
-
-    @property
-    def may_dry(self) -> bool:
-        """As of the whole domain."""
-        return self.dries
-
-
-def band_setup(setup: Setup, low: int, high: int) -> BandSetup:
+def band_setup(setup: Setup, low: int, high: int) -> Setup:
     """The set-up of rows low .. high - 1."""
     rows, grid = slice(low, high), setup.grid
-    found: dict[str, Any] = {name: getattr(setup, name) for name in Setup.__dataclass_fields__}
-    found["grid"] = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
-    found |= {"bed": setup.bed[rows], "friction": setup.friction[rows]}
-    found["terms"] = setup.terms.rows(low, high, found["grid"])
-    found["segments"] = cut_segments(setup.segments, grid.ny, low, high, low)
-    return BandSetup(**found, dries=setup.may_dry)
+    part = replace(grid, ny=high - low, y0=grid.y0 + low * grid.dy)
+    return replace(
+        setup,
+        grid=part,
+        bed=setup.bed[rows],
+        friction=setup.friction[rows],
+        terms=setup.terms.rows(low, high, part),
+        segments=cut_segments(setup.segments, grid.ny, low, high, low),
+        dries=setup.may_dry,
+    )
 
 
-class Band(Engine):
+class Band:
     """One of the subdomains of a decomposition.
 
     Attributes
     ----------
+    engine : Engine
+        Of all rows held here.
     first, last : int
         First row of the domain that is this band's own, and the one behind the last.
     low, high : int
@@ -77,7 +72,12 @@ class Band(Engine):
     def __init__(self, setup: Setup, device: Device, precision: str, decomposition: Decomposition, rank: int) -> None:
         ny = setup.grid.ny
         (self.first, self.last), (self.low, self.high) = decomposition.own(rank)[0], decomposition.held(rank)[0]
-        super().__init__(band_setup(setup, self.low, self.high), device, precision)
+        self.setup, self.device = band_setup(setup, self.low, self.high), device
+        self.engine = Engine(self.setup, device, precision)
         own = cut_segments(setup.segments, ny, self.first, self.last, self.low)
-        self.balance = Balance(own, self.setup.grid, self.setup.bed, self.setup.terms, device)
+        self.engine.balance = Balance(own, self.setup.grid, self.setup.bed, self.setup.terms, device)
         self.places = places_of_faces(setup.segments, setup.grid, self.first, self.last)
+
+    def own_row_sums(self) -> np.ndarray:
+        """`Engine.row_sums` of the rows that are this band's own."""
+        return self.engine.row_sums()[self.first - self.low : self.last - self.low]

@@ -15,6 +15,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
+from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
@@ -23,12 +24,12 @@ from eagre.models.shallow_water_adi.layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.plan import EPSILON
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import Stepping, steps_of
+from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # of the fields that bands exchange
 
 
-class Bands(Stepping):
+class Bands:
     """The engine of one run over several devices; what it gives to the model is gathered on the host."""
 
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
@@ -40,11 +41,14 @@ class Bands(Stepping):
         self.transport = LocalTransport(group)
         self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
         self._deepest = 0.0
+        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.members), strict=True))
+        self.rounds = rounds_of(self)
         self._lay_out(beside)
 
     def _lay_out(self, beside: int) -> None:
         setup, members, (ny, nx) = self.setup, self.device.members, self.setup.grid.shape
-        self.beside, self._rounds = beside, {}
+        self.beside = beside
+        self.rounds.clear()
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
         rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
@@ -52,53 +56,49 @@ class Bands(Stepping):
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]
-        self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, members), strict=True))
+        self.engines = [band.engine for band in self.bands]
 
     # -- steps --------------------------------------------------------------------------------------
 
     def launches(self, parity: int, row: int) -> list[Stage]:
         """The stages of a step; `row` of the values belongs to its first sweep."""
-        for rank, band in enumerate(self.bands):
-            for name, array in zip(LOCATIONS, (band.z[0], band.p[1 - parity], band.q[1 - parity]), strict=True):
+        for rank, engine in enumerate(self.engines):
+            for name, array in zip(LOCATIONS, (engine.z[0], engine.p[1 - parity], engine.q[1 - parity]), strict=True):
                 self.transport.publish(rank, name, array)
-        along_x = [band.along_x(parity, row) for band in self.bands]
-        along_y = [band.along_y(parity, row + 1) for band in self.bands]
+        along_x = [engine.along_x(parity, row) for engine in self.engines]
+        along_y = [engine.along_y(parity, row + 1) for engine in self.engines]
         rows = self.transport.exchange(self.decomposition.messages(LOCATIONS))
         return [along_x, BARRIER, along_y, BARRIER, rows]
 
-    def _warm_up(self) -> None:
-        """Compile and load every program before a graph is captured, and leave the state as it was."""
-        state, parity = self.state(), self.parity
-        self.device.run(self.launches(parity, 0))
-        self.device.synchronize()
-        self._take_up(state)
-        for band in self.bands:
-            band.turn(parity)
+    def run(self, steps: int, start: float, made: int) -> None:
+        """As `Engine.run`."""
+        run(self, steps, start, made)
 
-    def _look_up(self, start: float, made: int, count: int) -> None:
-        for band in self.bands:
-            band._look_up(start, made, count)
+    def look_up_series(self, start: float, made: int, count: int) -> None:
+        """As `Engine.look_up_series`."""
+        for engine in self.engines:
+            engine.look_up_series(start, made, count)
 
     def set_time_step(self, dt: float) -> None:
         """Use the time step `dt`, s, from now on."""
-        for band in self.bands:
-            band.set_time_step(dt)
-        self._rounds = {}
+        for engine in self.engines:
+            engine.set_time_step(dt)
+        self.rounds.clear()
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""
         if dt != self.dt:
             self.device.synchronize()
-            for band in self.bands:
-                band.restagger(dt)
-            self._rounds = {}
+            for engine in self.engines:
+                engine.restagger(dt)
+            self.rounds.clear()
 
     def watch(self) -> None:
         """Mend what was planned for less deep water: pieces of lines are joined exactly, bands hold more rows."""
         if self.lost() > 16.0 * EPSILON[self.precision]:
-            for band in self.bands:
-                band.replan(exact=True)
-            self._rounds = {}
+            for engine in self.engines:
+                engine.replan(exact=True)
+            self.rounds.clear()
         if rows_beside(self.setup, self.precision, self._deepest, safe=False) > self.beside:
             self._widen(rows_beside(self.setup, self.precision, self._deepest))
 
@@ -110,29 +110,29 @@ class Bands(Stepping):
 
     def lost(self) -> float:
         """Largest coupling between pieces of a line that was left out on any device, relative; 0 on a CPU."""
-        return max(band.lost() for band in self.bands)
+        return max(engine.lost() for engine in self.engines)
 
     # -- what the model asks of an engine -----------------------------------------------------------
 
     @property
     def dt(self) -> float:
         """Time step, s."""
-        return self.bands[0].dt
+        return self.engines[0].dt
 
     @property
     def parity(self) -> int:
         """Which of two arrays hold the newer fluxes."""
-        return self.bands[0].parity
+        return self.engines[0].parity
 
     @parity.setter
     def parity(self, value: int) -> None:
-        for band in self.bands:
-            band.parity = value
+        for engine in self.engines:
+            engine.parity = value
 
     @property
     def method(self) -> str:
         """How lines are solved, in words."""
-        return f"{self.bands[0].method}; {len(self.bands)} bands with {self.beside} rows of their neighbours"
+        return f"{self.engines[0].method}; {len(self.bands)} bands with {self.beside} rows of their neighbours"
 
     @property
     def balance(self) -> Balance:
@@ -140,16 +140,25 @@ class Bands(Stepping):
         self.device.synchronize()
         book = np.zeros(self._book.book.shape)
         for band in self.bands:
-            own = band.device.host(band.balance.book)
+            own = band.device.host(band.engine.balance.book)
             book[band.places], book[-1] = own[:-1], own[-1]
         self._book.resume(book)
         return self._book
 
-    def _look(self) -> np.ndarray:
+    def row_sums(self) -> np.ndarray:
+        """As `Engine.row_sums`, of all rows of the domain."""
         self.device.synchronize()
-        rows = np.concatenate([band._look()[band.first - band.low : band.last - band.low] for band in self.bands])
+        rows = np.concatenate([band.own_row_sums() for band in self.bands])
         self._deepest = float(rows[:, DEEPEST].max())
         return rows
+
+    def sums(self) -> dict[str, float]:
+        """As `Engine.sums`."""
+        return named_sums(self.row_sums(), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """As `Engine.bad_cell`."""
+        return first_bad(self.row_sums())
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """As of one device."""
@@ -158,22 +167,22 @@ class Bands(Stepping):
         for band in self.bands:
             here = (j >= band.first) & (j < band.last)
             if here.any():
-                for values, own in zip(found, band.at(j[here] - band.low, i[here]), strict=True):
+                for values, own in zip(found, band.engine.at(j[here] - band.low, i[here]), strict=True):
                     values[here] = own
         return found
 
     def set_state(self, z: np.ndarray, p: np.ndarray, q_before: np.ndarray, q_after: np.ndarray) -> None:
         """As of one device."""
         scatter = self.decomposition.scatter
-        for rank, band in enumerate(self.bands):
+        for rank, engine in enumerate(self.engines):
             q = (scatter(values, rank, "face_y") for values in (q_before, q_after))
-            band.set_state(scatter(z, rank), scatter(p, rank, "face_x"), *q)
+            engine.set_state(scatter(z, rank), scatter(p, rank, "face_x"), *q)
         self.device.synchronize()
 
     def surface(self) -> np.ndarray:
         """Host copy of z, (ny, nx)."""
         self.device.synchronize()
-        return self._gathered([band.z[0] for band in self.bands], "centre")
+        return self._gathered([engine.z[0] for engine in self.engines], "centre")
 
     def _gathered(self, arrays: list[Any], location: str) -> np.ndarray:
         """A field of the whole domain from the arrays of the bands."""
@@ -187,15 +196,15 @@ class Bands(Stepping):
         """As of one device."""
         self.device.synchronize()
         now = self.parity
-        p = self._gathered([band.p[now] for band in self.bands], "face_x")
-        q = [self._gathered([band.q[k] for band in self.bands], "face_y") for k in (0, 1)]
+        p = self._gathered([engine.p[now] for engine in self.engines], "face_x")
+        q = [self._gathered([engine.q[k] for engine in self.engines], "face_y") for k in (0, 1)]
         return p, q[1 - now], q[now]
 
     def state(self) -> dict[str, np.ndarray]:
         """As of one device, which may go on with it; and how many rows of their neighbours bands hold."""
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        plans = [band.plan_state().get("plan", np.zeros((0, 0))) for band in self.bands]
+        plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
         found = {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
         return {**found, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else found
 
@@ -208,12 +217,12 @@ class Bands(Stepping):
         self._take_up(state)
 
     def _take_up(self, state: dict[str, np.ndarray]) -> None:
-        for rank, band in enumerate(self.bands):
-            band.resume_plan(state, rank, len(self.bands))
+        for rank, engine in enumerate(self.engines):
+            engine.resume_plan(state, rank, len(self.engines))
         self.set_state(state["z"], *stopped_at_walls(state, self.sides))
         book = self._book.book_of(state)
         for band in self.bands:
-            band.balance.resume(np.append(book[band.places], book[-1]))
+            band.engine.balance.resume(np.append(book[band.places], book[-1]))
         self.device.synchronize()
 
 

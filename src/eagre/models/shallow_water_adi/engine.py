@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.boundaries import Segment
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.kernels.water_sums import BLOCK
+from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
@@ -21,7 +21,7 @@ from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, 
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
-from eagre.models.shallow_water_adi.stepping import Stepping, steps_of
+from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.terms.collect import Terms
@@ -48,10 +48,13 @@ class Setup:
     dry_depth: float
     time_step: float
     deepest: float  # m, at the start and outside
+    dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
 
     @property
     def may_dry(self) -> bool:
         """Whether any rule looks for dry neighbours; outside the domain all are."""
+        if self.dries is not None:
+            return self.dries
         is_open = any(side.kind != cells.WALL for side in sides_of(self.segments))
         rules = self.drying or self.dissipation or self.viscosity > 0.0
         return rules or is_open or bool((self.bed > cells.LAND).any())
@@ -63,7 +66,7 @@ class Setup:
         return own + self.terms.series
 
 
-class Engine(Stepping):
+class Engine:
     """Arrays and programs of one run on one device.
 
     Fields lie in padded arrays (see `layout`). In turn two arrays hold p and two hold q; z has one
@@ -77,6 +80,7 @@ class Engine(Stepping):
         self.parity = 0
         self._allocate()
         self._programs = self._compile()
+        self.rounds = rounds_of(self)
         self.set_time_step(setup.time_step)
 
     def _allocate(self) -> None:
@@ -151,7 +155,7 @@ class Engine(Stepping):
     def replan(self, **chosen: Any) -> None:
         """Lay the sweeps out anew on a GPU, with some numbers of the plan given."""
         self._programs = self._compile_cuda(**chosen)
-        self._rounds = {}
+        self.rounds.clear()
 
     def _planned(self, **chosen: Any) -> Plan:
         """The layout of the sweeps on a GPU, with some of its numbers given."""
@@ -243,7 +247,7 @@ class Engine(Stepping):
         """Use the time step `dt`, s, from now on; q keeps its place in time (see `restagger`)."""
         self.dt = dt
         self.numbers = [self.parameters(along, dt) for along in "xy"]
-        self._rounds: dict[tuple[int, int], Callable[[], None]] = {}
+        self.rounds.clear()
         self._looked_up = False
 
     def launches(self, parity: int, row: int) -> list[Launch]:
@@ -298,21 +302,11 @@ class Engine(Stepping):
         again = self.device.target == "simulator" and plan.mode_y == columns.EXCHANGE
         return passes * (2 if again else 1)
 
-    def _warm_up(self) -> None:
-        """Compile and load every program before a graph is captured, and leave the state as it was."""
-        state, parity = self.state(), self.parity
-        self.device.run(self.launches(parity, 0))
-        self.restore(state)
-        self.turn(parity)
+    def run(self, steps: int, start: float, made: int) -> None:
+        """Make `steps` steps of the leg that began at `start`, s, and has had `made` steps."""
+        run(self, steps, start, made)
 
-    def turn(self, parity: int) -> None:
-        """Let p and q change places where that is needed for this parity."""
-        if self.parity != parity:
-            self.p.reverse()
-            self.q.reverse()
-            self.parity = parity
-
-    def _look_up(self, start: float, made: int, count: int) -> None:
+    def look_up_series(self, start: float, made: int, count: int) -> None:
         """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
         constant = all(one.is_constant for one in series)
@@ -332,11 +326,20 @@ class Engine(Stepping):
         self.device.fill(self.values, table)
         self._looked_up = True
 
-    def _look(self) -> np.ndarray:
+    def row_sums(self) -> np.ndarray:
+        """Host copy of sums and extremes of each row (`diagnostics`)."""
         grid, now = self.setup.grid, self.parity
         arguments = (self.z[0], self.bed, self.p[now], self.q[now], self._row_sums, grid.nx, self.numbers[0])
         self.device.run([Launch(self._sum, arguments, (grid.ny,), (BLOCK,))])
         return self.device.host(self._row_sums)
+
+    def sums(self) -> dict[str, float]:
+        """Sums and extremes over the domain, in double precision; the same bits every time."""
+        return named_sums(self.row_sums(), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """(j, i) of the first cell that is not finite, or None."""
+        return first_bad(self.row_sums())
 
     def at(self, j: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
         """z, then p and q (before, after) at the low and the high faces, of cells (j, i)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,13 @@ from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
     check_state,
-    check_until,
     checked_field,
     checked_number,
     initial_surface,
     one_of,
 )
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
@@ -34,10 +32,10 @@ from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
 from eagre.models.shallow_water_adi.start import face_flux, half_step
+from eagre.models.shallow_water_adi.stepper import Stepper
+from eagre.stepping.advance import advance
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
-
-KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
 class ShallowWaterADI(Fields, BaseModel):
@@ -166,25 +164,20 @@ class ShallowWaterADI(Fields, BaseModel):
                 fix='drying = "on", or land = depth <= 0',
             )
         self._start = one_of("start", start, ("half-step", "zero"))
-        self._time = checked_number("start_time", start_time, -1e12, 1e12)
+        time = checked_number("start_time", start_time, -1e12, 1e12)
         u = checked_field("velocity_x", velocity_x, grid, "centre")
         v = checked_field("velocity_y", velocity_y, grid, "centre")
-        self._begin(surface, [thickness * u, thickness * v])
+        self._begin(surface, [thickness * u, thickness * v], time)
 
-    def _begin(self, surface: np.ndarray, discharge: list[np.ndarray]) -> None:
+    def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set its first state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
-        p = face_flux(self.setup, sides, surface, discharge[0], "x", self._time)
-        q = face_flux(self.setup, sides, surface, discharge[1], "y", self._time)
-        before, after = half_step(self.setup, surface, p, q, dt, self._time) if self._start == "half-step" else (q, q)
+        p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
+        q = face_flux(self.setup, sides, surface, discharge[1], "y", start)
+        before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
         self._engine.set_state(surface, p, before, after)
-        self._steps = 0
-        self._leg = (self._time, self._time, 0)  # from, until, steps made since
-        self._range = (math.inf, 0.0)
-        self._first_volume = self._engine.sums()["volume"]
-        self._kept: dict[str, np.ndarray] | None = None
-        self._kept_at = 0.0
+        self._stepper = Stepper(self._engine, start)
         self._forget()
 
     # -- time ---------------------------------------------------------------------------------------
@@ -192,12 +185,12 @@ class ShallowWaterADI(Fields, BaseModel):
     @property
     def time(self) -> float:
         """Model time, s."""
-        return self._time
+        return self._stepper.time
 
     @property
     def steps(self) -> int:
         """Steps made."""
-        return self._steps
+        return self._stepper.steps
 
     @property
     def time_step(self) -> float:
@@ -214,102 +207,32 @@ class ShallowWaterADI(Fields, BaseModel):
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
-        check_until(until, self._time)
-        for series in self.setup.series:
-            series.covers(self._time, until)
-        left = max_steps if max_steps is not None else 2**53
-        while left > 0 and self._time < until:
-            self._keep()
-            count = min(left, self._steps_to(until), self._engine.look_steps)
-            self._go(count, until)
-            if self._engine.bad_cell():
-                self._diagnose(until)
-            self._engine.watch()
-            left -= count
-        self._forget()
+        stepper, series = self._stepper, self.setup.series
+        try:
+            advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
+        finally:
+            self._forget()
 
     def unchecked_steps(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and reads nothing: for timing."""
 
         def make() -> None:
-            until = self._time + count * self._engine.dt
-            self._leg = (self._time, until, 0)
-            self._go(count, until)
+            self._stepper.make(count)
             self._forget()
 
         return make
-
-    def _steps_to(self, until: float) -> int:
-        """Steps from now to `until`; begins a leg with a time step that lands there, if one is not under way."""
-        start, end, made = self._leg
-        if end == until and self._time < until:
-            return round((until - start) / self._engine.dt) - made
-        nominal = self.setup.time_step
-        count = max(1, math.ceil((until - self._time) / nominal - 1e-6))
-        dt = (until - self._time) / count
-        for usual in (nominal, self._engine.dt):
-            if abs(dt - usual) <= 1e-9 * usual:
-                dt = usual
-        self._engine.restagger(dt)
-        self._leg = (self._time, until, 0)
-        return count
-
-    def _go(self, count: int, until: float) -> None:
-        """`count` steps of the leg to `until`."""
-        start, end, made = self._leg
-        dt = self._engine.dt
-        self._engine.run(count, start, made)
-        self._steps += count
-        self._leg = (start, end, made + count)
-        self._range = (min(self._range[0], dt), max(self._range[1], dt))
-        total = round((until - start) / dt)
-        self._time = until if made + count >= total else start + (made + count) * dt
-
-    def _keep(self, always: bool = False) -> None:
-        """Remember the present state, known to be good, on the host: now and then on a GPU."""
-        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.0
-        if always or self._kept is None or perf_counter() - self._kept_at >= wait:
-            self._kept, self._kept_at = self.state(), perf_counter()
-
-    def _diagnose(self, until: float) -> None:
-        """Go back to the last state that was kept, find the first bad step, and raise.
-
-        The model is left in the last good state, ready to be written as a restart.
-        """
-        assert self._kept is not None
-        kept = self._kept
-        self.restore(kept)
-        while self._time < until:
-            good, time = self.state(), self._time
-            self._steps_to(until)
-            self._go(1, until)
-            bad = self._engine.bad_cell()
-            if bad:
-                self.restore(good)
-                advice = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
-                raise BlowUpError(time, bad, "values that are not finite", advice=advice)
-        raise BlowUpError(until, (0, 0), "values that are not finite; a repeat of the steps had none")
 
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        clock = (self._time, self._steps, self._engine.dt, *self._leg, *self._range, self._first_volume)
-        return {**self._engine.state(), "clock": np.array(clock, np.float64)}
+        return self._stepper.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, "z", self.grid.shape)
-        clock = [float(value) for value in state["clock"]]
-        self._time, self._steps, dt = clock[0], int(clock[1]), clock[2]
-        self._leg, self._range = (clock[3], clock[4], int(clock[5])), (clock[6], clock[7])
-        self._first_volume = clock[8]
-        if dt != self._engine.dt:
-            self._engine.set_time_step(dt)
-        self._engine.restore(state)
-        if not self._engine.balance.goes_on(state):
-            self._first_volume = self._engine.sums()["volume"]
-        self._kept = None
+        self._stepper.restore(state)
+        self._stepper.keeper.forget()
         self._forget()
 
     # -- facts --------------------------------------------------------------------------------------
@@ -318,7 +241,7 @@ class ShallowWaterADI(Fields, BaseModel):
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
         found = self._engine.sums()
         inflow, rain = self._engine.balance.amounts()
-        return {**found, **water_balance(found["volume"], self._first_volume, sum(inflow.values()), rain)}
+        return {**found, **water_balance(found["volume"], self._stepper.first_volume, sum(inflow.values()), rain)}
 
     @property
     def inflow(self) -> dict[str, float]:
@@ -340,9 +263,9 @@ class ShallowWaterADI(Fields, BaseModel):
         depth = self._engine.sums()["max_depth"]
         reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
-            "steps": self._steps,
-            "dt_min": float(self._range[0]) if self._steps else math.nan,
-            "dt_max": float(self._range[1]) if self._steps else math.nan,
+            "steps": self.steps,
+            "dt_min": self._stepper.shortest if self.steps else math.nan,
+            "dt_max": self._stepper.longest if self.steps else math.nan,
             "courant_max": reach / min(self.grid.dx, self.grid.dy),
             "coupling_left_out": self._engine.lost(),
         }

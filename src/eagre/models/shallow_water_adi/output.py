@@ -20,7 +20,6 @@ class Fields:
     setup: Any
     bed: np.ndarray
     _engine: Any
-    _steps: int
 
     def _forget(self) -> None:
         """Drop fields that were computed for an earlier state."""

@@ -1,0 +1,95 @@
+"""The time of an implicit run: legs of equal steps that land on a time, and what there is to say when they blow up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import BlowUpError
+from eagre.stepping.advance import Failure
+from eagre.stepping.keeper import Keeper, State
+
+KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
+ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
+
+
+class Stepper:
+    """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
+
+    def __init__(self, engine: Any, start: float) -> None:
+        self.engine = engine
+        self.time, self.steps = start, 0
+        self.shortest, self.longest = math.inf, 0.0  # time steps, s
+        self.first_volume = engine.sums()["volume"]  # m3
+        self._leg = (start, start, 0)  # from, until, steps made since
+        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.look_steps = engine.look_steps
+
+    def step(self, until: float, count: int) -> int:
+        """Make up to `count` steps of a length that lands on `until`, s."""
+        made = min(count, self._steps_to(until))
+        self._make(made, until)
+        return made
+
+    def make(self, count: int) -> None:
+        """Make `count` steps of the present length."""
+        until = self.time + count * self.engine.dt
+        self._leg = (self.time, until, 0)
+        self._make(count, until)
+
+    def _steps_to(self, until: float) -> int:
+        """Steps from now to `until`; begins a leg with a time step that lands there, if one is not under way."""
+        start, end, made = self._leg
+        if end == until and self.time < until:
+            return round((until - start) / self.engine.dt) - made
+        nominal = self.engine.setup.time_step
+        count = max(1, math.ceil((until - self.time) / nominal - 1e-6))
+        dt = (until - self.time) / count
+        for usual in (nominal, self.engine.dt):
+            if abs(dt - usual) <= 1e-9 * usual:
+                dt = usual
+        self.engine.restagger(dt)
+        self._leg = (self.time, until, 0)
+        return count
+
+    def _make(self, count: int, until: float) -> None:
+        """`count` steps of the leg to `until`."""
+        start, end, made = self._leg
+        dt = self.engine.dt
+        self.engine.run(count, start, made)
+        self.steps += count
+        self._leg = (start, end, made + count)
+        self.shortest, self.longest = min(self.shortest, dt), max(self.longest, dt)
+        total = round((until - start) / dt)
+        self.time = until if made + count >= total else start + (made + count) * dt
+
+    def look(self) -> Failure | None:
+        """What is wrong with the state; if nothing is, the engine checks what it was laid out for."""
+        cell = self.engine.bad_cell()
+        if cell is not None:
+            return Failure("values that are not finite", cell)
+        self.engine.watch()
+        return None
+
+    def blow_up(self, failure: Failure) -> BlowUpError:
+        """The error, with the time before the first bad step."""
+        return BlowUpError(self.time, failure.cell or (0, 0), failure.what, advice=ADVICE)
+
+    def state(self) -> State:
+        """Everything that a restart needs to go on bit for bit."""
+        own = (self.time, self.steps, self.engine.dt, *self._leg, self.shortest, self.longest, self.first_volume)
+        return {**self.engine.state(), "clock": np.array(own, np.float64)}
+
+    def restore(self, state: State) -> None:
+        """Take up a state of `state`."""
+        clock = [float(value) for value in state["clock"]]
+        self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
+        self._leg, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
+        self.first_volume = clock[8]
+        if dt != self.engine.dt:
+            self.engine.set_time_step(dt)
+        self.engine.restore(state)
+        if not self.engine.balance.goes_on(state):
+            self.first_volume = self.engine.sums()["volume"]
