@@ -8,7 +8,7 @@ touches device memory: 7 words a cell, 10 in the second stage.
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, early_load, entry, real, start_early, switch, wait_for_previous
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.boundaries.edges import SOUTH
 from eagre.kernels.bits import to_bits
@@ -18,9 +18,9 @@ from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
+    FRICTION,
     SECOND,
     SKIP_DRY,
-    manning_of,
     updated,
     with_terms,
 )
@@ -127,8 +127,17 @@ def any_flux_x(row, south, north, p):
 
 
 @cell
+def friction_ahead(manning, j, i, p):
+    """g n^2 of interior row j, m^(1/3), asked for now and needed at the end of the row; lanes outside read beside it."""
+    if FRICTION == 2:
+        ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
+        return early_load(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
+    return p.friction
+
+
+@cell
 def store_row(
-    out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt
+    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt
 ):  # fmt: skip
     """Write interior row j of the new state; returns the largest rate met.
 
@@ -156,7 +165,7 @@ def store_row(
             r_w, r_u, r_v = with_terms(r_w, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
         w, hu, hv = updated(
             row.w, row.hu, row.hv, before.w, before.hu, before.hv,
-            row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, manning_of(manning, j, i - 2, p), p, dt,
+            row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, g_n2, p, dt,
         )  # fmt: skip
         out[0, j + 2, i] = w
         out[1, j + 2, i] = hu
@@ -205,6 +214,7 @@ def update_row(
     before = State(row.w, row.hu, row.hv)
     if SECOND:
         before = load_state(old, j + 2, i)
+    g_n2 = friction_ahead(manning, j, i, p)
     ahead = load_state(q, ahead_j, i)
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
@@ -213,13 +223,13 @@ def update_row(
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
         fastest = store_row(
-            out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
         fastest = store_row(
-            out, manning, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
         )  # fmt: skip
     shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest

@@ -97,6 +97,7 @@ class March:
             switches["PARTS"] = engine.setup.has_parts
             switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
             program = device.program(march_cuda.stage_cuda, engine.precision, switches)
+            common = (out, engine.bed, engine.manning[None], engine.terms, engine.edges)
             arguments = (q, old, *common, self.rates, engine.parameters, engine.clock, turn)
             stage = Launch(program, arguments, blocks, threads, early=grid.cells <= EARLY_CELLS)
         return [stage, *boundary_pass(engine, out, turn, **tail)]
