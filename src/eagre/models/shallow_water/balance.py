@@ -18,17 +18,7 @@ from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, faces_of
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
-from eagre.kernels.central_upwind import central_upwind
-from eagre.kernels.limiters import scaled_difference
-from eagre.models.shallow_water.kernels import (
-    FACES,
-    PRIMITIVE,
-    bed_centre,
-    bed_south,
-    bed_west,
-    depth,
-    over_depth,
-)
+from eagre.models.shallow_water.reference import low_flux
 from eagre.stepping.clock import T, open_gate
 from eagre.terms.collect import Terms
 
@@ -38,47 +28,6 @@ COLUMNS = 4
 TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
 SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
 THREADS = 64
-
-
-@cell
-def cell_of_line(q, bed, j, i, across, p):
-    """w, velocity across and along the face as the model reconstructs them, and depth of a cell."""
-    h = depth(q[0, j, i], bed_centre(bed, j, i))
-    over_h = over_depth(h, p)
-    return q[0, j, i], PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), h
-
-
-@cell
-def low_bed(bed, j, i, across):
-    """Bed at the face of a cell that is low in the direction `across`, 1 for x and 2 for y, m."""
-    return bed_west(bed, j, i) if across == 1 else bed_south(bed, j, i)
-
-
-@cell
-def both_faces(before, own, behind, b_low, b_high, p):
-    """w, z, u, v at both faces of the middle one of three cells of a line."""
-    w, u, v, h = own
-    return FACES(
-        w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
-        u, scaled_difference(before[1], u, p), scaled_difference(u, behind[1], p),
-        v, scaled_difference(before[2], v, p), scaled_difference(v, behind[2], p),
-        h, b_low, b_high, p,
-    )  # fmt: skip
-
-
-@cell
-def mass_flux(q, bed, j, i, across, p):
-    """Flux of water through the low face of cell (j, i), positive towards larger x or y, m2 s-1."""
-    dj, di = across - 1, 2 - across
-    far = cell_of_line(q, bed, j - 2 * dj, i - 2 * di, across, p)
-    near = cell_of_line(q, bed, j - dj, i - di, across, p)
-    own = cell_of_line(q, bed, j, i, across, p)
-    behind = cell_of_line(q, bed, j + dj, i + di, across, p)
-    at_face = low_bed(bed, j, i, across)
-    _, _, _, _, w_l, z_l, u_l, v_l = both_faces(far, near, own, low_bed(bed, j - dj, i - di, across), at_face, p)
-    w_r, z_r, u_r, v_r, _, _, _, _ = both_faces(near, own, behind, at_face, low_bed(bed, j + dj, i + di, across), p)
-    mass, _, _, _, _ = central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
-    return mass
 
 
 @cell
@@ -94,9 +43,9 @@ def booked(book, k, rate, now):
 def book_face(q, middle, bed, faces, book, p, clock, k):
     """Book face k; its rate is the inflow, m2 s-1."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
-    rate = mass_flux(q, bed, j, i, across, p)
+    rate = low_flux(q, bed, j, i, across, p)[0]
     if TWO_STAGES:
-        rate = real(0.5) * (rate + mass_flux(middle, bed, j, i, across, p))
+        rate = real(0.5) * (rate + low_flux(middle, bed, j, i, across, p)[0])
     booked(book, k, faces[k, INWARD] * float(rate), clock[T])
 
 

@@ -16,7 +16,7 @@ from eagre.errors import EagreError
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.balance import Balance
-from eagre.models.shallow_water.schedules import March, Tiles
+from eagre.models.shallow_water.schedules import Tiles, schedule_for
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.stepping import clock as ck
 from eagre.terms.compose import Places, bind
@@ -44,7 +44,7 @@ class Engine:
         self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
-        self.schedule = Tiles(self) if Tiles.serve(setup, device) else March(self)
+        self.schedule = schedule_for(self)
         self._prepare_looks()
 
     def _allocate(self, uniform: bool) -> None:

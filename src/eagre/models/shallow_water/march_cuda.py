@@ -128,7 +128,7 @@ def any_flux_x(row, south, north, p):
 
 @cell
 def friction_ahead(manning, j, i, p):
-    """g n^2 of interior row j, m^(1/3), asked for now and needed at the end of the row; lanes outside read beside it."""
+    """g n^2 of interior row j, m^(1/3), asked for before the row and needed at its end."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
         return early_load(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))

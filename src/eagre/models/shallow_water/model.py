@@ -82,6 +82,8 @@ class ShallowWater(BaseModel):
         "auto", "cpu", "cuda" or "cuda:N".
     precision : {"single", "double"}
     start_time : float, s
+    kernels : {"fast", "reference"}
+        The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
 
     Raises
     ------
@@ -128,6 +130,7 @@ class ShallowWater(BaseModel):
         device: str | Device = "auto",
         precision: str = "single",
         start_time: float = 0.0,
+        kernels: str = "fast",
     ) -> None:
         self.grid = grid
         self.precision = precision
@@ -162,6 +165,7 @@ class ShallowWater(BaseModel):
             if fixed_time_step is None
             else bounds.longest_step_asked("fixed_time_step", fixed_time_step),
             fixed=fixed_time_step is not None,
+            kernels=one_of("kernels", kernels, ("fast", "reference")),
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
@@ -372,6 +376,7 @@ class ShallowWater(BaseModel):
             "time_step": setup.time_step,
             "gravity": setup.gravity,
             "manning": float(manning.flat[0]) if same else f"map, {manning.min():g} to {manning.max():g}",
+            "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,
         }

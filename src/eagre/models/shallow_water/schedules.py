@@ -14,8 +14,9 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, tail_cpu
-from eagre.models.shallow_water import march_cpu, march_cuda, tile_cuda, tile_faces, tile_sides
+from eagre.models.shallow_water import march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
 from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
 SIMULATED_MULTIPROCESSORS = 132
@@ -42,76 +43,93 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
     return [Launch(program(boundary_pass_cuda), arguments, blocks, (64,), early=True)]
 
 
+def ghost_fills(engine: Any) -> list[list[Launch]]:
+    """What fills the ghosts of either buffer and leaves the clock alone."""
+    return [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
+
+
 class March:
-    """Stages that march over rows, each followed by a pass over the boundary."""
+    """Stages over all rows, each followed by a pass over the boundary (`step`); here they march (see `march_cuda`)."""
+
+    name = "fast"
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
-        grid, device = engine.setup.grid, engine.device
-        if device.kind == "cpu":
-            self._tiles = march_cpu.tiles_of(grid.ny, grid.nx)
-            self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
-        engine.segments = device.array(engine.table)
-        engine.rates = device.zeros((len(self._tiles) if device.kind == "cpu" else 1,), engine.bits)
-        engine.arrived = device.zeros((1,), np.uint32)
-        self.rates = engine.rates
+        device = engine.device
+        engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
+        self.rates = engine.rates = device.zeros((self._prepare(),), engine.bits)
         self.steps_a_round = len(engine.q)
-        self.launches = self._steps()
-        self.fill = [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
+        scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
+        turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
+        self.launches = [
+            one for turn, now, then in turns for one in scheme(self, turn, engine.q[now], engine.middle, engine.q[then])
+        ]
+        self.fill = ghost_fills(engine)
         self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
         self.conclude: list[Launch] = []
 
     def set_forcing(self, values: np.ndarray) -> None:
         """Nothing: ghosts are made from the engine's forcing."""
 
-    def _steps(self) -> list[Launch]:
-        first = {"SECOND": False, "TAIL": ck.verdict}
-        last = {"SECOND": True, "TAIL": ck.finish, "GATE_ACCEPTED": True}
-        only = {"SECOND": False, "TAIL": ck.verdict_and_finish}
+    def _prepare(self) -> int:
+        """What a stage needs beside the engine's arrays; returns how many rates it leaves."""
         engine = self.engine
-        launches: list[Launch] = []
-        for at, (now, then) in enumerate([(0, 1), (1, 0)] if len(engine.q) == 2 else [(0, 0)]):
-            turn = at if len(engine.q) == 2 else ck.EITHER
-            a, b, middle = engine.q[now], engine.q[then], engine.middle
-            if engine.setup.scheme == "rk2":
-                launches += self._stage(turn, a, a, middle, **first)
-                launches += self._book(turn, a, TWO_STAGES=True, GATE_ACCEPTED=True)
-                launches += self._stage(turn, middle, a, b, **last)
-            else:
-                launches += self._book(turn, a, TWO_STAGES=False)
-                launches += self._stage(turn, a, a, b, **only)
-        return launches
+        if engine.device.kind != "cpu":
+            return 1
+        self._tiles = march_cpu.tiles_of(*engine.setup.grid.shape)
+        self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
+        return len(self._tiles)
 
-    def _stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
         engine = self.engine
         grid, device = engine.setup.grid, engine.device
-        tail = {name: switches[name] for name in switches if name != "SECOND"}
         switches = {**engine.switches, **switches}
-        common = (out, engine.bed, engine.manning, engine.terms, engine.edges)
         if device.kind == "cpu":
             program = device.program(march_cpu.stage_cpu, engine.precision, switches)
-            arguments = (q, *common, self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, turn)
-            stage = Launch(program, arguments)
-        else:
-            blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
-            switches["PARTS"] = engine.setup.has_parts
-            switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
-            program = device.program(march_cuda.stage_cuda, engine.precision, switches)
-            common = (out, engine.bed, engine.manning[None], engine.terms, engine.edges)
-            arguments = (q, old, *common, self.rates, engine.parameters, engine.clock, turn)
-            stage = Launch(program, arguments, blocks, threads, early=grid.cells <= EARLY_CELLS)
-        return [stage, *boundary_pass(engine, out, turn, **tail)]
+            fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
+            return [Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn))]
+        blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
+        switches["PARTS"] = engine.setup.has_parts
+        switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
+        program = device.program(march_cuda.stage_cuda, engine.precision, switches)
+        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.edges)
+        arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
+        return [Launch(program, arguments, blocks, threads, early=grid.cells <= EARLY_CELLS)]
 
-    def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        return boundary_pass(self.engine, q, turn, **switches)
+
+    def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
         engine = self.engine
-        numbers = (engine.bed, engine.forcing[len(engine.setup.segments) :], engine.parameters, engine.clock, turn)
-        return engine.balance.launches(
-            engine.precision, q, engine.middle, *numbers, **engine.switches, **switches
-        )
+        factors = engine.forcing[len(engine.setup.segments) :]
+        numbers = (engine.bed, factors, engine.parameters, engine.clock, turn)
+        return engine.balance.launches(engine.precision, q, engine.middle, *numbers, **engine.switches, **switches)
+
+
+class Reference(March):
+    """The same with one plain cell a stage: slow, to compare by, and what any device can run."""
+
+    name = "reference"
+
+    def _prepare(self) -> int:
+        return self.engine.setup.grid.cells
+
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        engine = self.engine
+        program = engine.device.loop(reference.stage, engine.precision, {**engine.switches, **switches})
+        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges)
+        arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
+        return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
 
 class Tiles:
     """Two launches a step: small grids on a GPU, RK2, any sides."""
+
+    name = "fast"
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:
@@ -145,7 +163,7 @@ class Tiles:
         program = partial(device.program, precision=engine.precision)
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), own)]
         self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
-        self.fill = [boundary_pass(engine, q, ck.EITHER, TAIL=ck.no_tail, FILL=1, SERIES=False) for q in engine.q]
+        self.fill = ghost_fills(engine)
 
     def _programs(self, engine: Any) -> list[Any]:
         """The two stages; and how they are laid out."""
@@ -180,3 +198,10 @@ def tallness(ny: int, nx: int, multiprocessors: int) -> int:
         return max(12, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
 
     return min(range(TALLEST, 3, -1), key=busiest)
+
+
+def schedule_for(engine: Any) -> March | Tiles:
+    """The fastest way to make the steps of a run on its device, or the plain one if that was asked for."""
+    if engine.setup.kernels == "reference":
+        return Reference(engine)
+    return Tiles(engine) if Tiles.serve(engine.setup, engine.device) else March(engine)

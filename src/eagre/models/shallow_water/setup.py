@@ -52,6 +52,7 @@ class Setup:
     time_step: str
     longest_step: float
     fixed: bool
+    kernels: str = "fast"  # or "reference"
 
     @cached_property
     def series(self) -> list[Series]:

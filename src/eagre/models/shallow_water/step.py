@@ -1,0 +1,55 @@
+"""A step of the explicit shallow-water model, in the order of A. Kurganov and G. Petrova (2007); equations: README.md.
+
+    Q*  = (Q + dt R(Q)) / (1 + dt a)                  2.9, first stage of SSP-RK2, or the whole of forward Euler
+    Q'  = (Q + Q* + dt R(Q*)) / 2 / (1 + dt a*/2)     2.9, second stage
+    R   = S - dF/dx - dG/dy                           2.4: fluxes 2.6 of reconstructed faces 2.7 and 2.8, and terms
+    dt  = cfl / max(speed / cell size)                2.10, judged after the first stage, chosen after the last
+
+Ghost cells of a state are filled after the stage that makes it (2.11). What a stage is on a device: `schedules`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from eagre.backend.device import Launch
+from eagre.stepping import clock as ck
+
+
+class Stages(Protocol):
+    """The parts of a step; q, old, out : buffers; turn : when it runs, see `eagre.stepping.clock.open_gate`."""
+
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """The new state `out` of a stage from q; in the second one `old` is the state of the step."""
+        ...
+
+    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        """Ghosts of q, and what the clock does after that."""
+        ...
+
+    def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
+        """What comes in through open sides and as rain is booked."""
+        ...
+
+
+def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
+    """Launches of a step of SSP-RK2 from the state `now` by way of `middle` to `then`."""
+    return [
+        *stages.stage(turn, now, now, middle, SECOND=False),
+        *stages.boundary(turn, middle, TAIL=ck.verdict),
+        *stages.balance(turn, now, TWO_STAGES=True, GATE_ACCEPTED=True),
+        *stages.stage(turn, middle, now, then, SECOND=True, GATE_ACCEPTED=True),
+        *stages.boundary(turn, then, TAIL=ck.finish, GATE_ACCEPTED=True),
+    ]
+
+
+def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
+    """Launches of a forward Euler step from the state `now` to `then`."""
+    return [
+        *stages.balance(turn, now, TWO_STAGES=False),
+        *stages.stage(turn, now, now, then, SECOND=False),
+        *stages.boundary(turn, then, TAIL=ck.verdict_and_finish),
+    ]
+
+
+SCHEMES = {"rk2": rk2, "euler": euler}
