@@ -22,8 +22,6 @@ from eagre.stepping import clock as ck
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
-LONGEST_GRAPH = 512  # launches of a graph, about
-FEW_ROUNDS = 16  # up to here a graph of its own for every number of rounds
 
 
 class Engine:
@@ -167,9 +165,10 @@ class Engine:
         """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
         if not self.device.graphs:
             return [rounds]
-        most = max(1, LONGEST_GRAPH // len(self.schedule.launches))
+        layout = self.device.layout("shallow-water.steps")
+        most = max(1, layout.launches // len(self.schedule.launches))
         sizes = []
-        while rounds > FEW_ROUNDS:
+        while rounds > layout.own_graph:
             sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
             rounds -= sizes[-1]
         return [*sizes, rounds] if rounds or not sizes else sizes
