@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
+from eagre.backend.group import Group
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
@@ -174,6 +175,9 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set its first state."""
+        if self.setup.kernels == "reference" and isinstance(self.device, Group):
+            got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
+            raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
