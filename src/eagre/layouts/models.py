@@ -13,7 +13,6 @@ STEPS = whole(1, 10**6)
 MOST_ROWS = 128  # of a block along y: as many padded rows lie behind the last one of a field
 
 
-
 def warps_for_latency(card: Facts, value: int, on: Facts) -> int:
     """As many as measured, but no more than the card holds at once."""
     return min(value, card.most_warps)

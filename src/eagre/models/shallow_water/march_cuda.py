@@ -5,7 +5,6 @@ shuffle, and every flux is computed once a strip. Nothing but the state, the bed
 touches device memory: 7 words a cell, 10 in the second stage.
 """
 
-
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
@@ -143,9 +142,7 @@ def store_row(
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential * north
     )
-    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (
-        south_flux.high - y.low - gh * rise
-    )
+    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (south_flux.high - y.low - gh * rise)
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx

@@ -101,9 +101,7 @@ class March:
     def _book(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         engine = self.engine
         numbers = (engine.bed, engine.forcing[len(engine.setup.segments) :], engine.parameters, engine.clock, turn)
-        return engine.balance.launches(
-            engine.precision, q, engine.middle, *numbers, **engine.switches, **switches
-        )
+        return engine.balance.launches(engine.precision, q, engine.middle, *numbers, **engine.switches, **switches)
 
 
 class Tiles:
