@@ -30,6 +30,7 @@ from eagre.models.barotropic.bands import Bands
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.layout import padded
+from eagre.terms.collect import terms_of
 
 ROUND = 1.6e9  # points times steps that are timed at once, about
 HEADS = ("scaling", "precision", "GPUs", "points", "us a step", "best", "times one", "a GPU", "alone us", "difference")
@@ -80,9 +81,9 @@ class Pool:
         grid = Grid(nx, ny, mike21.DX, mike21.DX)
         setup = Setup(
             grid=grid, bed=np.broadcast_to(-mike21.STILL_DEPTH, grid.shape), segments=Boundaries().segments(grid),
-            friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning", sources=None,
-            gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True, dry_depth=1e-3,
-            time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
+            friction=np.broadcast_to(GRAVITY / mike21.STRICKLER**2, grid.shape), law="manning",
+            terms=terms_of((), grid), gravity=GRAVITY, viscosity=0.0, dissipation=True, convection=True, drying=True,
+            dry_depth=1e-3, time_step=mike21.DT, deepest=mike21.STILL_DEPTH + 1.0,
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = engine_for(setup, self.device, precision)

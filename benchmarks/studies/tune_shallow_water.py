@@ -6,8 +6,12 @@ its share of the copy bandwidth, by the bytes that it must move.
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +27,20 @@ TRIED = {"single": (64, 72, 80, 88, 96, 112), "double": (144, 168, 184, 200, 232
 WORDS = (7, 10)  # that the first and the second stage read and write a cell
 
 
-def stages_of(model: Any, registers: int) -> list[Launch]:
+def use(registers: int, rows: int | None = None) -> None:
+    """Put a table of layouts in use: registers of both stages, rows that a warp marches over."""
+    both = {"first": registers, "second": registers}
+    march: dict[str, Any] = {"registers": {"single": both, "double": both}}
+    if rows is not None:
+        march |= {"longest": rows, "shortest": rows}
+    path = Path(tempfile.gettempdir()) / f"layouts-{os.getpid()}-{registers}-{rows}.json"
+    path.write_text(json.dumps({"shallow-water": {"march": march}}))
+    os.environ["EAGRE_LAYOUTS"] = str(path)
+
+
+def stages_of(model: Any, registers: int, rows: int | None = None) -> list[Launch]:
     """The two stages of a step that starts from the first buffer, compiled for so many registers."""
-    schedules.REGISTERS[model.precision] = (registers, registers)
+    use(registers, rows)
     launches = schedules.March(model._engine).launches
     clock = model._engine.read_clock()
     clock[[ck.RUNNING, ck.ACCEPTED, ck.PARITY, ck.DT]] = 1.0, 1.0, 0.0, 1e-3
@@ -36,11 +51,9 @@ def stages_of(model: Any, registers: int) -> list[Launch]:
 def prepare(job: tuple[str, int, int]) -> None:
     """Compile into the cache what a grid of n x n cells uses, on a small one."""
     precision, registers, n = job
-    *_, rows = march_cuda.shape_of(n, n)
-    fitting = march_cuda.shape_of
-    march_cuda.shape_of = lambda ny, nx: (*fitting(ny, nx)[:2], rows)
     model = basin((320, 320), "cuda", precision, "rk2")
-    model.device.run(stages_of(model, registers))
+    *_, rows = march_cuda.shape_of(model.device, n, n)
+    model.device.run(stages_of(model, registers, rows))
     model.device.synchronize()
 
 

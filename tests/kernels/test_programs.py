@@ -129,7 +129,8 @@ def stage_ptx(precision, **switches):
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     terms = types.Tuple((types.float64[:, ::1], types.int64))
     signature = (
-        (real[:, :, ::1],) * 3 + (real[:, ::1],) * 2
+        (real[:, :, ::1],) * 3
+        + (real[:, ::1],) * 2
         + (terms, types.int32[:, :, ::1], bits[::1], numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 WARP = 32  # threads
 PARTS = 4  # of a multiprocessor, each with a quarter of its registers, dealt out warp by warp
 MOST_THREADS = 1024  # of a block
+MOST_WARPS = MOST_THREADS // WARP
 MOST_REGISTERS = 255  # of a thread
 STATIC_SHARED = 1024  # bytes of shared memory that a block may have beside what is asked for at a launch
 

@@ -12,6 +12,52 @@ from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, shared_of_column
 STEPS = whole(1, 10**6)
 MOST_ROWS = 128  # of a block along y: as many padded rows lie behind the last one of a field
 
+
+def warps_for_latency(card: Facts, value: int, on: Facts) -> int:
+    """As many as measured, but no more than the card holds at once."""
+    return min(value, card.most_warps)
+
+
+EXPLICIT = (
+    Parameter(
+        "shallow-water.march.registers", by_precision(named(first=REGISTERS, second=REGISTERS)), "registers a thread",
+        True, "Of the first and the second stage.",
+    ),
+    Parameter(
+        "shallow-water.march.longest", whole(2, 4096, 2), "rows", True,
+        "Of a strip that a warp marches over, if there are warps enough.",
+    ),
+    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", True, "If there are not."),
+    Parameter(
+        "shallow-water.march.full", whole(1, 64), "warps a multiprocessor", True,
+        "So many keep a card busy: strips are halved until there are as many.", warps_for_latency,
+    ),
+    Parameter(
+        "shallow-water.march.early_cells", whole(0, 2**40), "cells", True,
+        "Up to here a stage may start before the last one has ended; on larger grids it would take others' place.",
+        by_multiprocessors,
+    ),
+    Parameter("shallow-water.tiles.registers", by_precision(REGISTERS), "registers a thread", True, "Of both stages."),
+    Parameter(
+        "shallow-water.tiles.most", whole(0, 64), "tiles a multiprocessor", False,
+        "Grids of so many of the tallest tiles or fewer are stepped in tiles, larger ones march.",
+    ),
+    Parameter(
+        "shallow-water.tiles.enough_warps", whole(1, 64), "warps a multiprocessor", True,
+        "Tiles are not made smaller to leave the busiest multiprocessor fewer than these.",
+    ),
+    Parameter("shallow-water.boundary.threads", THREADS, "threads a block", True, "Of the pass over the boundary."),
+    Parameter("shallow-water.balance.threads", THREADS, "threads a block", True, "Of what keeps the balance of water."),
+    Parameter(
+        "shallow-water.steps.launches", whole(1, 10**5), "launches", True, "Of a CUDA graph of many rounds, about.",
+    ),
+    Parameter(
+        "shallow-water.steps.own_graph", whole(1, 1024), "rounds", True,
+        "Up to here every number of rounds has a graph of its own.",
+    ),
+    Parameter("shallow-water.steps.look", STEPS, "steps", True, "Between two looks at the state."),
+)  # fmt: skip
+
 BAROTROPIC = (
     Parameter(
         "barotropic.steps.graphs", descending(whole(2, 10**4, 2), 2), "steps", True,
@@ -150,4 +196,4 @@ IMPLICIT = (
     ),
 )  # fmt: skip
 
-MODELS = (*BAROTROPIC, *IMPLICIT)
+MODELS = (*EXPLICIT, *BAROTROPIC, *IMPLICIT)

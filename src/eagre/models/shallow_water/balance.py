@@ -27,7 +27,6 @@ RATE_2 = 3  # where the second stage of a tile leaves its half of the rate; else
 COLUMNS = 4
 TWO_STAGES = switch("TWO_STAGES", True)  # whether the mean flux of two states counts
 SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
-THREADS = 64
 
 
 @cell
@@ -124,9 +123,10 @@ class Balance:
         arguments = (*states, bed, self._faces, factors, self.book, *numbers)
         if self.device.kind == "cpu":
             return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
-        blocks = (-(-self._weights.size // THREADS),)
+        threads = self.device.layout("shallow-water.balance").threads
+        blocks = (-(-self._weights.size // threads),)
         program = self.device.program(book_cuda, precision, switches)
-        return [Launch(program, arguments, blocks, (THREADS,), early=True)]
+        return [Launch(program, arguments, blocks, (threads,), early=True)]
 
     def begin(self, time: float) -> None:
         """Start an empty book at `time`, s."""

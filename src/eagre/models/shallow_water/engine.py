@@ -22,8 +22,6 @@ from eagre.stepping import clock as ck
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
-LONGEST_GRAPH = 512  # launches of a graph, about
-FEW_ROUNDS = 16  # up to here a graph of its own for every number of rounds
 
 
 class Engine:
@@ -98,6 +96,7 @@ class Engine:
         self._bad = device.zeros((1,), np.int32)
         self._bad_report = device.pinned((1,), np.int32)
         self._seen = self._first_clock()
+        self._unread = False  # whether steps were made since
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
         orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
         self._begin: list[Work] = [orders, *self.schedule.begin]
@@ -120,7 +119,7 @@ class Engine:
         if not self._graphs:
             self._warm_up()
         self._orders[:] = until, steps
-        first = self._seen[ck.STEPS]
+        first = self.seen[ck.STEPS]
         in_vain, left, begins = 0, float(steps), True
         while True:
             last = self._seen[ck.STEPS]
@@ -145,6 +144,7 @@ class Engine:
         def make() -> None:
             for one in rounds:
                 one()
+            self._unread = True
 
         return make
 
@@ -167,9 +167,10 @@ class Engine:
         """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
         if not self.device.graphs:
             return [rounds]
-        most = max(1, LONGEST_GRAPH // len(self.schedule.launches))
+        layout = self.device.layout("shallow-water.steps")
+        most = max(1, layout.launches // len(self.schedule.launches))
         sizes = []
-        while rounds > FEW_ROUNDS:
+        while rounds > layout.own_graph:
             sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
             rounds -= sizes[-1]
         return [*sizes, rounds] if rounds or not sizes else sizes
@@ -189,13 +190,17 @@ class Engine:
 
     @property
     def seen(self) -> np.ndarray:
-        """The clock as the host last saw it, which is as it is: only `leg` moves it."""
+        """The clock as it is: as a leg reported it, or read now after unchecked steps."""
+        if self._unread:
+            self.device.run(self._look)
+            self.device.synchronize()
+            self._seen, self._unread = self._report.copy(), False
         return self._seen
 
     @property
     def current(self) -> int:
         """Which of the two buffers holds the state."""
-        return int(self._seen[ck.PARITY])
+        return int(self.seen[ck.PARITY])
 
     def read_clock(self) -> np.ndarray:
         """A host copy of the clock."""
@@ -204,7 +209,7 @@ class Engine:
     def write_clock(self, values: np.ndarray) -> None:
         """Set the clock."""
         self.device.fill(self.clock, values)
-        self._seen = np.array(values)
+        self._seen, self._unread = np.array(values), False
 
     def _fill_ghosts(self) -> None:
         """Fill the ghosts of the state, for its time."""
@@ -242,7 +247,7 @@ class Engine:
         """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
-        clock = self._seen.copy()
+        clock = self.seen.copy()
         clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # orders are the host's
         small = {"clock": clock, "edges": self._edges(self._seen[ck.T]), **self.balance.state()}
         return {"q": self.device.host(self.q[self.current]), **small}

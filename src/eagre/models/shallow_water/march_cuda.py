@@ -5,10 +5,10 @@ shuffle, and every flux is computed once a strip. Nothing but the state, the bed
 touches device memory: 7 words a cell, 10 in the second stage.
 """
 
-
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, early_load, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.device import Device
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.boundaries.edges import SOUTH
 from eagre.kernels.bits import to_bits
@@ -44,8 +44,6 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 ROWS = switch("ROWS", 32)  # rows that a warp marches
 STRIP = 28  # columns that a warp updates
 WIDTH = 32
-SHORTEST = 4  # rows
-FULL_WARPS = 132 * 16  # warps that keep an H100 or H200 busy
 
 
 @cell
@@ -153,9 +151,7 @@ def store_row(
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential * north
     )
-    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (
-        south_flux.high - y.low - gh * rise
-    )
+    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (south_flux.high - y.low - gh * rise)
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx
@@ -313,10 +309,10 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     raise_maximum(rates, to_bits(fastest))
 
 
-def shape_of(ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+def shape_of(device: Device, ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Grid, block and rows a warp marches: long marches where there are warps enough to fill the card."""
-    strips = -(-nx // STRIP)
-    rows = 64
-    while rows > SHORTEST and strips * (-(-ny // rows)) < FULL_WARPS:
+    strips, layout = -(-nx // STRIP), device.layout("shallow-water.march")
+    rows, full = layout.longest, device.facts.multiprocessors * layout.full
+    while rows > layout.shortest and strips * (-(-ny // rows)) < full:
         rows //= 2
     return (strips, -(-ny // rows)), (WIDTH, 1), rows

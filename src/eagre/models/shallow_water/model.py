@@ -36,7 +36,7 @@ from eagre.stepping import clock as ck
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
-LOOK_STEPS = {"cpu": 50, "cuda": 400}  # between two looks at the state
+CPU_LOOK_STEPS = 50  # between two looks at the state
 FIXED_ADVICE = "a shorter fixed_time_step, or none"
 KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
@@ -175,6 +175,8 @@ class ShallowWater(BaseModel):
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
         self._engine = Engine(self.setup, self.device, self.precision)
+        on_cpu = self.device.kind == "cpu"
+        self._look_steps = CPU_LOOK_STEPS if on_cpu else self.device.layout("shallow-water.steps").look
         self._engine.set_state(*state, time)
         self._first_volume = self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
@@ -215,7 +217,7 @@ class ShallowWater(BaseModel):
         left = max_steps if max_steps is not None else 2**53
         while left > 0 and self.time < until:
             self._keep()
-            left -= self._chunk(until, min(left, LOOK_STEPS[self.device.kind]))
+            left -= self._chunk(until, min(left, self._look_steps))
         self._cache = None
 
     def unchecked_steps(self, count: int) -> Callable[[], None]:
@@ -243,7 +245,7 @@ class ShallowWater(BaseModel):
         engine = self._engine
         assert self._kept is not None
         engine.restore(self._kept)
-        stride = LOOK_STEPS[self.device.kind]
+        stride = self._look_steps
         while (time := self.time) < until:
             self._keep(always=True)
             engine.leg(until, stride)

@@ -14,18 +14,13 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, tail_cpu
+from eagre.layouts.facts import MOST_WARPS, STATIC_SHARED
 from eagre.models.shallow_water import march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
-SIMULATED_MULTIPROCESSORS = 132
 SMALLEST = 2  # cells: what a wall mirrors
-EARLY_CELLS = 1_500_000  # up to here stages may start early: on larger grids they would take the place of others
-REGISTERS = {"single": (72, 96), "double": (168, 168)}  # of a thread of the first and the second stage on a GPU
-TILE_REGISTERS = {"single": 64, "double": 96}
-TALLEST = 27  # rows of a tile: with the warps around it a block has 32
-QUARTER = 16384  # registers of a quarter of a multiprocessor, which holds every fourth warp of a block
 
 
 def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launch]:
@@ -39,8 +34,9 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
         return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
     longest = 2 * max(setup.grid.nx, setup.grid.ny)
-    blocks = (-(-(longest + 1) // 64), len(setup.segments))
-    return [Launch(program(boundary_pass_cuda), arguments, blocks, (64,), early=True)]
+    threads = device.layout("shallow-water.boundary").threads
+    blocks = (-(-(longest + 1) // threads), len(setup.segments))
+    return [Launch(program(boundary_pass_cuda), arguments, blocks, (threads,), early=True)]
 
 
 def ghost_fills(engine: Any) -> list[list[Launch]]:
@@ -89,13 +85,14 @@ class March:
             program = device.program(march_cpu.stage_cpu, engine.precision, switches)
             fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
             return [Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn))]
-        blocks, threads, switches["ROWS"] = march_cuda.shape_of(grid.ny, grid.nx)
+        blocks, threads, switches["ROWS"] = march_cuda.shape_of(device, grid.ny, grid.nx)
         switches["PARTS"] = engine.setup.has_parts
-        switches["REGISTERS"] = REGISTERS[engine.precision][switches["SECOND"]]
+        layout = device.layout("shallow-water.march")
+        switches["REGISTERS"] = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
         program = device.program(march_cuda.stage_cuda, engine.precision, switches)
         fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.edges)
         arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
-        return [Launch(program, arguments, blocks, threads, early=grid.cells <= EARLY_CELLS)]
+        return [Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)]
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
@@ -133,11 +130,12 @@ class Tiles:
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:
-        """Whether tiles are the faster way on this device: where each multiprocessor has one at most."""
+        """Whether tiles are the faster way on this device: where each multiprocessor has few, on an H200 one."""
         ny, nx = setup.grid.shape
-        blocks = -(-nx // tile_faces.WIDE) * -(-ny // TALLEST)
-        small = blocks <= getattr(device, "multiprocessors", SIMULATED_MULTIPROCESSORS) and min(ny, nx) >= SMALLEST
-        return device.kind == "cuda" and setup.scheme == "rk2" and small
+        blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST:
+            return False
+        return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 
     def __init__(self, engine: Any) -> None:
         setup, device = engine.setup, engine.device
@@ -169,7 +167,9 @@ class Tiles:
         """The two stages; and how they are laid out."""
         setup, device = engine.setup, engine.device
         ny, nx = setup.grid.shape
-        tall = tallness(ny, nx, getattr(device, "multiprocessors", 1))
+        layout = device.layout("shallow-water.tiles")
+        rows = tallest(device, np.dtype(engine.real).itemsize)
+        tall = tallness(ny, nx, rows, device.multiprocessors, layout.enough_warps)
         warps = tall + tile_cuda.WARPS_AROUND
         self._plane = tile_faces.PITCH * (tall + 4)
         self._shape = tile_cuda.shape_of(ny, nx, tall)
@@ -178,7 +178,7 @@ class Tiles:
             **engine.switches, "WRAP_X": wrap_x, "WRAP_Y": wrap_y, "OPEN": not setup.closed, "SERIES": setup.varies,
             "KEEPS_BALANCE": engine.balance.varies, "SOURCES": engine.balance.sources,
             "TALL": tall, "PLANE": self._plane,
-            "REGISTERS": min(TILE_REGISTERS[engine.precision], QUARTER // (32 * -(-warps // 4)) // 8 * 8),
+            "REGISTERS": min(layout.registers[engine.precision], device.facts.registers_for(warps)),
         }  # fmt: skip
         return [
             device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, "SECOND": second})
@@ -190,14 +190,20 @@ class Tiles:
         self._device.fill(self._values, np.stack([values[: self._values.shape[1]]] * 2))
 
 
-def tallness(ny: int, nx: int, multiprocessors: int) -> int:
-    """Rows of a tile that leave the busiest multiprocessor the fewest warps; of equal the tallest."""
+def tallest(device: Device, itemsize: int) -> int:
+    """Rows of a tile at most: with the warps around it a block has 32, and its planes fit shared memory."""
+    room = (device.facts.shared_block - STATIC_SHARED) // (tile_faces.PLANES * tile_faces.PITCH * itemsize)
+    return min(MOST_WARPS - tile_cuda.WARPS_AROUND, room - 4)
+
+
+def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> int:
+    """Rows of a tile that leave the busiest multiprocessor the fewest warps, `enough` or more; of equal the tallest."""
 
     def busiest(tall: int) -> int:
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tall)
-        return max(12, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
+        return max(enough, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
 
-    return min(range(TALLEST, 3, -1), key=busiest)
+    return min(range(most, 3, -1), key=busiest)
 
 
 def schedule_for(engine: Any) -> March | Tiles:

@@ -79,9 +79,7 @@ class Setup:
     @property
     def wraps(self) -> tuple[bool, bool]:
         """Whether the domain is periodic in x and in y."""
-        west, south = (
-            any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south")
-        )
+        west, south = (any(s.condition.periodic for s in self.segments if s.side == side) for side in ("west", "south"))
         return west, south
 
     def values_at(self, time: float) -> np.ndarray:

@@ -14,10 +14,11 @@ from eagre.boundaries import Segment
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
-from eagre.models.shallow_water_adi import diagnostics, sweep_cpu, sweep_cuda_x, sweep_cuda_y
+from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
-from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded, unpadded
+from eagre.models.shallow_water_adi.forcing import terms_along
+from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
@@ -25,7 +26,6 @@ from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, s
 from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.terms.collect import Terms
-from eagre.terms.compose import Bound, Places, bind
 
 SHORTCUTS = {"single": False, "double": False}  # not measured yet
 
@@ -49,6 +49,7 @@ class Setup:
     time_step: float
     deepest: float  # m, at the start and outside
     dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
+    kernels: str = "fast"  # or "reference"
 
     @property
     def may_dry(self) -> bool:
@@ -102,7 +103,7 @@ class Engine:
         self.values = device.zeros((2 * self.batch, max(1, len(setup.series))), np.float64)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
-        self._terms = [self._terms_along(along) for along in "xy"]
+        self._terms = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         grid = self.setup.grid
@@ -116,22 +117,6 @@ class Engine:
                     slots[side.segment.first : side.segment.last] = slot
             arrays += [self.device.array(kinds), self.device.array(slots)]
         return cells.Ends(*arrays)
-
-    def _terms_along(self, along: str) -> Bound:
-        """The terms as the sweep along "x" or "y" takes them: water at centres, forces at faces."""
-        grid, device, real = self.setup.grid, self.device, self.real
-
-        def column(role: str, values: np.ndarray) -> Any:
-            values = faces_of(values[:, None], "y")[:, 0] if role == "y" else values
-            table = np.zeros(layout_of(grid.shape).shape[0], real)
-            table[1 : 1 + values.size] = values
-            return device.array(table)
-
-        def map_of(role: str, values: np.ndarray) -> Any:
-            return device.array(padded(values if role == "water" else faces_of(values, role), grid, real, 0.0))
-
-        wanted = {"WATER": "water", "FORCE": along}
-        return bind(self.setup.terms, wanted, self.values, len(self.sides), real, Places(column, map_of))
 
     def _compile(self) -> list[Any]:
         setup = self.setup
@@ -150,7 +135,25 @@ class Engine:
         self._sum = self.device.program(entry, self.precision, {"DRYING": setup.drying, "MAY_DRY": setup.may_dry})
         self._row_sums = self.device.zeros((setup.grid.ny, diagnostics.SUMS), np.float64)
         self.method = "elimination along whole lines"
+        if setup.kernels == "reference":
+            shape = layout_of(setup.grid.shape).shape
+            self._reference = reference.ReferenceSweeps(self.device, self.precision, setup.grid, shape, self.real)
+            self.method = self._reference.method
+            return self._reference.programs(self._switches_of_lines())
         return self._compile_cuda() if cuda else self._compile_cpu()
+
+    @property
+    def _planned_sweeps(self) -> bool:
+        """Whether the sweeps are those of a GPU, which cut lines into pieces."""
+        return self.device.kind == "cuda" and self.setup.kernels == "fast"
+
+    def _switches_of_lines(self) -> list[dict[str, Any]]:
+        """Switches of the sweeps along x and y that solve whole lines."""
+        own = {**self.switches, "MAP_AT": reference.picked}
+        return [
+            {**own, **bound.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
+            for along, sides, bound in zip("xy", ("west east", "south north"), self._terms, strict=True)
+        ]
 
     def replan(self, **chosen: Any) -> None:
         """Lay the sweeps out anew on a GPU, with some numbers of the plan given."""
@@ -195,12 +198,12 @@ class Engine:
 
     def watch(self) -> None:
         """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""
-        if self.device.kind == "cuda" and self.lost() > 16.0 * EPSILON[self.precision]:
+        if self._planned_sweeps and self.lost() > 16.0 * EPSILON[self.precision]:
             self.replan(exact=True)
 
     def resume_plan(self, state: dict[str, np.ndarray], rank: int = 0, count: int = 1) -> None:
         """Lay the sweeps out as the run that wrote a state did, as far as bits depend on it (see `resumed`)."""
-        if self.device.kind == "cuda":
+        if self._planned_sweeps:
             own = self.plan.kept(self.setup.grid)
             chosen = resumed(state.get("plan"), rank, count, own)
             if chosen and self._planned(**chosen).kept(self.setup.grid) != own:
@@ -211,13 +214,9 @@ class Engine:
         workers = sweep_cpu.workers_of(grid.ny, grid.nx, getattr(self.device, "threads", 1))
         shapes = sweep_cpu.workspace(grid.ny, grid.nx, workers)
         self._scratch, self._lines = (np.zeros(shape, self.real) for shape in shapes)
-        programs = []
-        sweeps = (("x", sweep_cpu.sweep_x_cpu, "west east"), ("y", sweep_cpu.sweep_y_cpu, "south north"))
-        for (along, entry, sides), bound in zip(sweeps, self._terms, strict=True):
-            switches = {**self.switches, **bound.switches, "MAP_AT": sweep_cpu.picked}
-            switches |= {"ALONG_X": along == "x", "OPEN": self._is_open(sides)}
-            programs.append(self.device.program(entry, self.precision, switches))
-        return programs
+        entries = (sweep_cpu.sweep_x_cpu, sweep_cpu.sweep_y_cpu)
+        switches = self._switches_of_lines()
+        return [self.device.program(entry, self.precision, own) for entry, own in zip(entries, switches, strict=True)]
 
     def _is_open(self, names: str) -> bool:
         return any(side.kind != cells.WALL for side in self.sides if side.segment.side in names.split())
@@ -251,35 +250,35 @@ class Engine:
         self._looked_up = False
 
     def launches(self, parity: int, row: int) -> list[Launch]:
-        """The two sweeps of a step; `row` of the values belongs to its first sweep."""
-        return [*self.along_x(parity, row), *self.along_y(parity, row + 1)]
+        """A step; `row` of the values belongs to its first sweep."""
+        return step.step(self, parity, row)
 
     def along_x(self, parity: int, row: int) -> list[Launch]:
-        """The sweep along x of a step, which makes p and z half a step on; the older flux is overwritten."""
-        p_now, p_next, q_before, q_now = self.p[parity], self.p[1 - parity], self.q[1 - parity], self.q[parity]
-        arrays = (self.z[0], self.bed, p_now, q_before, q_now, self.z[1], p_next)
-        return self._sweep(0, arrays, row) + self._book((p_now, p_next, q_before, q_now), row)
+        """The first sweep of a step."""
+        return step.along_x(self, parity, row)
 
     def along_y(self, parity: int, row: int) -> list[Launch]:
-        """The sweep along y, which makes q and z; q half a step before is overwritten."""
-        p_now, p_next, q_next, q_now = self.p[parity], self.p[1 - parity], self.q[1 - parity], self.q[parity]
-        arrays = (self.z[1], self.bed, q_now, p_now, p_next, self.z[0], q_next)
-        return self._sweep(1, arrays, row) + self._book((p_now, p_next, q_now, q_next), row)
+        """The second sweep of a step."""
+        return step.along_y(self, parity, row)
 
-    def _book(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
+    def boundary_volume(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
+        """What books the water that a sweep moved through open sides; fluxes : p and q, old and new."""
         return self.balance.launches(fluxes, self.values, row, len(self.sides), self.dt)
 
-    def _sweep(self, which: int, arrays: tuple[Any, ...], row: int) -> list[Launch]:
-        grid = self.setup.grid
-        common = (*arrays, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
+    def sweep(self, which: int, fields: step.Sweep, row: int) -> list[Launch]:
+        """The sweep along x (0) or y (1)."""
+        grid, numbers = self.setup.grid, self.numbers[which]
+        common = (*fields, self._friction, self._terms[which].arguments, self._ends[which], self.values, row)
+        if self.setup.kernels == "reference":
+            return self._reference.launches(self._programs[which], which, common, numbers)
         if self.device.kind == "cuda":
             return self._sweep_cuda(which, common)
-        workspace = (self._scratch, self._lines, grid.ny, grid.nx, self.numbers[which])
+        workspace = (self._scratch, self._lines, grid.ny, grid.nx, numbers)
         return [Launch(self._programs[which], (*common, *workspace))]
 
     def lost(self) -> float:
         """Largest coupling between pieces of a line that was left out so far, relative; 0 on a CPU."""
-        if self.device.kind == "cpu":
+        if not self._planned_sweeps:
             return 0.0
         return float(self.device.host(self.guard).view(self.real)[0])
 
@@ -379,7 +378,7 @@ class Engine:
 
     def plan_state(self) -> dict[str, np.ndarray]:
         """The part of a GPU's plan that a bitwise restart needs, (1, numbers); nothing on a CPU."""
-        return {"plan": np.array([self.plan.kept(self.setup.grid)], float)} if self.device.kind == "cuda" else {}
+        return {"plan": np.array([self.plan.kept(self.setup.grid)], float)} if self._planned_sweeps else {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""

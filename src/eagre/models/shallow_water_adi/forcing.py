@@ -1,9 +1,15 @@
 """The terms of the run where the rows of a sweep need them: water at centres, forces at faces."""
 
+from typing import Any
+
+import numpy as np
+
 from eagre.backend.cells import cell, real
+from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
-from eagre.terms.compose import FORCE, WATER
+from eagre.models.shallow_water_adi.layout import faces_of, layout_of, padded
+from eagre.terms.compose import FORCE, WATER, Bound, Places, bind
 
 
 @cell
@@ -19,3 +25,22 @@ def water_on(d, forcing, row, at, p):
 def push_on(depths, p_here, q_sum, forcing, row, at, p):
     """Explicit forces on a face times dt, m2 s-1; depths, q_sum : sums of two depths and of four fluxes across."""
     return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)
+
+
+def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:
+    """The terms as the sweep along "x" or "y" takes them: water at centres, forces at faces, laid out as the fields.
+
+    kind : type of the run's numbers; values, first : see `eagre.terms.compose.bind`.
+    """
+    grid = setup.grid
+
+    def column(role: str, values: np.ndarray) -> Any:
+        values = faces_of(values[:, None], "y")[:, 0] if role == "y" else values
+        table = np.zeros(layout_of(grid.shape).shape[0], kind)
+        table[1 : 1 + values.size] = values
+        return device.array(table)
+
+    def map_of(role: str, values: np.ndarray) -> Any:
+        return device.array(padded(values if role == "water" else faces_of(values, role), grid, kind, 0.0))
+
+    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, Places(column, map_of))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
+from eagre.backend.group import Group
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
@@ -76,6 +77,8 @@ class ShallowWaterADI(Fields, BaseModel):
         How q begins half a step before and after the start: pushed by the surface's slope (second
         order), or both as given (the first programs' way, first order).
     gravity : float, m s-2
+    kernels : {"fast", "reference"}
+        The fastest kernels that there are for the device, or one plain cell a stage (slow; to compare).
     device : str, or a sequence of them
         "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
@@ -125,6 +128,7 @@ class ShallowWaterADI(Fields, BaseModel):
         dry_depth: float | None = None,
         start: str = "half-step",
         gravity: float = GRAVITY,
+        kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -155,6 +159,7 @@ class ShallowWaterADI(Fields, BaseModel):
             dry_depth=depth_of_dry_faces(dry_depth, np.where(dry_land, 0.0, thickness)),
             time_step=step,
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
+            kernels=one_of("kernels", kernels, ("fast", "reference")),
         )
         if not self.setup.drying and (thickness[~dry_land] <= 0.0).any():
             j, i = np.argwhere(~dry_land & (thickness <= 0.0))[0]
@@ -165,12 +170,14 @@ class ShallowWaterADI(Fields, BaseModel):
             )
         self._start = one_of("start", start, ("half-step", "zero"))
         time = checked_number("start_time", start_time, -1e12, 1e12)
-        u = checked_field("velocity_x", velocity_x, grid, "centre")
-        v = checked_field("velocity_y", velocity_y, grid, "centre")
-        self._begin(surface, [thickness * u, thickness * v], time)
+        given = {"velocity_x": velocity_x, "velocity_y": velocity_y}
+        self._begin(surface, [thickness * checked_field(name, u, grid, "centre") for name, u in given.items()], time)
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set its first state."""
+        if self.setup.kernels == "reference" and isinstance(self.device, Group):
+            got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
+            raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
@@ -287,6 +294,7 @@ class ShallowWaterADI(Fields, BaseModel):
             "dry_depth": setup.dry_depth,
             "start": self._start,
             "gravity": setup.gravity,
+            "kernels": setup.kernels,
             "lines": self._engine.method,
             "device": str(self.device),
             "precision": self.precision,

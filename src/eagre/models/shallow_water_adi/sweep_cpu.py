@@ -10,20 +10,10 @@ gather or a scatter: corners are unsigned, and the loop's counter is added befor
 
 import numpy as np
 
-from eagre.backend.cells import cell, entry, prange, real, switch
-from eagre.models.shallow_water_adi.forcing import push_on, water_on
-from eagre.models.shallow_water_adi.kernels import (
-    FRICTION,
-    WALL,
-    depth,
-    end_row,
-    face_row,
-)
-from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.terms.compose import TERM_FACTORS, TERMS
-
-ALONG_X = switch("ALONG_X", True)
-OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.models.shallow_water_adi.kernels import WALL
+from eagre.models.shallow_water_adi.reference import OPEN, PADDING, end_of, row_of
+from eagre.terms.compose import TERM_FACTORS
 
 COLUMNS = 64  # columns of a strip, or faces of a row at once
 LINES = 16  # rows that are eliminated side by side along x
@@ -32,58 +22,6 @@ WIDTH = COLUMNS + 16
 A, B, C, E, R, NEXT, NOW = 0, WIDTH, 2 * WIDTH, 3 * WIDTH, 4 * WIDTH, 5 * WIDTH, 6 * WIDTH
 SCRATCH = 7 * WIDTH
 KEPT_Y, KEPT_X = 3 * COLUMNS, 4 * LINES  # words that a block keeps of a face: c, d, r; A, B, C, D of every line
-
-
-@cell
-def pick(a, j, i, along, across):
-    """Value of a padded field so many cells along the line and so many lines across from cell (j, i)."""
-    if ALONG_X:
-        return a[j + (1 + across), i + (PADDING + along)]
-    return a[max(np.int64(j) + (1 + along), 0), i + (PADDING + across)]
-
-
-@cell
-def picked(array, at):
-    """What a term reads of a map at `at`: j, i and how many cells along the line."""
-    return pick(array, at[0], at[1], at[2], 0)
-
-
-@cell
-def table_row(j, along):
-    """Row of a column of values that belongs to the cell so many cells along the line from one in row j."""
-    if ALONG_X:
-        return np.uint32(j + 1)
-    return np.uint32(j + (1 + along))
-
-
-@cell
-def row_of(fields, forcing, j, i, p):
-    """A, B, C, D of the low face of cell (j, i), and r of that cell."""
-    z, d, flux, qo, qn, friction = fields
-    zs = (
-        pick(z, j, i, -1, -1), pick(z, j, i, 0, -1), pick(z, j, i, -1, 0), pick(z, j, i, 0, 0),
-        pick(z, j, i, -1, 1), pick(z, j, i, 0, 1), pick(z, j, i, -2, 0), pick(z, j, i, 1, 0),
-    )  # fmt: skip
-    ds = (
-        pick(d, j, i, -1, -1), pick(d, j, i, 0, -1), pick(d, j, i, -1, 0), pick(d, j, i, 0, 0),
-        pick(d, j, i, -1, 1), pick(d, j, i, 0, 1), pick(d, j, i, -2, 0), pick(d, j, i, 1, 0),
-    )  # fmt: skip
-    fluxes = (
-        pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
-        pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),
-    )  # fmt: skip
-    old = (pick(qo, j, i, -1, 0), pick(qo, j, i, 0, 0), pick(qo, j, i, -1, 1), pick(qo, j, i, 0, 1))
-    new = (pick(qn, j, i, -1, 0), pick(qn, j, i, 0, 0), pick(qn, j, i, -1, 1), pick(qn, j, i, 0, 1))
-    factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
-    if FRICTION == 2 or FRICTION == 4:
-        factor = p.friction * real(0.5) * (pick(friction, j, i, -1, 0) + pick(friction, j, i, 0, 0))
-    if TERMS:
-        depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
-        across = (new[0] + new[1]) + (new[2] + new[3])
-        forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
-        rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
-        rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
-    return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
 
 
 @cell
@@ -96,18 +34,6 @@ def make_rows(fields, forcing, s, j, i, n, p):
         s[C + k] = c
         s[E + k] = e
         s[R + k] = r
-
-
-@cell
-def end_of(fields, kind, slot, inward, values, r, j, i, p):
-    """B, E, D of the low face of cell (j, i), an end, whose cell inside is that one if `inward` is 1, or before it."""
-    z, d, flux, _, _, friction = fields
-    inside = 0 if inward > 0 else -1
-    factor = p.friction
-    if FRICTION == 2 or FRICTION == 4:
-        factor = factor * pick(friction, j, i, inside, 0)
-    z_in, d_in = pick(z, j, i, inside, 0), pick(d, j, i, inside, 0)
-    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), r, factor, p)
 
 
 # -- along y: a block is a strip of columns ---------------------------------------------------------

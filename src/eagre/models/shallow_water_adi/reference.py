@@ -1,0 +1,168 @@
+"""The stages of a sweep as one plain cell each: what faster kernels must equal, and what runs where there are none.
+
+| stage | cell |
+|---|---|
+| rows of a line, equations (1) to (10) of README.md | `assemble`, by `row_of` and `end_of` |
+| the line's unknowns | `solve_line`, Thomas' elimination |
+| the new surface, equation (1) | `new_surface` |
+
+Along y the same cells are compiled with x and y changed (`ALONG_X`). A new option lands here first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch
+from eagre.backend.device import Device, Launch
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi.forcing import push_on, water_on
+from eagre.models.shallow_water_adi.kernels import FRICTION, WALL, depth, end_row, face_row
+from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.terms.compose import TERM_FACTORS, TERMS
+
+ALONG_X = switch("ALONG_X", True)
+OPEN = switch("OPEN", False)  # whether an end of a line is anything but a wall
+
+
+@cell
+def pick(a, j, i, along, across):
+    """Value of a padded field so many cells along the line and so many lines across from cell (j, i)."""
+    if ALONG_X:
+        return a[j + (1 + across), i + (PADDING + along)]
+    return a[max(np.int64(j) + (1 + along), 0), i + (PADDING + across)]
+
+
+@cell
+def picked(array, at):
+    """What a term reads of a map at `at`: j, i and how many cells along the line."""
+    return pick(array, at[0], at[1], at[2], 0)
+
+
+@cell
+def table_row(j, along):
+    """Row of a column of values that belongs to the cell so many cells along the line from one in row j."""
+    if ALONG_X:
+        return np.uint32(j + 1)
+    return np.uint32(j + (1 + along))
+
+
+@cell
+def row_of(fields, forcing, j, i, p):
+    """A, B, C, D of the low face of cell (j, i), and r of that cell."""
+    z, d, flux, qo, qn, friction = fields
+    zs = (
+        pick(z, j, i, -1, -1), pick(z, j, i, 0, -1), pick(z, j, i, -1, 0), pick(z, j, i, 0, 0),
+        pick(z, j, i, -1, 1), pick(z, j, i, 0, 1), pick(z, j, i, -2, 0), pick(z, j, i, 1, 0),
+    )  # fmt: skip
+    ds = (
+        pick(d, j, i, -1, -1), pick(d, j, i, 0, -1), pick(d, j, i, -1, 0), pick(d, j, i, 0, 0),
+        pick(d, j, i, -1, 1), pick(d, j, i, 0, 1), pick(d, j, i, -2, 0), pick(d, j, i, 1, 0),
+    )  # fmt: skip
+    fluxes = (
+        pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
+        pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),
+    )  # fmt: skip
+    old = (pick(qo, j, i, -1, 0), pick(qo, j, i, 0, 0), pick(qo, j, i, -1, 1), pick(qo, j, i, 0, 1))
+    new = (pick(qn, j, i, -1, 0), pick(qn, j, i, 0, 0), pick(qn, j, i, -1, 1), pick(qn, j, i, 0, 1))
+    factor, forced, rain_l, rain_r = p.friction, real(0.0), real(0.0), real(0.0)
+    if FRICTION == 2 or FRICTION == 4:
+        factor = p.friction * real(0.5) * (pick(friction, j, i, -1, 0) + pick(friction, j, i, 0, 0))
+    if TERMS:
+        depths = depth(zs[2], ds[2]) + depth(zs[3], ds[3])
+        across = (new[0] + new[1]) + (new[2] + new[3])
+        forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
+        rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
+        rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
+    return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+
+
+@cell
+def end_of(fields, kind, slot, inward, values, r, j, i, p):
+    """B, E, D of the low face of cell (j, i), an end, whose cell inside is that one if `inward` is 1, or before it."""
+    z, d, flux, _, _, friction = fields
+    inside = 0 if inward > 0 else -1
+    factor = p.friction
+    if FRICTION == 2 or FRICTION == 4:
+        factor = factor * pick(friction, j, i, inside, 0)
+    z_in, d_in = pick(z, j, i, inside, 0), pick(d, j, i, inside, 0)
+    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), r, factor, p)
+
+
+@cell
+def assemble(j, i, z, d, flux, qo, qn, z_out, friction, terms, ends, values, at, rows, last, p):
+    """A, B, C, D of the low face of cell (j, i) into rows, (4, rows, columns), and `known_surface` r into z_out.
+
+    last : the last face of a line; the fields are those of a sweep (`sweep_cpu.sweep_y_cpu`).
+    """
+    fields, forcing = (z, d, flux, qo, qn, friction), (terms, TERM_FACTORS(terms, at))
+    a, b, c, e, r = row_of(fields, forcing, j, i, p)
+    line, face = (j, i) if ALONG_X else (i, j)
+    if OPEN:
+        if face == 0 and ends.low[line] != WALL:
+            b, c, e = end_of(fields, ends.low[line], ends.low_slot[line], 1, values[at], r, j, i, p)
+        if face == last and ends.high[line] != WALL:
+            before_j, before_i = (j, np.uint32(i - 1)) if ALONG_X else (np.uint32(j - 1), i)
+            _, _, _, _, before = row_of(fields, forcing, before_j, before_i, p)
+            b, a, e = end_of(fields, ends.high[line], ends.high_slot[line], -1, values[at], before, j, i, p)
+    rows[0, j + 1, i + PADDING] = a
+    rows[1, j + 1, i + PADDING] = b
+    rows[2, j + 1, i + PADDING] = c
+    rows[3, j + 1, i + PADDING] = e
+    if face < last:
+        z_out[j + 1, i + PADDING] = r
+
+
+@cell
+def solve_line(i, rows, flux_out, last):
+    """Unknowns of line i, faces 0 to `last`, by elimination downwards and substitution back."""
+    c, e = real(0.0), real(0.0)
+    for face in range(last + 1):
+        j, k = (i + 1, face + PADDING) if ALONG_X else (face + 1, i + PADDING)
+        a = rows[0, j, k]
+        over = real(1.0) / (rows[1, j, k] - a * c)
+        c, e = rows[2, j, k] * over, (rows[3, j, k] - a * e) * over
+        rows[2, j, k] = c
+        rows[3, j, k] = e
+    unknown = real(0.0)
+    for back in range(last + 1):
+        j, k = (i + 1, last - back + PADDING) if ALONG_X else (last - back + 1, i + PADDING)
+        unknown = rows[3, j, k] - rows[2, j, k] * unknown
+        flux_out[j, k] = unknown
+
+
+@cell
+def new_surface(j, i, z_out, flux_out, p):
+    """z = r - w (P_high - P_low) of cell (j, i)."""
+    high = flux_out[j + 1, i + (PADDING + 1)] if ALONG_X else flux_out[j + 2, i + PADDING]
+    z_out[j + 1, i + PADDING] -= p.w * (high - flux_out[j + 1, i + PADDING])
+
+
+class ReferenceSweeps:
+    """The sweeps of a run by plain cells, on any device."""
+
+    method = "reference: plain elimination along whole lines"
+
+    def __init__(self, device: Device, precision: str, grid: Grid, shape: tuple[int, ...], real: Any) -> None:
+        self.device, self.precision, self.grid = device, precision, grid
+        self._rows = device.zeros((4, *shape), real)
+
+    def programs(self, switches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]]:
+        """Those of the sweeps along x and y."""
+        stages = (assemble, solve_line, new_surface)
+        return [tuple(self.device.loop(stage, self.precision, own) for stage in stages) for own in switches]  # type: ignore[misc]
+
+    def launches(self, programs: tuple[Any, Any, Any], which: int, common: tuple[Any, ...], p: Any) -> list[Launch]:
+        """A sweep along x (0) or y (1); common : the first arguments of a sweep, as `Engine._sweep` gathers them."""
+        grid, over = self.grid, self.device.over
+        z, d, flux, qo, qn, z_out, flux_out, *others = common
+        last, lines = (grid.nx, grid.ny) if which == 0 else (grid.ny, grid.nx)
+        faces = (grid.ny, grid.nx + 1) if which == 0 else (grid.ny + 1, grid.nx)
+        return [
+            over(programs[0], faces, (z, d, flux, qo, qn, z_out, *others, self._rows, last, p)),
+            over(programs[1], (lines,), (self._rows, flux_out, last)),
+            over(programs[2], grid.shape, (z_out, flux_out, p)),
+        ]
