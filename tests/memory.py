@@ -20,6 +20,7 @@ def resident_words(model: Any) -> float:
             whole = value if base is None else base
             found[id(whole)] = int(whole.nbytes)
 
-    for value in vars(model._engine).values():
-        count(value)
+    for owner in (model._engine, model._engine.schedule):
+        for value in vars(owner).values():
+            count(value)
     return sum(found.values()) / model.grid.cells / np.dtype(model._engine.real).itemsize
