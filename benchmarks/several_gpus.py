@@ -2,9 +2,10 @@
 
 From the root of the repository: ``python benchmarks/several_gpus.py [--model barotropic] [--devices cuda:0,cuda:1]
 [--strong 2049 4097] [--weak 4097] [--precisions single double] [--out FILE.json --commit COMMIT]`` (Markdown; records
-go into the file). Models: barotropic (the double gyre), shallow-water-adi (the pool of `eagre bench`). Strong: points
-or cells a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU. `alone` is a step without
-exchanges and barriers: what the devices do by themselves. Each answer stands beside that of one GPU.
+go into the file). Models: barotropic (the double gyre), shallow-water-adi (the pool of `eagre bench`), shallow-water
+(its wet basin). Strong: points or cells a side, whatever the number of GPUs. Weak: that width, and as many rows a GPU.
+`alone` is a step without exchanges and barriers: what the devices do by themselves. Each answer is compared with that
+of one GPU.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from eagre.bench import machine
 from eagre.cases import mike21
 from eagre.constants import GRAVITY
 from eagre.models.barotropic.bands import Bands
+from eagre.models.shallow_water import setup as explicit
+from eagre.models.shallow_water import split
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.layout import padded
@@ -112,7 +115,49 @@ class Pool:
         return [*self.engine.launches(0, 0), *self.engine.launches(1, 2)]
 
 
-SUBJECTS = {subject.name: subject for subject in (Gyre, Pool)}
+class Basin:
+    """The hump in a wet basin of `eagre bench`, with a fixed time step: only the engine, as of `Pool`."""
+
+    name, case, field, steps = "shallow-water", "wet-basin", "w", 64
+
+    def __init__(self, nx: int, ny: int, precision: str, device: Any) -> None:
+        grid = Grid(nx, ny, 1.0, 1.0)
+        bed = 0.1 * np.cos(5.0 * grid.y_corner / ny)[:, None] * np.sin(7.0 * grid.x_corner / nx)
+        setup = explicit.Setup(
+            grid=grid, bed=bed, segments=Boundaries().segments(grid), manning=np.broadcast_to(0.03, grid.shape),
+            terms=terms_of((), grid), scheme="rk2", wet_dry="hydrostatic", early_exit=True, theta=1.3, kappa=1e-4,
+            gravity=GRAVITY, cfl=0.25, time_step="predicted", longest_step=0.05, fixed=True,
+        )  # fmt: skip
+        self.device = select_devices(device)
+        self.engine = split.engine_for(setup, self.device, precision)
+        self.bytes = 17 * np.dtype(self.engine.real).itemsize
+        across, along = (np.exp(-(((at - n / 2) / (n / 4)) ** 2)) for at, n in ((grid.x, nx), (grid.y, ny)))
+        still = np.broadcast_to(0.0, grid.shape)
+        self.engine.set_state(1.0 + 0.2 * along[:, None] * across, still, still, 0.0)
+
+    @staticmethod
+    def height(points: int, count: int) -> int:
+        """Cells along y, as many a GPU."""
+        return points * count
+
+    def answer(self) -> np.ndarray:
+        """The surface after some steps."""
+        self.engine.leg(1e9, self.steps)
+        assert self.engine.bad_cell() is None
+        return self.engine.state()["q"][0, 2:-2, 2:-2]
+
+    def pair(self) -> list[Any]:
+        """The launches, or the stages, of two steps, which the clock is ready for."""
+        engine = self.engine
+        if isinstance(engine, split.Bands):
+            engine.arrange()  # anew: exchanges may be left out
+        engine.give_orders(1e9, 2**50)
+        self.device.run(engine.begin)
+        self.device.synchronize()
+        return [*engine.round] * (2 // engine.steps_a_round)
+
+
+SUBJECTS = {subject.name: subject for subject in (Gyre, Pool, Basin)}
 
 
 def pairs_of(points: int) -> int:

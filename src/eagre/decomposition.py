@@ -166,6 +166,11 @@ def bands(rows: int, columns: int, heights: Sequence[int], **options: Any) -> De
     return Decomposition(((0, *np.cumsum(heights).tolist()), (0, columns)), **options)
 
 
+def equal_parts(cells: int, count: int) -> list[int]:
+    """Cells of each of `count` parts: as equal as they can be, the larger ones first."""
+    return [cells // count + (part < cells % count) for part in range(count)]
+
+
 def total(values: Sequence[float]) -> float:
     """Sum over subdomains, always in the order of their ranks."""
     return sum(values[1:], values[0])

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from barotropic_runs import CASES, assert_repeats_and_restarts, assert_same_states, model_on, run_out_of_step
-from eagre import BarotropicVorticity, Grid, Layers, ShallowWater
+from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
+from eagre.backend.select import select
 from eagre.config.problems import ConfigError
 from eagre.errors import BlowUpError, InputError
 from eagre.models.barotropic.config import BarotropicCase
@@ -163,6 +164,6 @@ def test_what_is_refused(options, words):
     assert words in str(raised.value)
 
 
-def test_other_models_say_that_they_run_on_one_device():
+def test_what_runs_on_one_device_says_so():
     with pytest.raises(InputError, match="one device"):
-        ShallowWater(Grid(5, 5, 1.0, 1.0), 0.0, device="cpu,cpu")
+        select("cpu,cpu")

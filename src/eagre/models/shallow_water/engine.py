@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.boundaries import SIDES
 from eagre.boundaries.edges import edge_table
-from eagre.boundaries.ghosts import KIND, padded_bed, segment_table
-from eagre.errors import EagreError
+from eagre.boundaries.ghosts import KIND, segment_table
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.balance import Balance
-from eagre.models.shallow_water.schedules import Tiles, schedule_for
+from eagre.models.shallow_water.legs import Legs
+from eagre.models.shallow_water.schedules import March, Tiles, schedule_for
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.stepping import clock as ck
 from eagre.terms.compose import Places, bind
@@ -24,14 +22,14 @@ from eagre.terms.compose import Places, bind
 PREDICTED_TOLERANCE = 0.02
 
 
-class Engine:
+class Engine(Legs):
     """Arrays and programs of one run on one device."""
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self.real = check_precision(precision)
         self.table, ghosts = segment_table(setup.segments, setup.grid)
-        uniform = bool((setup.manning == setup.manning.flat[0]).all())
+        uniform = setup.uniform_manning
         self.switches: dict[str, Any] = {
             **TREATMENTS[setup.wet_dry],
             **ghosts,
@@ -42,14 +40,15 @@ class Engine:
         self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
-        self.schedule = schedule_for(self)
+        self.schedule = self._schedule()
         self._prepare_looks()
+        self.prepare_legs()
 
     def _allocate(self, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real
         grid = setup.grid
         shape = (3, grid.ny + 4, grid.nx + 4)
-        self.bed = device.array(padded_bed(setup.bed, *setup.wraps, setup.segments).astype(real))
+        self.bed = device.array(setup.padded_bed().astype(real))
         # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
         # stage overwrites the state; a GPU is slow at that (see march_cuda).
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
@@ -58,8 +57,9 @@ class Engine:
         self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else self.q[0]
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self.clocks[0]
-        self.edges = device.array(edge_table(setup.segments, grid, [int(kind) for kind in self.table[:, KIND]]))
-        self.balance = Balance(setup.segments, self.table, grid, setup.terms, device)
+        table = segment_table(setup.faced, grid)[0]
+        self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
+        self.balance = Balance(setup.faced, table, grid, setup.terms, device)
         self.levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
@@ -86,6 +86,9 @@ class Engine:
         clock[ck.DT_MIN] = 1e300
         return clock
 
+    def _schedule(self) -> March | Tiles:
+        return schedule_for(self)
+
     # -- legs ---------------------------------------------------------------------------------------
 
     def _prepare_looks(self) -> None:
@@ -99,14 +102,15 @@ class Engine:
         self._unread = False  # whether steps were made since
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
         orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
-        self._begin: list[Work] = [orders, *self.schedule.begin]
-        self._look: list[Work] = [
+        self.begin: list[Work] = [orders, *self.schedule.begin]
+        self.look: list[Work] = [
             *self.schedule.conclude,
             Launch(scan, (self.pair, self.clock, self._bad), (ny,), (BLOCK,)),
             device.transfer(self._report, self.clock),
             device.transfer(self._bad_report, self._bad),
         ]
-        self._graphs: dict[tuple[int, bool, bool], Callable[[], None]] = {}
+        self.round, self.steps_a_round = self.schedule.launches, self.schedule.steps_a_round
+        self.launches_a_round = len(self.round)
         self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
         self._bad_columns = device.zeros((ny,), np.int64)
         self._sum = device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
@@ -114,77 +118,17 @@ class Engine:
         self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
-    def leg(self, until: float, steps: int) -> int:
-        """Make up to `steps` steps towards `until`, s; returns how many were made."""
-        if not self._graphs:
-            self._warm_up()
+    def give_orders(self, until: float, steps: int) -> None:
+        """What the next leg is to reach."""
         self._orders[:] = until, steps
-        first = self.seen[ck.STEPS]
-        in_vain, left, begins = 0, float(steps), True
-        while True:
-            last = self._seen[ck.STEPS]
-            self._launch(min((until - self._seen[ck.T]) / self._seen[ck.FREE] + 1.0, left), begins)
-            self.device.synchronize()
-            self._seen = self._report.copy()
-            if self._seen[ck.RUNNING] == 0.0:
-                return int(self._seen[ck.STEPS] - first)
-            left, begins = self._seen[ck.STEPS_LEFT], False
-            in_vain = in_vain + 1 if self._seen[ck.STEPS] == last else 0
-            if in_vain > 2:  # a refused step is made again with the length that its own rate allows
-                raise EagreError(f"no time step is accepted at t = {self._seen[ck.T]:.10g} s: please report this")
 
-    def unchecked(self, until: float, steps: int) -> Callable[[], None]:
-        """A function that makes rounds for so many steps and reads nothing: for timing."""
-        self.leg(until, 1)
-        self._orders[:] = until, 2**50
-        self.device.run(self._begin)
-        self.device.synchronize()
-        rounds = [self.device.repeated(self.schedule.launches, size) for size in self._sizes(self._rounds(steps))]
+    def take_report(self) -> None:
+        """See the clock as the last leg left it."""
+        self._seen, self._unread = self._report.copy(), False
 
-        def make() -> None:
-            for one in rounds:
-                one()
-            self._unread = True
-
-        return make
-
-    def _rounds(self, steps: float) -> int:
-        """Rounds for so many steps; an exact time step is found by a first try."""
-        attempts = 2.0 if self.setup.time_step == "exact" else 1.0
-        return max(1, -int(-attempts * steps // self.schedule.steps_a_round))
-
-    def _launch(self, steps: float, begins: bool) -> None:
-        """Enough rounds for so many steps, the orders before the first and a report after the last."""
-        sizes = self._sizes(self._rounds(steps))
-        for number, size in enumerate(sizes):
-            key = (size, begins and number == 0, number == len(sizes) - 1)
-            if key not in self._graphs:
-                begin, look = self._begin if key[1] else [], self._look if key[2] else []
-                self._graphs[key] = self.device.repeated([*begin, *self.schedule.launches * size, *look], 1)
-            self._graphs[key]()
-
-    def _sizes(self, rounds: int) -> list[int]:
-        """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
-        if not self.device.graphs:
-            return [rounds]
-        layout = self.device.layout("shallow-water.steps")
-        most = max(1, layout.launches // len(self.schedule.launches))
-        sizes = []
-        while rounds > layout.own_graph:
-            sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
-            rounds -= sizes[-1]
-        return [*sizes, rounds] if rounds or not sizes else sizes
-
-    def _warm_up(self) -> None:
-        """Compile and load every program before a graph is captured: stopped, they change nothing."""
-        if not self.device.graphs:
-            return
-        clock = self.read_clock()
-        stopped = clock.copy()
-        stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
-        self.write_clock(stopped)
-        self.device.run([*self._begin, *self.schedule.launches, *self._look])
-        self.write_clock(clock)
+    def leave_unread(self) -> None:
+        """Steps were made without a report: the clock is read when it is asked for."""
+        self._unread = True
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -192,10 +136,15 @@ class Engine:
     def seen(self) -> np.ndarray:
         """The clock as it is: as a leg reported it, or read now after unchecked steps."""
         if self._unread:
-            self.device.run(self._look)
+            self.device.run(self.look)
             self.device.synchronize()
-            self._seen, self._unread = self._report.copy(), False
+            self.take_report()
         return self._seen
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the state with its ghosts."""
+        return tuple(self.q[0].shape)
 
     @property
     def current(self) -> int:
@@ -234,23 +183,11 @@ class Engine:
         self.device.fill(self.forcing, self.setup.values_at(time))
         self.schedule.set_forcing(self.setup.values_at(time))
 
-    def _edges(self, time: float) -> np.ndarray:
-        """What the ghosts of a state at `time`, s, were made from: side, cells, kind, level and value a segment."""
-        segments = self.setup.segments
-        kinds = [crc32(type(s.condition).__name__.encode()) for s in segments]
-        places = [(SIDES.index(s.side), s.first, s.last) for s in segments]
-        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, segments, strict=True)]
-        values = self.setup.values_at(time)[: len(rows)]
-        return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
-
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
-        clock = self.seen.copy()
-        clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # orders are the host's
-        small = {"clock": clock, "edges": self._edges(self._seen[ck.T]), **self.balance.state()}
-        return {"q": self.device.host(self.q[self.current]), **small}
+        return {"q": self.device.host(self.q[self.current]), **self.small_state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
@@ -271,7 +208,7 @@ class Engine:
         self.balance.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
-        if not np.array_equal(state.get("edges", np.zeros(0)), self._edges(clock[ck.T])):
+        if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
 
     # -- looks --------------------------------------------------------------------------------------
@@ -283,10 +220,14 @@ class Engine:
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
+        return named_sums(self.row_sums(), self.setup.grid)
+
+    def row_sums(self) -> np.ndarray:
+        """Sums and extremes over each row."""
         q = self.q[self.current]
         arguments = (q, self.bed, self._row_sums, self.parameters)
         self.device.run([Launch(self._sum, arguments, (self.setup.grid.ny,), (BLOCK,))])
-        return named_sums(self.device.host(self._row_sums), self.setup.grid)
+        return self.device.host(self._row_sums)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""

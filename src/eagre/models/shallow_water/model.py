@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import select
+from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
     LARGEST_MANNING,
@@ -30,8 +30,8 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
-from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.setup import Setup
+from eagre.models.shallow_water.split import engine_for
 from eagre.stepping import clock as ck
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -127,14 +127,14 @@ class ShallowWater(BaseModel):
         max_time_step: float | None = None,
         fixed_time_step: float | None = None,
         gravity: float = GRAVITY,
-        device: str | Device = "auto",
+        device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
         kernels: str = "fast",
     ) -> None:
         self.grid = grid
         self.precision = precision
-        self.device = select(device)
+        self.device = select_devices(device)
         self.boundaries = boundaries or Boundaries()
         check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
@@ -174,7 +174,7 @@ class ShallowWater(BaseModel):
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
-        self._engine = Engine(self.setup, self.device, self.precision)
+        self._engine = engine_for(self.setup, self.device, self.precision)
         on_cpu = self.device.kind == "cpu"
         self._look_steps = CPU_LOOK_STEPS if on_cpu else self.device.layout("shallow-water.steps").look
         self._engine.set_state(*state, time)
@@ -314,7 +314,7 @@ class ShallowWater(BaseModel):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "q", tuple(self._engine.q[0].shape))
+        check_state(state, "q", self._engine.shape)
         self._engine.restore(state)
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):

@@ -13,7 +13,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
-from eagre.boundaries.ghosts import boundary_pass_cuda, ghosts_cpu, tail_cpu
+from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.facts import MOST_WARPS, STATIC_SHARED
 from eagre.models.shallow_water import march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
 from eagre.models.shallow_water.setup import Setup
@@ -33,7 +33,7 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
         return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
-    longest = 2 * max(setup.grid.nx, setup.grid.ny)
+    longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
     threads = device.layout("shallow-water.boundary").threads
     blocks = (-(-(longest + 1) // threads), len(setup.segments))
     return [Launch(program(boundary_pass_cuda), arguments, blocks, (threads,), early=True)]
@@ -53,7 +53,7 @@ class March:
         self.engine = engine
         device = engine.device
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
-        self.rates = engine.rates = device.zeros((self._prepare(),), engine.bits)
+        self._allocate_rates(self._prepare())
         self.steps_a_round = len(engine.q)
         scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
         turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
@@ -66,6 +66,10 @@ class March:
 
     def set_forcing(self, values: np.ndarray) -> None:
         """Nothing: ghosts are made from the engine's forcing."""
+
+    def _allocate_rates(self, count: int) -> None:
+        """Where a stage leaves `count` rates, and where the tail after it finds all."""
+        self.rates = self.engine.rates = self.engine.device.zeros((count,), self.engine.bits)
 
     def _prepare(self) -> int:
         """What a stage needs beside the engine's arrays; returns how many rates it leaves."""

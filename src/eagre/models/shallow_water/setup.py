@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
-from eagre.boundaries import Segment
+from eagre.boundaries import SIDES, Segment
+from eagre.boundaries.ghosts import padded_bed
 from eagre.grid import Grid
 from eagre.models.shallow_water import kernels as cells
 from eagre.series import Series
@@ -61,6 +63,28 @@ class Setup:
         return own + self.terms.series
 
     @property
+    def uniform_manning(self) -> bool:
+        """Whether Manning's n is the same everywhere."""
+        return bool((self.manning == self.manning.flat[0]).all())
+
+    @property
+    def faced(self) -> Sequence[Segment]:
+        """Segments by the faces that they have here; `segments` may have ghosts beside rows of other subdomains."""
+        return self.segments
+
+    def padded_bed(self) -> np.ndarray:
+        """Bed at the corners with two more all round, (ny + 5, nx + 5), m."""
+        return padded_bed(self.bed, *self.wraps, self.segments)
+
+    def sides_at(self, time: float) -> np.ndarray:
+        """What the ghosts of a state at `time`, s, are made from: side, cells, kind, level and value a segment."""
+        kinds = [crc32(type(s.condition).__name__.encode()) for s in self.segments]
+        places = [(SIDES.index(s.side), s.first, s.last) for s in self.segments]
+        rows = [(*p, k, s.condition.still_level()) for p, k, s in zip(places, kinds, self.segments, strict=True)]
+        values = self.values_at(time)[: len(rows)]
+        return np.array([(*row, value) for row, value in zip(rows, values, strict=True)], np.float64)
+
+    @property
     def varies(self) -> bool:
         """Whether any series changes with time."""
         return any(not series.is_constant for series in self.series)
@@ -88,8 +112,7 @@ class Setup:
 
     def parameters(self, real: Any) -> cells.Parameters:
         """Numbers of a run in its precision."""
-        g_n2 = self.gravity * self.manning**2
-        uniform = float(g_n2.flat[0]) if (g_n2 == g_n2.flat[0]).all() else 0.0
+        uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
             0.5 * self.theta, 0.5 / self.theta, self.kappa, self.kappa**4, 1e-3 * self.kappa, self.gravity,
             1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform,

@@ -1,0 +1,371 @@
+"""One run over several devices: a band of rows on each (docs/decisions/0037-explicit-rows-over-several-devices.md).
+
+A stage of a step is, on every device: its rows | two rows of each neighbour and the largest rates of all, then the
+boundary pass over its own sides, whose tail judges the clock. At the bar all devices wait for one another, once a
+stage. All judge the same clock by the same rates: times, time steps and refusals are the same everywhere.
+
+One wait is enough. What a device reads of another after the bar of stage k, the rows and the rates that stage k wrote,
+is not written again before stage k + 2, which comes after the bar of stage k + 1: stages write two arrays in turn
+(the second stage of RK2 never writes where the first did), and leave their rates in two places in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.boundaries import Segment
+from eagre.boundaries.ghosts import LAYERS, segment_table
+from eagre.boundaries.subdomain import cut_segments, places_of_faces
+from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
+from eagre.errors import InputError
+from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water import march_cpu
+from eagre.models.shallow_water.balance import Balance
+from eagre.models.shallow_water.engine import Engine
+from eagre.models.shallow_water.legs import Legs
+from eagre.models.shallow_water.schedules import March
+from eagre.models.shallow_water.setup import Setup
+from eagre.stepping import clock as ck
+
+LEAST_ROWS = 4  # of a band
+
+
+@dataclass(frozen=True, eq=False)
+class BandSetup(Setup):
+    """The set-up of a band: `segments` reach over its halo, `faced` are those of its own rows."""
+
+    faced: Sequence[Segment] = ()
+    corners: np.ndarray | None = None  # bed with two more all round, where bands meet the neighbour's
+    uniform_manning: bool = True  # on the whole domain
+
+    def padded_bed(self) -> np.ndarray:
+        assert self.corners is not None
+        return self.corners
+
+
+def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> BandSetup:
+    """The set-up of rows first .. last - 1 of a run; corners : the bed of the whole, with two more all round."""
+    whole = setup.grid
+    grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
+    across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
+    along = [s for s in setup.segments if s.side in ("west", "east")]
+    low, high = max(first - LAYERS, 0), min(last + LAYERS, whole.ny)
+    across = cut_segments(across, whole.ny, first, last, first)
+    own = {one.name: getattr(setup, one.name) for one in fields(Setup)} | {
+        "grid": grid,
+        "bed": setup.bed[first : last + 1],
+        "segments": cut_segments(along, whole.ny, low, high, first) + across,
+        "manning": setup.manning[first:last],
+        "terms": setup.terms.rows(first, last, grid),
+    }
+    return BandSetup(
+        **own,
+        faced=cut_segments(along, whole.ny, first, last, first) + across,
+        corners=corners[first : last + 2 * LAYERS + 1],
+        uniform_manning=setup.uniform_manning,
+    )
+
+
+def words_of(setup: Setup) -> int:
+    """Arrays of a run on a device, a word a cell each: three states of three fields, bed, friction, terms."""
+    terms = sum(setup.terms.maps(role) for role in ("water", "x", "y"))
+    return 10 + (not setup.uniform_manning) + terms
+
+
+class Rates:
+    """Where the bands leave and find rates: own of even and of odd stages, zeros, those of all bands.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        How many rates each band leaves.
+    rank : int
+    """
+
+    def __init__(self, counts: Sequence[int], rank: int) -> None:
+        self.count, self.size = counts[rank], 3 * counts[rank] + sum(counts)
+        starts = 3 * counts[rank] + np.cumsum([0, *counts])
+        self.of = [slice(int(start), int(start) + count) for start, count in zip(starts[:-1], counts, strict=True)]
+        self.all = slice(3 * self.count, self.size)
+        self.own = [slice(k * self.count, (k + 1) * self.count) for k in range(2)]
+        self.zeros = slice(2 * self.count, 3 * self.count)
+
+
+class StageLaunches(NamedTuple):
+    """The launches of a stage: those that make the new state in the interior, and the boundary pass over it."""
+
+    interior: list[Any]
+    out: Any
+    boundary: list[Any]
+
+
+class Written(NamedTuple):
+    """Marks where a stage has written `out`, or, without it, where its boundary pass has ended."""
+
+    out: Any
+
+
+class BandMarch(March):
+    """The schedule of a band: its tails take the rates of all bands, its ghosts are filled after an exchange."""
+
+    def __init__(self, engine: Any) -> None:
+        super().__init__(engine)
+        self.rates, self.stages = self._all_rates, _split(self.launches)
+        self.ghosts, self.fill = self.fill, [[] for _ in self.fill]
+
+    def _allocate_rates(self, count: int) -> None:
+        places, self._stages_made = self.engine.places_of_rates, 0
+        assert count == places.count
+        self._all_rates = self.engine.device.zeros((places.size,), self.engine.bits)
+        self._own_rates = [self._all_rates[own] for own in places.own]
+        self.engine.rates = self._all_rates[places.all]
+
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
+        """As of one device, with a place for its rates that the next stage does not use."""
+        self.rates = self._own_rates[self._stages_made % 2]
+        self._stages_made += 1
+        return [*super().stage(turn, q, old, out, **switches), Written(out)]
+
+
+    def boundary(self, turn: int, q: Any, **switches: Any) -> list[Any]:
+        """As of one device, marked as the end of a stage."""
+        return [*super().boundary(turn, q, **switches), Written(None)]
+
+
+def _split(launches: Sequence[Any]) -> list[StageLaunches]:
+    """The stages of a round of steps from its launches and the marks between them."""
+    found, marked = [], [k for k, one in enumerate(launches) if isinstance(one, Written)]
+    for start, made, end in zip([-1, *marked[1::2]], marked[::2], marked[1::2], strict=False):
+        interior, boundary = launches[start + 1 : made], launches[made + 1 : end]
+        found.append(StageLaunches([*interior], launches[made].out, [*boundary]))
+    return found
+
+
+class Band(Engine):
+    """Rows first .. last - 1 of the domain on one device.
+
+    Attributes
+    ----------
+    places : array
+        Where the faces that it books stand in the book of the whole domain.
+    """
+
+    places: np.ndarray
+
+    def __init__(self, setup: BandSetup, device: Device, precision: str, first: int, rates: Rates) -> None:
+        self.first, self.last = first, first + setup.grid.ny
+        self.places_of_rates = rates
+        super().__init__(setup, device, precision)
+
+    def _schedule(self) -> BandMarch:
+        self.march = BandMarch(self)
+        return self.march
+
+    def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
+        """A state of the whole domain as one of this band; book : of the whole domain, or None to begin a new one."""
+        own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
+        if book is None:
+            return {**own, "open_sides": np.full((1, 3), -1)}
+        return {**own, **self.balance.state(), "book": np.concatenate([book[self.places], book[-1:]])}
+
+
+class Bands(Legs):
+    """The engine of one run over several devices; what it gives to the model is gathered on the host."""
+
+    def __init__(self, setup: Setup, group: Group, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, group, precision
+        self.real = check_precision(precision)
+        grid, count = setup.grid, len(group.members)
+        if setup.kernels == "reference":
+            raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
+        check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
+        heights = equal_parts(grid.ny, count)
+        halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
+        self.decomposition = bands(
+            grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
+        )
+        itemsize = np.dtype(self.real).itemsize
+        check_memory_of_each(group, [words_of(setup) * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
+        counts = [len(march_cpu.tiles_of(rows, grid.nx)) if group.kind == "cpu" else 1 for rows in heights]
+        self.rates = [Rates(counts, rank) for rank in range(count)]
+        corners, self.bands = setup.padded_bed(), []
+        for rank, member in enumerate(group.members):
+            first, last = self.decomposition.own(rank)[0]
+            own = band_setup(setup, first, last, corners)
+            self.bands.append(Band(own, member, precision, first, self.rates[rank]))
+            self.bands[-1].places = places_of_faces(setup.faced, grid, first, last)
+        self._book = Balance(setup.faced, segment_table(setup.faced, grid)[0], grid, setup.terms, group.members[0])
+        self.shape, self.parameters = (3, grid.ny + 2 * LAYERS, grid.nx + 2 * LAYERS), self.bands[0].parameters
+        self.arrange()
+        self.prepare_legs()
+
+    # -- schedules ----------------------------------------------------------------------------------
+
+    def arrange(self) -> None:
+        """Put the lists of the bands side by side, with waits and exchanges between them."""
+        transport, marches = LocalTransport(self.device), [band.march for band in self.bands]
+        self.transport = transport
+        for rank, march in enumerate(marches):
+            transport.publish(rank, "rates", march.rates)
+        self.round: list[Stage] = []
+        for k, stages in enumerate(zip(*(march.stages for march in marches), strict=True)):
+            exchange = self._exchange(f"stage{k}", [stage.out for stage in stages], self._rates_after(k % 2))
+            after = in_turn(exchange, [stage.boundary for stage in stages])
+            self.round += [[stage.interior for stage in stages], BARRIER, after]
+        self.begin = [[band.begin for band in self.bands]]
+        self.look = [[band.look for band in self.bands]]
+        self._fill: list[list[Stage]] = []
+        for k in range(len(self.bands[0].q)):
+            exchange = self._exchange(f"q{k}", [band.q[k] for band in self.bands], [])
+            self._fill.append([BARRIER, in_turn(exchange, [march.ghosts[k] for march in marches])])
+        self.steps_a_round = marches[0].steps_a_round
+        self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
+
+    def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
+        """Two rows of each neighbour of a state, and what else is exchanged with them."""
+        for rank, array in enumerate(arrays):
+            self.transport.publish(rank, name, array)
+        return self.transport.exchange([*self.decomposition.messages({name: "centre"}), *more])
+
+    def _rates_after(self, slot: int) -> list[Message]:
+        """What collects the rates of a stage everywhere, and makes room for those of the next."""
+        found = []
+        for target, here in enumerate(self.rates):
+            for source, there in enumerate(self.rates):
+                found.append(Message("rates", source, target, (there.own[slot],), (here.of[source],)))
+            found.append(Message("rates", target, target, (here.zeros,), (here.own[1 - slot],)))
+        return found
+
+    @property
+    def schedule(self) -> BandMarch:
+        """What every band launches."""
+        return self.bands[0].march
+
+    # -- the clock ----------------------------------------------------------------------------------
+
+    def give_orders(self, until: float, steps: int) -> None:
+        """Like `Engine.give_orders`."""
+        for band in self.bands:
+            band.give_orders(until, steps)
+
+    def take_report(self) -> None:
+        """Like `Engine.take_report`."""
+        for band in self.bands:
+            band.take_report()
+
+    def leave_unread(self) -> None:
+        """Like `Engine.leave_unread`."""
+        for band in self.bands:
+            band.leave_unread()
+
+    @property
+    def seen(self) -> np.ndarray:
+        """The clock, which is the same everywhere."""
+        return self.bands[0].seen
+
+    @property
+    def current(self) -> int:
+        """Which of the two buffers holds the state."""
+        return self.bands[0].current
+
+    @property
+    def failure(self) -> int:
+        """Like `Engine.failure`."""
+        return max(band.failure for band in self.bands)
+
+    def read_clock(self) -> np.ndarray:
+        """A host copy of the clock."""
+        return self.bands[0].read_clock()
+
+    def write_clock(self, values: np.ndarray) -> None:
+        """Set all clocks."""
+        for band in self.bands:
+            band.write_clock(values)
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def set_state(self, w: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
+        """Like `Engine.set_state`."""
+        for band in self.bands:
+            rows = slice(band.first, band.last)
+            band.set_state(w[rows], hu[rows], hv[rows], time)
+        for fill in self._fill:
+            self.device.run(fill)
+        self.device.synchronize()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Like `Engine.state`: a run goes on with any number of devices."""
+        self.device.synchronize()
+        each = [band.device.host(band.q[band.current]) for band in self.bands]
+        inner = [q[:, LAYERS:-LAYERS] for q in each]
+        q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
+        return {"q": q, **self.small_state()}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take up a state of any number of devices; its ghosts too, unless other conditions hold now."""
+        book = state["book"] if self._book.goes_on(state) else None
+        for band in self.bands:
+            band.restore(band.resume_book(state, book))
+        if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
+            self.device.run(self._fill[self.current])
+        self.device.synchronize()
+
+    @property
+    def balance(self) -> Balance:
+        """The book of the whole domain, as it stands."""
+        self.device.synchronize()
+        rows = np.zeros(self._book.book.shape)
+        for band in sorted(self.bands, key=lambda band: band.balance.varies):  # those that keep a book last
+            own = band.device.host(band.balance.book)
+            rows[band.places], rows[-1] = own[:-1], own[-1]
+        self._book.device.fill(self._book.book, rows)
+        return self._book
+
+    # -- looks --------------------------------------------------------------------------------------
+
+    def sums(self) -> dict[str, float]:
+        """Like `Engine.sums`."""
+        self.device.synchronize()
+        return named_sums(np.concatenate([band.row_sums() for band in self.bands]), self.setup.grid)
+
+    def bad_cell(self) -> tuple[int, int] | None:
+        """(j, i) of the first cell that is not finite, or None."""
+        self.device.synchronize()
+        for band in self.bands:
+            found = band.bad_cell()
+            if found is not None:
+                return found[0] + band.first, found[1]
+        return None
+
+    def fastest_cell(self) -> tuple[int, int]:
+        """(j, i) of the largest speed."""
+        speed = np.hypot(*self.derived()[4:])
+        j, i = np.unravel_index(np.argmax(speed), speed.shape)
+        return int(j), int(i)
+
+    def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+        """Like `Engine.at`."""
+        self.device.synchronize()
+        found = np.zeros((7, j.size), self.real)
+        for band in self.bands:
+            here = (j >= band.first) & (j < band.last)
+            if here.any():
+                found[:, here] = band.at(j[here] - band.first, i[here])
+        return found
+
+    def derived(self) -> np.ndarray:
+        """Like `Engine.derived`."""
+        self.device.synchronize()
+        return np.concatenate([band.derived() for band in self.bands], axis=1)
+
+
+def engine_for(setup: Setup, device: Device | Group, precision: str) -> Engine | Bands:
+    """The engine of a run on one device, or on several."""
+    return Bands(setup, device, precision) if isinstance(device, Group) else Engine(setup, device, precision)

@@ -1,0 +1,102 @@
+"""Explicit shallow-water runs, to compare one device and several by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre import (
+    Absorbing,
+    AtmosphericPressure,
+    Boundaries,
+    Coriolis,
+    Discharge,
+    Grid,
+    Outflow,
+    Part,
+    Periodic,
+    Rain,
+    Series,
+    ShallowWater,
+    Stage,
+    WindStress,
+)
+from eagre.stepping.clock import STEPS_LEFT
+
+TIMES = np.array([0.0, 2.5, 6.0, 9000.0])
+RING = Periodic()
+
+
+def series(*values):
+    """A series whose kinks lie within steps."""
+    return Series(TIMES, np.array(values))
+
+
+def bay(device, precision="double", nx=37, ny=61, **options):
+    """A partly dry bay with islands, all sources, and all conditions on all sides, parts of which bands cut."""
+    rng = np.random.default_rng(5)
+    grid = Grid(nx, ny, 2.0, 1.5)
+    x, y = grid.mesh()
+    xc, yc = grid.mesh("corner")
+    bed = -0.8 + 0.7 * np.sin(xc / 15.0) * np.cos(yc / 9.0) + 1.2 * np.exp(-(((xc - 45.0) / 9.0) ** 2))
+    bed += 0.05 * rng.standard_normal(bed.shape)
+    wide, high = 2.0 * nx, 1.5 * ny
+    given = {
+        "surface_elevation": 0.1 * rng.standard_normal(grid.shape),
+        "velocity_x": 0.1 * np.sin(x / 9.0),
+        "velocity_y": 0.1 * np.cos(y / 7.0),
+        "manning": 0.02 + 0.01 * rng.random(grid.shape),
+        "boundaries": Boundaries(
+            west=[Part(0.3 * high, 0.8 * high, Stage(series(0.2, 0.5, 0.3, 0.3)))],
+            east=[Part(0.1 * high, 0.4 * high, Discharge(series(4.0, 9.0, 6.0, 6.0))),
+                  Part(0.4 * high, 0.9 * high, Absorbing(series(0.0, 0.1, -0.1, 0.0), level=0.1))],
+            south=[Part(0.0, 0.3 * wide, Discharge(2.0))],
+            north=[Part(0.3 * wide, 0.6 * wide, Stage(0.25)), Part(0.7 * wide, wide, Outflow())],
+        ),
+        "sources": [
+            Rain(series(1e-5, 0.0, 2e-5, 0.0), pattern=np.maximum(0.0, 1.0 - 3.0 * x / wide)),
+            Coriolis(latitude=50.0, beta=1e-9),
+            WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
+            AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 9.0) * np.cos(y / 8.0)),
+        ],
+    }  # fmt: skip
+    return ShallowWater(grid, bed, device=device, precision=precision, **(given | options))
+
+
+def basin(device, precision="double", nx=41, ny=38, sides=None, **options):
+    """Noise over a rough bed, partly dry; sides: "ring", periodic in x; "torus", in both; else walls."""
+    rng = np.random.default_rng(1)
+    grid = Grid(nx, ny, 2.0, 1.5)
+    bed = rng.uniform(-1.0, 0.3, grid.shape_of("corner"))
+    bed[:, -1], bed[-1] = bed[:, 0], bed[0]
+    boundaries = {
+        "ring": Boundaries(west=RING, east=RING), "torus": Boundaries(RING, RING, RING, RING), None: Boundaries(),
+    }[sides]  # fmt: skip
+    given = {"surface_elevation": 0.1 * rng.standard_normal(grid.shape), "velocity_y": 0.3, "manning": 0.03}
+    return ShallowWater(grid, bed, boundaries=boundaries, device=device, precision=precision, **(given | options))
+
+
+def different(ours, theirs):
+    """Names of what differs between two states, ghosts included; but for the steps that the host ordered."""
+    first, second = ours.state(), theirs.state()
+    assert first.keys() == second.keys()
+    for state in (first, second):
+        state["clock"][STEPS_LEFT] = 0.0
+    return [name for name, value in first.items() if not np.array_equal(value, second[name])]
+
+
+def apart(ours, theirs):
+    """Largest difference of the states of two models, relative to the largest value of each variable."""
+    first, second = (model.state()["q"][:, 2:-2, 2:-2].astype(float) for model in (ours, theirs))
+    return float(max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(first, second, strict=True)))
+
+
+def assert_repeats_and_restarts(make, steps, end):
+    """A run, the same again, and one that is cut after `steps` and goes on in another model end with the same bits."""
+    whole, again, cut, on = (make() for _ in range(4))
+    for model in (whole, again):
+        model.advance(end)
+    cut.advance(end, max_steps=steps)
+    on.restore(cut.state())
+    assert on.time == cut.time > 0.0
+    on.advance(end)
+    assert different(again, whole) == [] and different(on, whole) == []
