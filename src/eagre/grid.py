@@ -52,6 +52,7 @@ class Grid:
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise InputError(f"{name} = {value!r}", allowed="a whole number >= 1", fix=f"{name} = 100")
+            object.__setattr__(self, name, int(value))  # launches take no integers of NumPy
         for name in ("dx", "dy"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):

@@ -136,6 +136,7 @@ class Device:
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""
+        region = tuple(map(int, region))  # a launch takes no integers of NumPy
         layout = self.layout("programs.loop")
         block = (layout.line, layout.plane, layout.volume)[len(region) - 1]
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
