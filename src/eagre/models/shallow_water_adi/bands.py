@@ -217,8 +217,9 @@ class Bands:
         self._take_up(state)
 
     def _take_up(self, state: dict[str, np.ndarray]) -> None:
-        for rank, engine in enumerate(self.engines):
-            engine.resume_plan(state, rank, len(self.engines))
+        count = len(self.engines)
+        if any([engine.resume_plan(state, rank, count) for rank, engine in enumerate(self.engines)]):
+            self.rounds.clear()
         self.set_state(state["z"], *stopped_at_walls(state, self.sides))
         book = self._book.book_of(state)
         for band in self.bands:

@@ -201,13 +201,16 @@ class Engine:
         if self._planned_sweeps and self.lost() > 16.0 * EPSILON[self.precision]:
             self.replan(exact=True)
 
-    def resume_plan(self, state: dict[str, np.ndarray], rank: int = 0, count: int = 1) -> None:
-        """Lay the sweeps out as the run that wrote a state did, as far as bits depend on it (see `resumed`)."""
-        if self._planned_sweeps:
-            own = self.plan.kept(self.setup.grid)
-            chosen = resumed(state.get("plan"), rank, count, own)
-            if chosen and self._planned(**chosen).kept(self.setup.grid) != own:
-                self.replan(**chosen)
+    def resume_plan(self, state: dict[str, np.ndarray], rank: int = 0, count: int = 1) -> bool:
+        """Lay the sweeps out as the run that wrote a state did, so far as bits need it; True if that was needed."""
+        if not self._planned_sweeps:
+            return False
+        own = self.plan.kept(self.setup.grid)
+        chosen = resumed(state.get("plan"), rank, count, own)
+        if not chosen or self._planned(**chosen).kept(self.setup.grid) == own:
+            return False
+        self.replan(**chosen)
+        return True
 
     def _compile_cpu(self) -> list[Any]:
         grid = self.setup.grid

@@ -25,7 +25,7 @@ LAND = 1e29  # beds from here on are never wet
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
 MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
-BRAKE = 4.0
+DRYING_DRAG = 4.0
 FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
 TINY = 1e-6  # depth below which no quotient is formed, m
 
@@ -71,7 +71,7 @@ def depth(z, d):
 
 
 @cell
-def thin(p):
+def minimum_depth(p):
     """Depth that a divisor has at least, m."""
     if DRYING:
         return p.dry
@@ -82,7 +82,7 @@ def thin(p):
 def over_depth(h, p):
     """1/h, m-1."""
     if MAY_DRY:
-        return reciprocal(larger(h, thin(p)))
+        return reciprocal(larger(h, minimum_depth(p)))
     return reciprocal(h)
 
 
@@ -105,7 +105,7 @@ def known_surface(z, p_low, p_high, q_low, q_high, p):
 
 
 @cell
-def carried(p_low, p_high, h, over_h, h_before, h_behind, p):
+def advection_factors(p_low, p_high, h, over_h, h_before, h_behind, p):
     """Momentum that a cell passes on: the factors of P at its low and at its high face (equation 4).
 
     Where the flow is fast, P and the depth that makes a velocity of p are both taken upstream: with the
@@ -132,7 +132,7 @@ def carried(p_low, p_high, h, over_h, h_before, h_behind, p):
 
 
 @cell
-def beside(h, h_beyond):
+def depth_pair(h, h_beyond):
     """Sum of the depths of two cells beside each other across the lines; a dry one counts as the other."""
     total = h + h_beyond
     if MAY_DRY:
@@ -182,7 +182,7 @@ def resistance(speed, s, factor):
 
 
 @cell
-def over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
+def weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
     """What drying changes in a row: s, the sum of depths, w and r of both cells, and whether the face is closed.
 
     Where a surface lies below the higher bed, the water falls over that bed as over a weir: the bed
@@ -206,11 +206,11 @@ def over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p):
 
 
 @cell
-def brake(p_here, h_l, h_r, p):
+def drying_drag(p_here, h_l, h_r, p):
     """What keeps a face from emptying the cell behind it: a drag once half of its water leaves in a step."""
     behind = larger(select(p_here > real(0.0), h_l, h_r), p.dry)
     part = real(4.0) * p.w * abs(p_here) * reciprocal(behind)
-    return real(BRAKE) * larger(part - real(0.5), real(0.0))
+    return real(DRYING_DRAG) * larger(part - real(0.5), real(0.0))
 
 
 @cell
@@ -219,7 +219,7 @@ def momentum_row(
 ):
     """A, B, C, D of a face between two cells (equations 2, 3); A = C = D = 0, and B is not, where it is closed.
 
-    from_l, from_r : factors of P of the two cells, as `carried` gives them; q_sum : sum of the eight
+    from_l, from_r : factors of P of the two cells, as `advection_factors` gives them; q_sum : sum of the eight
     fluxes across; push : everything explicit, already times dt.
     """
     zero, one = real(0.0), real(1.0)
@@ -232,7 +232,7 @@ def momentum_row(
         closed = (h_l < zero) | (h_r < zero)
     if DRYING:
         ridge = larger(d_l, d_r)
-        s, depths, w_l, w_r, r_l, r_r, closed = over_a_step(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
+        s, depths, w_l, w_r, r_l, r_r, closed = weir_limits(z_l, z_r, h_l, h_r, r_l, r_r, ridge, s, depths, p)
     gravity = p.push * depths
     across = real(0.125) * q_sum
     drag = resistance(hypotenuse(p_here, across), s, factor)
@@ -243,7 +243,7 @@ def momentum_row(
     c = high_r - gravity * w_r
     d = p_here + push - gravity * (r_r - r_l)
     if DRYING:
-        b = b + brake(p_here, h_l, h_r, p)
+        b = b + drying_drag(p_here, h_l, h_r, p)
     if VISCOUS:
         a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
     return select(closed, zero, a), b, select(closed, zero, c), select(closed, zero, d)
@@ -257,9 +257,9 @@ class LineCell(NamedTuple):
     h: Any
     over: Any  # 1/h
     r: Any  # `known_surface`
-    from_low: Any  # `carried`, the factor of P at the low face
+    from_low: Any  # `advection_factors`, the factor of P at the low face
     from_high: Any
-    below: Any  # `beside`, with the cell of the line below
+    below: Any  # `depth_pair`, with the cell of the line below
     above: Any
     least_below: Any  # smaller depth of those two
     least_above: Any
@@ -281,16 +281,16 @@ def line_cell(
     h = depth(z, d)
     over = over_depth(h, p)
     r = known_surface(z, p_low, p_high, q_low, q_high, p) + rain
-    from_low, from_high = carried(p_low, p_high, h, over, h_before, h_behind, p)
+    from_low, from_high = advection_factors(p_low, p_high, h, over, h_before, h_behind, p)
     return LineCell(
-        z, d, h, over, r, from_low, from_high, beside(h, h_below), beside(h, h_above),
+        z, d, h, over, r, from_low, from_high, depth_pair(h, h_below), depth_pair(h, h_above),
         smaller(h, h_below), smaller(h, h_above), q_low + q_high, qn_low, qn_high,
     )  # fmt: skip
 
 
 @cell
 def is_deep(low, high, p_here, p):
-    """Whether a face needs nothing of `over_a_step` and `brake`: sufficient, and true under all but thin water.
+    """Whether a face needs nothing of `weir_limits` and `drying_drag`: sufficient, and true under all but thin water.
 
     Both surfaces lie over the higher bed by more than twice the dry depth, one by at most 1.4 times what the other does
     (friction's mean is then no thinner than the face allows), and less than half of the water behind leaves in a step.
@@ -382,7 +382,7 @@ def end_row(kind, value, inward, z, d, p_here, r, factor, p):
     the high one; z, d, r : of the cell inside; factor : of its friction.
     """
     zero, one = real(0.0), real(1.0)
-    least = thin(p)
+    least = minimum_depth(p)
     h = depth(z, d)
     if kind == FLUX and d < real(LAND):
         return one, zero, inward * value

@@ -116,10 +116,10 @@ def loaded(array, at):
 
 
 @cell
-def row_at(low, high, here, beside, friction, forcing, k, j, pitch, p):
-    """A, B, C, D of the face at flat index k, row j, between two cells of a column; beside : old flux at k -+ 1."""
-    below = flux_below(low, high, beside[0], here, p)
-    above = flux_above(low, high, here, beside[1], p)
+def row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p):
+    """A, B, C, D of the face at flat index k, row j, between two cells of a column; neighbours : old flux at k -+ 1."""
+    below = flux_below(low, high, neighbours[0], here, p)
+    above = flux_above(low, high, here, neighbours[1], p)
     factor, forced = p.friction, real(0.0)
     if FRICTION == 2 or FRICTION == 4:
         south = flat_load(friction, np.uint32(k - pitch), 0)
@@ -162,8 +162,8 @@ def next_face(
     further = column_at(z, d, flux, qo, qn, np.uint32(k + pitch), pitch)
     j = np.uint32(face + row + 1)
     high = cell_at(column, z, d, here, forcing, k, j, pitch, low.h, p)
-    beside = column.flux_low, column.flux_high
-    a, b, c, e = row_at(low, high, here, beside, friction, forcing, k, j, pitch, p)
+    neighbours = column.flux_low, column.flux_high
+    a, b, c, e = row_at(low, high, here, neighbours, friction, forcing, k, j, pitch, p)
     a, b, c, e = end_at(face + row, ny, i, nx, low, high, here, ends, values, at, friction, k, pitch, a, b, c, e, p)
     new = next_row(chunk, a, b, c, e)
     keep(shared, me, 0, row, new.a)
