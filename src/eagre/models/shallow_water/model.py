@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from eagre.checks import (
     check_memory,
     check_sample,
     check_state,
-    check_until,
     checked_field,
     checked_number,
     initial_surface,
     one_of,
 )
 from eagre.constants import GRAVITY
-from eagre.errors import BlowUpError, InputError
+from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
@@ -32,13 +30,11 @@ from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.split import engine_for
+from eagre.models.shallow_water.stepper import Stepper
 from eagre.stepping import clock as ck
+from eagre.stepping.advance import advance
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
-
-CPU_LOOK_STEPS = 50  # between two looks at the state
-FIXED_ADVICE = "a shorter fixed_time_step, or none"
-KEEP_SECONDS = 20.0  # wall time between two copies of a GPU's state to the host
 
 
 class ShallowWater(BaseModel):
@@ -175,20 +171,17 @@ class ShallowWater(BaseModel):
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
-        on_cpu = self.device.kind == "cpu"
-        self._look_steps = CPU_LOOK_STEPS if on_cpu else self.device.layout("shallow-water.steps").look
         self._engine.set_state(*state, time)
+        self._stepper = Stepper(self._engine)
         self._first_volume = self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
-        self._kept: dict[str, np.ndarray] | None = None
-        self._kept_at = 0.0
 
     # -- time ---------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
         """Model time, s."""
-        return float(self._engine.seen[ck.T])
+        return self._stepper.time
 
     @property
     def steps(self) -> int:
@@ -210,57 +203,17 @@ class ShallowWater(BaseModel):
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
-        now = self.time
-        check_until(until, now)
-        for series in self.setup.series:
-            series.covers(now, until)
-        left = max_steps if max_steps is not None else 2**53
-        while left > 0 and self.time < until:
-            self._keep()
-            left -= self._chunk(until, min(left, self._look_steps))
-        self._cache = None
+        stepper = self._stepper
+        try:
+            advance(
+                stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series
+            )  # fmt: skip
+        finally:
+            self._cache = None
 
     def unchecked_steps(self, count: int) -> Callable[[], None]:
         """A function that makes rounds for `count` steps and reads nothing: for timing."""
         return self._engine.unchecked(self.time + 1e9, count)
-
-    def _keep(self, always: bool = False) -> None:
-        """Remember the present state, known to be good, on the host: now and then on a GPU."""
-        wait = KEEP_SECONDS if self.device.kind == "cuda" else 0.0
-        if always or self._kept is None or perf_counter() - self._kept_at >= wait:
-            self._kept, self._kept_at = self._engine.state(), perf_counter()
-
-    def _chunk(self, until: float, steps: int) -> int:
-        """Up to `steps` steps between two looks; returns how many were made."""
-        made = self._engine.leg(until, steps)
-        if self._engine.failure:
-            self._diagnose(until)
-        return made
-
-    def _diagnose(self, until: float) -> None:
-        """Go back to the last state that was kept, find the first bad step, and raise.
-
-        The model is left in the last good state, ready to be written as a restart.
-        """
-        engine = self._engine
-        assert self._kept is not None
-        engine.restore(self._kept)
-        stride = self._look_steps
-        while (time := self.time) < until:
-            self._keep(always=True)
-            engine.leg(until, stride)
-            failed, bad = engine.failure, engine.bad_cell()
-            if not failed:
-                continue
-            engine.restore(self._kept)
-            self._cache = None
-            if stride > 1:
-                stride = 1
-                continue
-            what = "the time step collapsed" if failed == 2 else "values that are not finite"
-            cell = bad or engine.fastest_cell()
-            raise BlowUpError(time, cell, what, **({"advice": FIXED_ADVICE} if self.setup.fixed else {}))
-        raise BlowUpError(until, engine.fastest_cell(), "values that are not finite; a repeat of the steps had none")
 
     # -- fields -------------------------------------------------------------------------------------
 
@@ -319,7 +272,8 @@ class ShallowWater(BaseModel):
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):
             self._first_volume = self._engine.sums()["volume"]
-        self._cache = self._kept = None
+        self._cache = None
+        self._stepper.keeper.forget()
 
     # -- facts --------------------------------------------------------------------------------------
 
