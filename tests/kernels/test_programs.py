@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from eagre.models.shallow_water import march_cpu, march_cuda
 from eagre.models.shallow_water.kernels import Parameters
 from kernels.conftest import options_of
 from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
-from kernels.recording import scattered_of
+from kernels.recording import RecordingDevice, scattered_of
 
 
 def test_switches_change_the_program():
@@ -118,8 +119,8 @@ def test_cpu_stage_is_vectorised(single_stage_ir):
 numba_cuda = pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
 
 
-def stage_ptx(precision, **switches):
-    """PTX of a stage for an H200, made without one."""
+def stage_ptx(precision, card=(9, 0), **switches):
+    """PTX of a stage for an H200, or a card of another compute capability, made without one."""
     from numba import types
 
     from eagre.backend.cuda import ptx
@@ -130,11 +131,11 @@ def stage_ptx(precision, **switches):
     terms = types.Tuple((types.float64[:, ::1], types.int64))
     signature = (
         (real[:, :, ::1],) * 3
-        + (real[:, ::1],) * 2
+        + (real[:, ::1], real[:, :, ::1])
         + (terms, types.int32[:, :, ::1], bits[::1], numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
-    return ptx(module.stage_cuda, signature)
+    return ptx(module.stage_cuda, signature, card)
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -165,3 +166,13 @@ def test_fields_of_a_named_tuple_are_part_of_a_program():
     """Numba's types hold no names: with two fields in another order, code of the cache would read the wrong ones."""
     source = source_of(march_cuda.stage_cuda, "cuda", "single", {})
     assert f".{march_cuda.Row.__name__}  # {', '.join(march_cuda.Row._fields)}\n" in source
+
+
+def test_cards_before_hopper_get_no_instructions_that_they_lack():
+    class Ampere(RecordingDevice):
+        facts = replace(RecordingDevice().facts, compute_capability=(8, 0))
+
+    text = source_of(march_cuda.stage_cuda, "cuda", "single", Ampere()._limited("single", None))
+    assert "no_instruction as grid_dependency_wait" in text
+    assert "griddepcontrol" not in stage_ptx("single", card=(8, 0), DEPENDENT_LAUNCHES=False)
+    assert "griddepcontrol" in stage_ptx("single")

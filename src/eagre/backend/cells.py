@@ -145,26 +145,24 @@ rcp_seed: Any = cuda
 rsqrt_seed: Any = cuda
 select_smaller: Any = cuda
 select_larger: Any = cuda
-early_load: Any = cuda
+load_ahead: Any = cuda
 """A load that the compiler leaves where it is; see `eagre.backend.cuda_seeds`."""
 
 flat_load: Any = cuda
 """Loads and stores by one flat index, and several words at once; see `eagre.backend.cuda_memory`."""
 flat_store: Any = cuda
-fresh_load: Any = cuda
-soon_load: Any = cuda
-ask_for: Any = cuda
-ask_for_piece: Any = cuda
+load_volatile: Any = cuda
+load_here: Any = cuda
+prefetch_l2: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda
 store_two: Any = cuda
 store_four: Any = cuda
 
-meet: Any = cuda
-settle: Any = cuda
-start_early: Any = cuda
-"""Let the next kernel start; `wait_for_previous`: until all that the kernels before have stored can be seen."""
-wait_for_previous: Any = cuda
+named_barrier: Any = cuda
+launch_dependents: Any = cuda
+"""Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
+grid_dependency_wait: Any = cuda
 
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from eagre.backend.cuda import cuda
 from eagre.backend.cuda_facts import facts_from
-from eagre.backend.cuda_launch import kernel_of, start_early
+from eagre.backend.cuda_launch import kernel_of, launch_early
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
 from eagre.layouts.facts import Facts
@@ -133,7 +133,7 @@ class CudaDevice(Device):
             if launch.shared > STATIC_SHARED:
                 _allow_shared(launch.program, arguments, launch.shared, self.index)
             if launch.early and self.starts_early:
-                start_early(launch, arguments, self.stream.ptr)
+                launch_early(launch, arguments, self.stream.ptr)
             else:
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 

@@ -2,7 +2,7 @@
 """Launches that may start before the kernel before has ended (programmatic dependent launch).
 
 The blocks of such a kernel are dealt out while the last ones of the kernel before still run; they wait in
-`wait_for_previous` until all of its stores can be seen. Captured into a graph this saves the time
+`grid_dependency_wait` until all of its stores can be seen. Captured into a graph this saves the time
 between two kernels, which is most of the time of a small grid.
 """
 
@@ -24,7 +24,7 @@ def kernel_of(program: Any, arguments: tuple[Any, ...]) -> Any:
     return program.compile(tuple(program.typeof_pyval(argument) for argument in arguments))
 
 
-def start_early(launch: Any, arguments: tuple[Any, ...], stream: int) -> None:
+def launch_early(launch: Any, arguments: tuple[Any, ...], stream: int) -> None:
     """Launch a kernel that may overlap the end of the one before it on the stream."""
     kernel = kernel_of(launch.program, arguments)
     words: list[Any] = []

@@ -65,14 +65,14 @@ def _load_as(instruction: str) -> Any:
     return load
 
 
-fresh_load = _load_as("ld.volatile.global")
+load_volatile = _load_as("ld.volatile.global")
 """As `flat_load`, past the first-level cache: what another block stored before its flag is seen."""
-soon_load = _load_as("ld.global")
+load_here = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
 @intrinsic
-def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
+def prefetch_l2(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -84,28 +84,6 @@ def ask_for(context: Any, array: Any, k: Any, offset: Any) -> Any:
         return context_.get_dummy_value()
 
     return types.void(array, k, offset), generate
-
-
-@intrinsic
-def ask_for_piece(context: Any, array: Any, k: Any, count: Any) -> Any:
-    """Ask for `count` elements from `k` on to be brought to the second-level cache (compute capability 9.0)."""
-
-    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_type, wide, long = signature.args[0], ir.IntType(32), ir.IntType(64)
-        array_ = context_.make_array(array_type)(context_, builder, value=arguments[0])
-        place = context_.cast(builder, arguments[1], signature.args[1], types.int64)
-        # Pieces begin at multiples of 16 bytes and are multiples of 16 bytes: those that lie in the one asked for.
-        address = builder.and_(builder.ptrtoint(builder.gep(array_.data, [place]), long), ir.Constant(long, -16))
-        size = builder.trunc(context_.cast(builder, arguments[2], signature.args[2], types.int64), wide)
-        size = builder.and_(
-            builder.mul(size, ir.Constant(wide, array_type.dtype.bitwidth // 8)), ir.Constant(wide, -16)
-        )
-        text = "cp.async.bulk.prefetch.L2.global [$0], $1;"
-        function = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [long, wide]), text, "l,r", side_effect=True)
-        builder.call(function, [address, size])
-        return context_.get_dummy_value()
-
-    return types.void(array, k, count), generate
 
 
 def _vector_load(count: int) -> Any:
@@ -150,7 +128,7 @@ store_two, store_four = _vector_store(2), _vector_store(4)
 
 
 @intrinsic
-def meet(context: Any, barrier: Any, threads: Any) -> Any:
+def named_barrier(context: Any, barrier: Any, threads: Any) -> Any:
     """Wait at one of the 16 barriers of a block until `threads` threads, whole warps, have come to it."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -178,9 +156,8 @@ def _instruction(text: str) -> Any:
     return emit
 
 
-settle = _instruction("")
-"""Nothing, but values that lie in memory are loaded again after it: the compiler keeps no copies in registers."""
-
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
-start_early = _instruction("griddepcontrol.launch_dependents;")
-wait_for_previous = _instruction("griddepcontrol.wait;")
+launch_dependents = _instruction("griddepcontrol.launch_dependents;")
+grid_dependency_wait = _instruction("griddepcontrol.wait;")
+no_instruction = _instruction("")
+"""In the place of the two on cards before that."""

@@ -51,7 +51,7 @@ select_larger = _binary("{.reg .pred t; setp.gt.f64 t, $1, $2; selp.f64 $0, $1, 
 
 
 @intrinsic
-def early_load(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
+def load_ahead(context: Any, array: Any, plane: Any, j: Any, i: Any) -> Any:
     """array[plane, j, i], loaded here and not, as LLVM would have it, just before its use.
 
     A march asks for a value at the top of a row and needs it at the bottom: moved down, every row

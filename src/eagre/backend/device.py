@@ -17,6 +17,8 @@ from eagre.backend.program import PRECISIONS, load, loop_source, source_of
 from eagre.errors import InputError
 from eagre.layouts.facts import Facts
 
+HOPPER = (9, 0)  # compute capability from which on launches may depend on the start of others
+
 
 class Launch(NamedTuple):
     """A program bound to its arguments. The rest matters on CUDA only; `shared` is dynamic memory, bytes."""
@@ -26,7 +28,7 @@ class Launch(NamedTuple):
     grid: tuple[int, ...] = (1,)
     block: tuple[int, ...] = (1,)
     shared: int = 0  # bytes of dynamic shared memory a block
-    early: bool = False  # may start before the launch before has ended: its kernel calls `wait_for_previous`
+    early: bool = False  # may start before the launch before has ended: its kernel calls `grid_dependency_wait`
 
 
 class HostCall(NamedTuple):
@@ -129,10 +131,14 @@ class Device:
         return load(loop_source(cell, self.target, precision, self._limited(precision, switches)), cell.name).run
 
     def _limited(self, precision: str, switches: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Switches with this card's limit of registers, where it is not the usual one."""
-        if self.target == "cuda" and (own := self.layout("programs").registers[precision]) != usual(precision):
-            return {"REGISTERS": own, **(switches or {})}
-        return switches or {}
+        """Switches with this card's limit of registers where it is not the usual one, and with what it cannot do."""
+        own: dict[str, Any] = {}
+        if self.target == "cuda":
+            if (registers := self.layout("programs").registers[precision]) != usual(precision):
+                own["REGISTERS"] = registers
+            if self.facts.compute_capability < HOPPER:
+                own["DEPENDENT_LAUNCHES"] = False
+        return {**own, **(switches or {})}
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         """Bind a loop to its region, (nx,), (ny, nx) or (nz, ny, nx), and arguments."""

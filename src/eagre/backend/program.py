@@ -33,18 +33,18 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.cuda_memory import ask_for, ask_for_piece, flat_load, flat_store, fresh_load, soon_load\n"
+        "from eagre.backend.cuda_memory import flat_load, flat_store, load_here, load_volatile, prefetch_l2\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.cuda_memory import meet, settle, start_early, wait_for_previous\n"
-        "from eagre.backend.cuda_seeds import early_load, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
+        "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
+        "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.simulator import ask_for, ask_for_piece, early_load\n"
-        "from eagre.backend.simulator import flat_load, flat_store, fresh_load, soon_load\n"
+        "from eagre.backend.simulator import load_ahead, prefetch_l2\n"
+        "from eagre.backend.simulator import flat_load, flat_store, load_volatile, load_here\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.simulator import meet, settle, start_early, wait_for_previous\n"
+        "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
     ),
 }
 
@@ -67,7 +67,8 @@ def cache_folder() -> Path:
 def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
     """Source text of `entry` and of every cell below it, callees first.
 
-    The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit.
+    The switch ``REGISTERS`` is for the CUDA compiler: registers a thread may have, in place of the usual limit. Without
+    ``DEPENDENT_LAUNCHES`` the program has no instructions of compute capability 9.0.
     """
     pieces: dict[str, str] = {}
     constants: dict[str, str] = {}
@@ -77,6 +78,9 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     if target == "cuda" and "REGISTERS" in switches:
         header += "from eagre.backend.cuda import limited_driver\n\n"
         header += f"driver = limited_driver({switches['REGISTERS']!r})\n"
+    if target == "cuda" and not switches.get("DEPENDENT_LAUNCHES", True):
+        header += "from eagre.backend.cuda_memory import no_instruction as grid_dependency_wait\n"
+        header += "from eagre.backend.cuda_memory import no_instruction as launch_dependents\n"
     if any("cplx" in piece for piece in pieces.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     if any("word" in piece for piece in pieces.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def early_load(array: Any, plane: int, j: int, i: int) -> Any:
+def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
     """array[plane, j, i]."""
     return array[plane, j, i]
 
@@ -30,14 +30,11 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     array[_place(array, k, offset)] = value
 
 
-fresh_load = soon_load = flat_load
+load_volatile = load_here = flat_load
 
 
-def ask_for(array: Any, k: int, offset: int) -> None:
+def prefetch_l2(array: Any, k: int, offset: int) -> None:
     """Nothing: there are no caches."""
-
-
-ask_for_piece = ask_for
 
 
 def load_four(array: Any, k: int, offset: int) -> Any:
@@ -62,12 +59,12 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
         flat_store(array, k, offset + n, values[n])
 
 
-def meet(barrier: int, threads: int) -> None:
+def named_barrier(barrier: int, threads: int) -> None:
     """Nothing: the simulator has one barrier, of the whole block."""
 
 
-def start_early() -> None:
+def launch_dependents() -> None:
     """Nothing: one kernel runs after the other."""
 
 
-wait_for_previous = settle = start_early
+grid_dependency_wait = launch_dependents

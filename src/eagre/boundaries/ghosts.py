@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, serial_entry, start_early, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
 from eagre.boundaries.sides import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
@@ -134,8 +134,8 @@ def boundary_pass_cuda(q, bed, table, forcing, levels, p, clock, rates, series, 
     Ghosts read the forcing that the tail replaces: with series the last block to finish runs it,
     without them the first block at once.
     """
-    start_early()
-    wait_for_previous()
+    launch_dependents()
+    grid_dependency_wait()
     s = cuda.blockIdx.y
     at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     m = at // LAYERS

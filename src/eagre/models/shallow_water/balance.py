@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, serial_entry, start_early, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, faces_of
@@ -61,8 +61,8 @@ def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
 @entry
 def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
     """As `book_cpu`, a thread a row."""
-    start_early()
-    wait_for_previous()
+    launch_dependents()
+    grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, turn):
         if k < faces.shape[0]:

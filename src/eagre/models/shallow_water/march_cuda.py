@@ -7,7 +7,7 @@ touches device memory: 7 words a cell, 10 in the second stage.
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, early_load, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, load_ahead, real, switch
 from eagre.backend.device import Device
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise_maximum
 from eagre.boundaries.edges import SOUTH
@@ -129,7 +129,7 @@ def friction_ahead(manning, j, i, p):
     """g n^2 of interior row j, m^(1/3), asked for before the row and needed at its end."""
     if FRICTION == 2:
         ny, nx = np.uint32(manning.shape[1]), np.uint32(manning.shape[2])
-        return early_load(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
+        return load_ahead(manning, 0, min(j, ny - 1), min(max(i, np.uint32(2)) - np.uint32(2), nx - 1))
     return p.friction
 
 
@@ -248,8 +248,8 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     column = np.uint32(cuda.blockIdx.x * STRIP + lane)
     i = min(column, np.uint32(nx + 3))
     j0 = np.uint32(cuda.blockIdx.y * ROWS)
-    start_early()
-    wait_for_previous()
+    launch_dependents()
+    grid_dependency_wait()
     if j0 >= ny:
         return
     end = min(np.uint32(j0 + ROWS), ny)

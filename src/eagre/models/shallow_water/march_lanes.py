@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from eagre.backend.cells import cell, early_load, real, switch
+from eagre.backend.cells import cell, load_ahead, real, switch
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below
 from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.limiters import scaled_difference
@@ -91,7 +91,7 @@ def load_corners(bed, j, i):
 @cell
 def load_state(q, j, i):
     """w, hu, hv of row j, asked for now and needed later."""
-    return State(early_load(q, 0, j, i), early_load(q, 1, j, i), early_load(q, 2, j, i))
+    return State(load_ahead(q, 0, j, i), load_ahead(q, 1, j, i), load_ahead(q, 2, j, i))
 
 
 @cell

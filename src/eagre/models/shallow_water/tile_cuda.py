@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous, word
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, switch, word
 from eagre.backend.warp import raise_maximum
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
@@ -333,16 +333,16 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     clock = cuda.shared.array(CLOCK_WORDS, np.float64)
     top = cuda.shared.array(1, steering.rates_now.dtype)
     ny, nx = np.int32(fields.pair.shape[2] - 4), np.int32(fields.pair.shape[3] - 4)
-    start_early()
+    launch_dependents()
     if cuda.threadIdx.y == TALL + CLOCK:
-        wait_for_previous()
+        grid_dependency_wait()
         clock_warp(s, clock, top, forcing, sides, series, steering, ny, nx)
         return
     at = place(sides, ny, nx)
     around = corners(fields.bed, at.j, at.i)
     _, _, far_j, far_i = beyond(at, ny, nx)
     ghost = ghost_place(sides, at.j, at.i, far_j, far_i, ny, nx)
-    wait_for_previous()
+    grid_dependency_wait()
     parity, before = state_of_step(fields.pair, steering, at)
     source = Source(fields.pair, fields.middle, parity)
     own = load_tile(source, sides, s, fields.bed, ghost, around, at, p)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, early_load, real, switch
+from eagre.backend.cells import cell, load_ahead, real, switch
 from eagre.boundaries.edges import (
     BED_1,
     BED_2,
@@ -50,8 +50,8 @@ class Source(NamedTuple):
 def one_of(pair, parity, j, i):
     """w, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
     even, odd = pair[0], pair[1]
-    w, hu, hv = early_load(even, 0, j, i), early_load(even, 1, j, i), early_load(even, 2, j, i)
-    other_w, other_hu, other_hv = early_load(odd, 0, j, i), early_load(odd, 1, j, i), early_load(odd, 2, j, i)
+    w, hu, hv = load_ahead(even, 0, j, i), load_ahead(even, 1, j, i), load_ahead(even, 2, j, i)
+    other_w, other_hu, other_hv = load_ahead(odd, 0, j, i), load_ahead(odd, 1, j, i), load_ahead(odd, 2, j, i)
     return select(parity, other_w, w), select(parity, other_hu, hu), select(parity, other_hv, hv)
 
 

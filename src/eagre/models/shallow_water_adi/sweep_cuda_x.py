@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import (
-    ask_for,
     cell,
     cuda,
     entry,
     flat_load,
     load_four,
     load_two,
+    prefetch_l2,
     real,
     store_four,
     store_two,
@@ -267,11 +267,11 @@ def sweep_x_cuda(
         k = np.uint32(k + pitch)
         if not AHEAD:
             ahead = np.uint32(k + pitch + pitch)
-            ask_for(z, ahead, 0)
-            ask_for(d, ahead, 0)
-            ask_for(flux, ahead, 0)
-            ask_for(qo, ahead, 0)
-            ask_for(qn, ahead, 0)
+            prefetch_l2(z, ahead, 0)
+            prefetch_l2(d, ahead, 0)
+            prefetch_l2(flux, ahead, 0)
+            prefetch_l2(qo, ahead, 0)
+            prefetch_l2(qn, ahead, 0)
         # Of the row itself only the sums are still there: all of it would be too many registers.
         row, here = Row(five(z, k), five(d, k), north.low, north.new), six(flux, k)
         if not AHEAD:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import (
-    ask_for,
     cell,
     cuda,
     entry,
     flat_load,
     flat_store,
+    load_here,
+    prefetch_l2,
     real,
-    soon_load,
     switch,
     word,
 )
@@ -84,10 +84,10 @@ def column_at(z, d, flux, qo, qn, k, pitch):
     """The `Column` at flat index k."""
     west = np.uint32(k - 1)
     return Column(
-        soon_load(z, k, 0), soon_load(d, k, 0),
-        soon_load(z, west, 0), soon_load(d, west, 0), soon_load(z, k, 1), soon_load(d, k, 1),
-        soon_load(qo, k, 0), soon_load(qn, k, 0), soon_load(qo, k, 1), soon_load(qn, k, 1),
-        soon_load(flux, west, 0), soon_load(flux, k, 1), soon_load(flux, k, pitch),
+        load_here(z, k, 0), load_here(d, k, 0),
+        load_here(z, west, 0), load_here(d, west, 0), load_here(z, k, 1), load_here(d, k, 1),
+        load_here(qo, k, 0), load_here(qn, k, 0), load_here(qo, k, 1), load_here(qn, k, 1),
+        load_here(flux, west, 0), load_here(flux, k, 1), load_here(flux, k, pitch),
     )  # fmt: skip
 
 
@@ -187,11 +187,11 @@ def ask_for_block(z, d, flux, qo, qn, strip, segment):
     for n in range(cuda.threadIdx.y * WIDTH + cuda.threadIdx.x, (ROWS * THREADS + 1) * pieces, THREADS * WIDTH):
         face = np.uint32((1 - OPEN) + segment * (THREADS * ROWS) + n // pieces)
         k = np.uint32(face * np.uint32(z.shape[1]) + np.uint32(strip * WIDTH + PADDING + n % pieces * PIECE))
-        ask_for(z, k, 0)
-        ask_for(d, k, 0)
-        ask_for(flux, k, 0)
-        ask_for(qo, k, 0)
-        ask_for(qn, k, 0)
+        prefetch_l2(z, k, 0)
+        prefetch_l2(d, k, 0)
+        prefetch_l2(flux, k, 0)
+        prefetch_l2(qo, k, 0)
+        prefetch_l2(qn, k, 0)
 
 
 @cell
@@ -250,9 +250,9 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
     here = last
     near = following = third = real(0.0)  # r of the next three rows, where they wait in memory
     if KINDS == 3:
-        near = soon_load(z_out, np.uint32(k - pitch), 0)
-        following = soon_load(z_out, np.uint32(k - pitch - pitch), 0)
-        third = soon_load(z_out, np.uint32(k - pitch - pitch - pitch), 0)
+        near = load_here(z_out, np.uint32(k - pitch), 0)
+        following = load_here(z_out, np.uint32(k - pitch - pitch), 0)
+        third = load_here(z_out, np.uint32(k - pitch - pitch - pitch), 0)
     for back in range(ROWS):
         row = ROWS - 1 - back
         lower = unknown_below(shared, me, row, before, here)
@@ -263,7 +263,7 @@ def march_down(z_out, flux_out, shared, me, face, i, ny, before, last, p):
         else:
             near, following = following, third
             if row > 2:
-                third = soon_load(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
+                third = load_here(z_out, np.uint32(south - np.uint32(3) * pitch), 0)
         if not OPEN or face + row <= ny:
             flat_store(flux_out, k, 0, here)
             if not OPEN or face + row > 0:

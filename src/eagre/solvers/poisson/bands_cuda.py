@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, real, switch
 from eagre.solvers.poisson.rows_cuda import row_of_tile
 
 WIDTH = switch("WIDTH", 8)  # wavenumbers of a tile of the spectrum
@@ -42,7 +42,7 @@ def join_bands_cuda(spectrum, ends, couplings, decay, pieces, rows):
     k = tile * np.uint64(WIDTH) + lane
     rate = decay[k]
     if EARLY > 0:
-        wait_for_previous()
+        grid_dependency_wait()
     if t < rows:
         change = summed(ends, couplings, 0, k) * math.exp(-(rate * real(t + 1)))
         change += summed(ends, couplings, 1, k) * math.exp(-(rate * real(rows - t)))

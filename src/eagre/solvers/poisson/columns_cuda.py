@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real, start_early, switch, wait_for_previous
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, switch
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.solvers.poisson.columns import DECAY, DELTA, IMAGE, LEAP1, LEAP2, LEAP4, SCALE
 
@@ -187,13 +187,13 @@ def solve_columns_cuda(source, out, table, rows, height):
     place = piece_place(np.uint64(cuda.blockIdx.x), t // np.uint64(COLUMNS), height) + column
     constant = constants(table, k)
     if EARLY == 1:
-        start_early()
+        launch_dependents()
     if EARLY > 0:
-        wait_for_previous()
+        grid_dependency_wait()
     read_piece(source, g, place, pitch, count)
     solve_piece(g, shared, constant, first, count, rows - 1)
     if EARLY == 2:
-        start_early()
+        launch_dependents()
     if inside:
         write_piece(out, g, place, pitch, count, constant[SCALE])
 

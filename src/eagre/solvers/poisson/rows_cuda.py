@@ -20,10 +20,10 @@ from eagre.backend.cells import (
     entry,
     flat_load,
     flat_store,
+    grid_dependency_wait,
+    launch_dependents,
     real,
-    start_early,
     switch,
-    wait_for_previous,
     word,
 )
 from eagre.solvers.poisson.sine_cuda import THREADS, VALUES, N, R, passes, put, rotation, slot
@@ -42,16 +42,16 @@ EARLY = switch("EARLY", 0)  # whether kernels may start before the kernel before
 def begin():
     """Wait for the kernel before; EARLY says when the next one may be dealt out: 1 at once, 2 in `finish`."""
     if EARLY == 1:
-        start_early()
+        launch_dependents()
     if EARLY > 0:
-        wait_for_previous()
+        grid_dependency_wait()
 
 
 @cell
 def finish():
     """Before the last stores: see `begin`."""
     if EARLY == 2:
-        start_early()
+        launch_dependents()
 
 
 @cell

@@ -10,7 +10,7 @@ go on. REDUCE and FINISH: two passes with `seams_cuda` between them, exact for a
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, fresh_load, real, switch
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
 from eagre.backend.warp import raise_maximum
 from eagre.kernels.bits import to_bits
 from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
@@ -123,10 +123,10 @@ def heard(told, block, lane):
     before = (block - 1) * WORDS * WIDTH + lane
     here = (block * WORDS + 3) * WIDTH + lane
     return at_seam(
-        fresh_load(told, before, 0),
-        fresh_load(told, before, WIDTH),
-        fresh_load(told, here, 0),
-        fresh_load(told, here, WIDTH),
+        load_volatile(told, before, 0),
+        load_volatile(told, before, WIDTH),
+        load_volatile(told, here, 0),
+        load_volatile(told, here, WIDTH),
     )
 
 
@@ -147,7 +147,7 @@ def block_number(flags, order, at_once):
 
 
 @cell
-def meet(flags, block, low, high):
+def named_barrier(flags, block, low, high):
     """Tell that this block is ready in this launch, and wait for its neighbours that exist; one thread."""
     turn = cuda.atomic.add(flags, block, 1) + 1
     if low:
@@ -174,7 +174,7 @@ def outside(told, seams, flags, guard, shared, block, segment, chunk, a, c, d):
         cuda.threadfence()
         cuda.syncthreads()
         if lane == 0 and t == 0:
-            meet(flags, block, segment > 0, segment < segments - 1)
+            named_barrier(flags, block, segment > 0, segment < segments - 1)
         cuda.syncthreads()
         edge = np.uint32((KINDS * ROWS + 3) * THREADS * WIDTH + lane)
         if t == 0:

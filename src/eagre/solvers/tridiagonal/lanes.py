@@ -3,7 +3,7 @@
 Lanes are joined by cyclic reduction with shuffles, warps by what they tell their neighbours through shared memory.
 """
 
-from eagre.backend.cells import cell, cuda, meet, real, switch
+from eagre.backend.cells import cell, cuda, named_barrier, real, switch
 from eagre.backend.warp import from_lane
 from eagre.kernels.roots import reciprocal
 from eagre.solvers.tridiagonal.link import at_seam, between_chunks, reduced
@@ -64,8 +64,8 @@ def meet_neighbours(warp):
     Barrier w lies between the warps w - 1 and w; an end of the window waits for nobody.
     """
     one, two = warp + 1 - (warp & 1), warp + (warp & 1)
-    meet(one, 64 if one > 0 and one < WARPS else 32)
-    meet(two, 64 if two > 0 and two < WARPS else 32)
+    named_barrier(one, 64 if one > 0 and one < WARPS else 32)
+    named_barrier(two, 64 if two > 0 and two < WARPS else 32)
 
 
 @meet_neighbours.variant("simulator")

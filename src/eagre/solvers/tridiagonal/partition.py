@@ -8,15 +8,15 @@ passes, which else return at once, solve the seams of all pieces exactly.
 import numpy as np
 
 from eagre.backend.cells import (
-    ask_for,
     cell,
     cuda,
     entry,
     flat_load,
     flat_store,
-    fresh_load,
     load_four,
     load_two,
+    load_volatile,
+    prefetch_l2,
     real,
     store_four,
     store_two,
@@ -37,7 +37,7 @@ from eagre.solvers.tridiagonal.columns import (
     column_threads,
     keep,
     last_unknowns,
-    meet,
+    named_barrier,
     outside,
     place,
     tell_seams,
@@ -77,10 +77,10 @@ def column_piece(a, b, c, d, x, told, seams, flags, guard, shared, block, segmen
     at = k
     for row in range(ROWS):
         if first + row < rows:
-            ask_for(a, at, 0)
-            ask_for(b, at, 0)
-            ask_for(c, at, 0)
-            ask_for(d, at, 0)
+            prefetch_l2(a, at, 0)
+            prefetch_l2(b, at, 0)
+            prefetch_l2(c, at, 0)
+            prefetch_l2(d, at, 0)
         at += inner
     at = k
     for row in range(ROWS):
@@ -218,8 +218,8 @@ def tell_warp(told, piece, lane, chunk, a, c, d):
 def seam_before(told, piece):
     """Last unknown before a piece and first one in it."""
     return at_seam(
-        fresh_load(told, (piece - 1) * WORDS, 0), fresh_load(told, (piece - 1) * WORDS, 1),
-        fresh_load(told, piece * WORDS, 3), fresh_load(told, piece * WORDS, 4),
+        load_volatile(told, (piece - 1) * WORDS, 0), load_volatile(told, (piece - 1) * WORDS, 1),
+        load_volatile(told, piece * WORDS, 3), load_volatile(told, piece * WORDS, 4),
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def around(told, seams, flags, guard, order, piece, pieces, within, lane, warp, 
         if segments > 1:
             segment = np.int32(np.uint32(block) % np.uint32(segments))
             if lane == 0 and warp == 0:
-                meet(flags, block, segment > 0, segment < segments - 1)
+                named_barrier(flags, block, segment > 0, segment < segments - 1)
             cuda.syncthreads()
         if within > 0:
             before, _ = seam_before(told, piece)
