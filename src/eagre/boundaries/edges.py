@@ -68,5 +68,5 @@ def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray)
 
 @cell
 def let_through(edges, side, m, amount):
-    """A flux of mass, or of what mass carries, through face m of a side: nothing where the face is closed."""
+    """A flux of mass through face m of a side: nothing where the face is closed."""
     return select(edges[side, CLOSED, m] != 0, real(0.0), amount)

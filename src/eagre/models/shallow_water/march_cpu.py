@@ -285,14 +285,12 @@ def close_y(edges, s, side, i0, n):
     """No water through the walls among the n faces in y that lie on a side, whose fluxes were just made."""
     for i in range(n):
         s[NORTH_M + i] = let_through(edges, side, i0 + i, s[NORTH_M + i])
-        s[NORTH_T + i] = let_through(edges, side, i0 + i, s[NORTH_T + i])
 
 
 @cell
 def close_x(edges, s, side, row, i):
     """No water through face i of a row, which lies on a side, if it is a wall."""
     s[FACE_M + i] = let_through(edges, side, row, s[FACE_M + i])
-    s[FACE_T + i] = let_through(edges, side, row, s[FACE_T + i])
 
 
 @cell

@@ -145,13 +145,13 @@ def store_row(
     if PARTS:
         walls = walls_of(edges, i, j, ny, out.shape[2] - 4)
     north = select(j + 1 == ny, walls.north, real(1.0))
-    x_mass, x_along, y_mass = x.mass * walls.west, x.tangential * walls.west, y.mass * north
+    x_mass, y_mass = x.mass * walls.west, y.mass * north
     gh = p.g * row.h
     r_w = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
-        south_flux.tangential - y.tangential * north
+        south_flux.tangential - y.tangential
     )
-    r_v = p.over_dx * (x_along - from_lane_above(x_along, 1)) + p.over_dy * (south_flux.high - y.low - gh * rise)
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (south_flux.high - y.low - gh * rise)
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx
@@ -283,7 +283,7 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     walls = walls_of(edges, i, j0, ny, nx)
     if j0 == 0:
         south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
-        flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential * south_open, flux.speed)
+        flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
     shore = uncovered(row_1.w, row.w, above.w, south, north, p)
     shore_above = uncovered(row.w, above.w, top_state.w, north, next_north, p)
 

@@ -75,14 +75,6 @@ def low_flux(q, bed, j, i, across, p):
 
 
 @cell
-def closed(edges, side, m, at_side, mass, along):
-    """Mass and what it carries through face m of a side: nothing through a wall."""
-    if at_side:
-        return let_through(edges, side, m, mass), let_through(edges, side, m, along)
-    return mass, along
-
-
-@cell
 def divergence(q, bed, edges, row, column, across, p):
     """Net fluxes into an interior cell in one direction: mass, momentum across and along; and the largest rate, s-1.
 
@@ -94,8 +86,10 @@ def divergence(q, bed, edges, row, column, across, p):
     n, k, m = (q.shape[2] - 4, column, row) if across == 1 else (q.shape[1] - 4, row, column)
     mass_l, _, own_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
     mass_h, own_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
-    mass_l, along_l = closed(edges, low, m, k == 0, mass_l, along_l)
-    mass_h, along_h = closed(edges, high, m, k == n - 1, mass_h, along_h)
+    if k == 0:
+        mass_l = let_through(edges, low, m, mass_l)
+    if k == n - 1:
+        mass_h = let_through(edges, high, m, mass_h)
     w_l, _, _, _, w_h, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))

@@ -220,13 +220,13 @@ def fluxes_of_cell(s, x, y, at, p):
     west = south = Flux(zero, zero, zero, zero)
     if at.flux_x:
         mass, low, high, along, speed = flux(s, at.k, EAST_SIDE, 1, x, p)
-        mass, along = select(at.shut_x, zero, mass), select(at.shut_x, zero, along)
+        mass = select(at.shut_x, zero, mass)
         keep_flux(s, at.k, FLUX_X, mass, low, along)
         west = Flux(mass, high, along, speed)
         rate = select(at.west, speed * p.over_dx, zero)
     if at.flux_y:
         mass, low, high, along, speed = flux(s, at.k, NORTH_SIDE, PITCH, y, p)
-        mass, along = select(at.shut_y, zero, mass), select(at.shut_y, zero, along)
+        mass = select(at.shut_y, zero, mass)
         keep_flux(s, at.k, FLUX_Y, mass, low, along)
         south = Flux(mass, high, along, speed)
         rate = larger(rate, select(at.south, speed * p.over_dy, zero))
