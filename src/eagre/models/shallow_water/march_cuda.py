@@ -151,7 +151,9 @@ def store_row(
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential
     )
-    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (south_flux.high - y.low - gh * rise)
+    r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
+        south_flux.high - y.low - gh * rise
+    )
     fastest = real(0.0)
     if faced:
         fastest = x.speed * p.over_dx
