@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import restarts
 from eagre import (
     Absorbing,
     AtmosphericPressure,
@@ -78,14 +79,5 @@ def largest_difference(ours, theirs):
 
 
 def assert_repeats_and_restarts(make, steps, end):
-    """A run, the same again, and one that is cut after `steps` and goes on in another model end with the same bits."""
-    whole, again, cut, on = (make() for _ in range(4))
-    for model in (whole, again):
-        model.advance(end)
-    cut.advance(end, max_steps=steps)
-    on.restore(cut.state())
-    assert on.time == cut.time > 0.0
-    on.advance(end)
-    for other in (again, on):
-        for name, value in whole.state().items():
-            assert np.array_equal(value, other.state()[name]), name
+    """See `restarts`; the run is cut after `steps`."""
+    restarts.assert_repeats_and_restarts(make, lambda model: model.advance(end, max_steps=steps), end)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+import restarts
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.group import BARRIER
 
@@ -69,14 +72,6 @@ def assert_same_states(ours, theirs, tolerance):
 
 
 def assert_repeats_and_restarts(make, cut_at, end):
-    """A run, the same again, and one that is cut and goes on in another model end with the same bits."""
-    whole, again, cut, on = (make() for _ in range(4))
-    for model in (whole, again):
-        model.advance(end)
-    cut.advance(cut_at)
-    on.restore(cut.state())
-    assert on.time == cut.time > 0.0
-    on.advance(end)
-    for other in (again, on):
-        for name, value in whole.state().items():
-            assert np.array_equal(value, other.state()[name], equal_nan=True), name
+    """See `restarts`; the run is cut at the time `cut_at`, s."""
+    different = partial(restarts.different_arrays, equal_nan=True)  # a time that was not landed on is no number
+    restarts.assert_repeats_and_restarts(make, lambda model: model.advance(cut_at), end, different)

@@ -180,8 +180,9 @@ class Engine(Legs):
             self.device.run(fill)
 
     def _set_forcing(self, time: float) -> None:
-        self.device.fill(self.forcing, self.setup.values_at(time))
-        self.schedule.set_forcing(self.setup.values_at(time))
+        values = self.setup.values_at(time)
+        self.device.fill(self.forcing, values)
+        self.schedule.set_forcing(values)
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
