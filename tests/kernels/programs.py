@@ -56,3 +56,9 @@ def without_index(out, i):
 @cell
 def out_of_order(i, j, out):
     out[j, i] = 0.0
+
+
+@cell
+def halved(j, i, x, out):
+    """out = x / 2."""
+    out[j, i] = real(0.5) * x[j, i]

@@ -174,8 +174,12 @@ def test_from_a_case_file():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"device": ["cpu"] * 10}, "up to 9 devices"), ({"device": "cpu,cuda:0"}, "one kind"),
-     ({"device": TWO, "kernels": "reference"}, "one device")],
+    ("options", "words"),
+    [
+        ({"device": ["cpu"] * 10}, "up to 9 devices"),
+        ({"device": "cpu,cuda:0"}, "one kind"),
+        ({"device": TWO, "kernels": "reference"}, "one device"),
+    ],
 )
 def test_what_is_refused(options, words):
     with pytest.raises(InputError, match="allowed") as raised:
@@ -213,9 +217,7 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
 
     monkeypatch.setattr(Group, "run", run_out_of_step)
-    ours, theirs = (
-        basin(device, nx=13, ny=11, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu")
-    )
+    ours, theirs = (basin(device, nx=13, ny=11, **options) for device in ([SimulatedDevice() for _ in range(2)], "cpu"))
     assert len(ours._engine.bands[0].q) == 2
     for model in (ours, theirs):
         model.advance(1e3, max_steps=3)

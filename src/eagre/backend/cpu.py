@@ -10,9 +10,14 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba
-from numba import njit, prange
+from numba import config, njit, prange
 
-__all__ = ["driver", "formula", "prange", "serial_driver", "set_threads", "threads"]
+if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+    from eagre.backend.plain import flush_subnormals, put_back
+else:
+    from eagre.backend.subnormals import flush_subnormals, put_back
+
+__all__ = ["driver", "flush_subnormals", "formula", "prange", "put_back", "serial_driver", "set_threads", "threads"]
 
 # error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
 # stops LLVM's loop vectoriser (4.4 -> 213 Mcell/s; docs/decisions/0002-cells.md).

@@ -14,3 +14,12 @@ def formula(function: Callable[..., Any]) -> Callable[..., Any]:
 driver = formula
 serial_driver = formula
 prange = range
+
+
+def flush_subnormals() -> int:
+    """Nothing: plain Python computes with subnormal numbers."""
+    return 0
+
+
+def put_back(before: int) -> None:
+    """Nothing."""

@@ -8,6 +8,7 @@ Python: read it to see what runs.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import inspect
@@ -29,7 +30,10 @@ _COMPLEX = {"single": "complex64", "double": "complex128"}
 
 _HEADERS = {
     "python": "from eagre.backend.plain import driver, formula, prange, serial_driver\n",
-    "cpu": "from eagre.backend.cpu import driver, formula, prange, serial_driver\n",
+    "cpu": (
+        "from eagre.backend.cpu import driver, formula, prange, serial_driver\n"
+        "from eagre.backend.cpu import flush_subnormals, put_back\n"
+    ),
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
@@ -121,7 +125,8 @@ def _collect(
         elif value not in (real, range, cplx, word) and not isinstance(value, (ModuleType, CudaNames)):
             allowed = "cells, switches, numbers, named tuples, math"
             raise EagreError(f"the cell {name} uses {used_name} = {value!r}; allowed: {allowed}")
-    _define(pieces, name, _text(body, name))
+    text = _text(body, name)
+    _define(pieces, name, _flushed(text) if target == "cpu" else text)
     open_names.discard(name)
 
 
@@ -130,6 +135,20 @@ def _text(body: Cell, name: str) -> str:
     start = source.index("def ")
     after = source[source.index("(", start) :]
     return f"@{body.decorator}\ndef {name}{after}\n"
+
+
+def _flushed(text: str) -> str:
+    """A CPU entry whose parallel loop lets subnormal numbers count as zero (see `eagre.backend.subnormals`)."""
+    if "in prange(" not in text:
+        return text
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "prange":
+            first, last = node.body[0].lineno - 1, node.body[-1].end_lineno
+            space = " " * node.body[0].col_offset
+            lines.insert(last or first, f"{space}put_back(state)")
+            lines.insert(first, f"{space}state = flush_subnormals()")
+    return "\n".join(lines) + "\n"
 
 
 def _define(table: dict[str, str], name: str, text: str) -> None:
@@ -223,4 +242,7 @@ def loop_source(entry: Cell, target: str, precision: str, switches: Mapping[str,
     call = f"{entry.name}({', '.join(indices)}, {names})"
     body = loops[axes].format(call=call, i=parameters[0])
     sizes = ", ".join(("nz", "ny", "nx")[-axes:])
-    return source_of(entry, target, precision, switches) + f"\n\n@driver\ndef run({sizes}, {names}):\n{body}"
+    run = f"@driver\ndef run({sizes}, {names}):\n{body}"
+    if target == "cpu" and axes > 1:  # a line of points is one parallel loop over them: no place, and no recurrence
+        run = _flushed(run)
+    return source_of(entry, target, precision, switches) + f"\n\n{run}"

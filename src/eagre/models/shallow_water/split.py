@@ -133,7 +133,6 @@ class BandMarch(March):
         self._stages_made += 1
         return [*super().stage(turn, q, old, out, **switches), Written(out)]
 
-
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Any]:
         """As of one device, marked as the end of a stage."""
         return [*super().boundary(turn, q, **switches), Written(None)]
