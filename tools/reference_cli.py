@@ -29,6 +29,7 @@ HEAD = """\
 | 5 | the model does not fit the device's memory | a coarser grid, or single precision |
 | 6 | an output file cannot be written | another place, or `overwrite = true` |
 | 130 | interrupted with Ctrl-C | continue from the restart that was written |
+| 143 | ended with SIGTERM, by a scheduler at its wall time say | as 130 |
 """
 
 

@@ -97,6 +97,8 @@ class FakeModel(BaseModel):
             raise ZeroDivisionError("a bug")
         if fail == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
+        if fail == "terminate":
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def field(self, name: str) -> np.ndarray:
         surface = np.maximum(self.level, self.bed)

@@ -34,6 +34,11 @@ file = "{name}.csv"
 interval = 0.3
 points = {{pier = [12.5, 3.5]}}
 """
+RESTART = """\
+[restart]
+file = "{name}_restart.nc"
+interval = 1.7
+"""
 
 
 def eagre(folder, *words):
@@ -42,24 +47,27 @@ def eagre(folder, *words):
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def write(folder, name, end):
-    (folder / f"{name}.toml").write_text(CASE.format(name=name, end=end))
+def write(folder, name, end, more=""):
+    (folder / f"{name}.toml").write_text((CASE + more).format(name=name, end=end))
     return f"{name}.toml"
 
 
 @pytest.fixture(scope="module")
 def killed_and_stopped(tmp_path_factory):
-    """Two endless runs: one got Ctrl-C, one was killed, both after their first records."""
+    """Three endless runs: one got Ctrl-C, one SIGTERM, one was killed, all after their first records."""
     folder = tmp_path_factory.mktemp("signals")
-    runs = {name: eagre(folder, write(folder, name, 1e7)) for name in ("stopped", "killed")}
-    for name, run in runs.items():
+    more = {"stopped": "", "ended": "", "killed": RESTART}
+    numbers = {"stopped": signal.SIGINT, "ended": signal.SIGTERM, "killed": signal.SIGKILL}
+    runs = {}
+    for name, text in more.items():  # one after the other: the first one compiles
+        run = runs[name] = eagre(folder, write(folder, name, 1e7, text))
         series = folder / f"{name}.csv"
         for _ in range(1200):
             if series.exists() and len(series.read_text().splitlines()) > 20:
                 break
             assert run.poll() is None, run.communicate()[0]
             time.sleep(0.1)
-        os.kill(run.pid, signal.SIGINT if name == "stopped" else signal.SIGKILL)
+        os.kill(run.pid, numbers[name])
     said = {name: run.communicate(timeout=60)[0] for name, run in runs.items()}
     return folder, {name: run.returncode for name, run in runs.items()}, said
 
@@ -71,21 +79,11 @@ def test_ctrl_c_writes_a_restart_and_says_how_to_go_on(killed_and_stopped):
     assert (folder / "stopped_restart.nc").exists()
 
 
-def test_stopped_run_goes_on_bit_for_bit(killed_and_stopped, opened):
-    from eagre.io import read_restart_header
-
-    folder, _, _ = killed_and_stopped
-    end = float(np.ceil(read_restart_header(folder / "stopped_restart.nc").time)) + 4.0
-    rest = eagre(folder, write(folder, "stopped", end), "--restart", "stopped_restart.nc")
-    whole = eagre(folder, write(folder, "whole", end))
-    for run in (rest, whole):
-        said, _ = run.communicate(timeout=120)
-        assert run.returncode == exits.OK, said
-    ours, theirs = opened(folder / "stopped.nc"), opened(folder / "whole.nc")
-    assert ours.sizes["time"] == theirs.sizes["time"] > 3
-    for name in theirs:
-        np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-    assert (folder / "stopped.csv").read_text() == (folder / "whole.csv").read_text()
+def test_sigterm_ends_a_run_in_the_same_way(killed_and_stopped):
+    folder, codes, said = killed_and_stopped
+    assert codes["ended"] == exits.TERMINATED
+    assert "SIGTERM" in said["ended"] and "eagre run ended.toml --restart" in said["ended"]
+    assert (folder / "ended_restart.nc").exists()
 
 
 def test_killed_run_leaves_readable_files(killed_and_stopped, opened):
@@ -96,6 +94,24 @@ def test_killed_run_leaves_readable_files(killed_and_stopped, opened):
     assert np.diff(dataset["time"]) == pytest.approx(1.7)
     rows = (folder / "killed.csv").read_text().splitlines()
     assert len(rows) > 20 and len({row.count(",") for row in rows[:-1]}) <= 2
+
+
+@pytest.mark.parametrize("name", ["stopped", "killed"])
+def test_stopped_run_goes_on_bit_for_bit(killed_and_stopped, opened, name):
+    folder, _, _ = killed_and_stopped
+    with opened(folder / f"{name}.nc") as left:
+        end = float(np.ceil(left["time"][-1])) + 4.0
+    more = RESTART if name == "killed" else ""
+    rest = eagre(folder, write(folder, name, end, more), "--restart", f"{name}_restart.nc")
+    whole = eagre(folder, write(folder, f"whole_{name}", end, more))
+    for run in (rest, whole):
+        said, _ = run.communicate(timeout=120)
+        assert run.returncode == exits.OK, said
+    ours, theirs = opened(folder / f"{name}.nc"), opened(folder / f"whole_{name}.nc")
+    assert ours.sizes["time"] == theirs.sizes["time"] > 3
+    for field in theirs:
+        np.testing.assert_array_equal(ours[field], theirs[field], err_msg=field)
+    assert (folder / f"{name}.csv").read_text() == (folder / f"whole_{name}.csv").read_text()
 
 
 def test_dry_domain_is_told(tmp_path):

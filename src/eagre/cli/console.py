@@ -37,7 +37,7 @@ def highlighted(message: str) -> Text:
     from rich.text import Text
 
     text = Text(message)
-    text.highlight_regex(r"^(error|interrupted):", "bold red")
+    text.highlight_regex(r"^(error|interrupted[ A-Za-z]*):", "bold red")
     for match in _LABEL.finditer(message):
         colour = {"got:": "red", "allowed:": "cyan", "write:": "green"}.get(match[2], "yellow")
         text.stylize(f"bold {colour}", match.start(2), match.end(2))

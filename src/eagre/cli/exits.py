@@ -11,6 +11,7 @@ code  meaning
 5     the model does not fit the memory
 6     output cannot be written (permission, full disk)
 130   interrupted; a restart file was written if the run had begun
+143   ended by SIGTERM, as schedulers do; as 130
 ====  ==============================================================
 """
 
@@ -22,10 +23,11 @@ import traceback
 from eagre.errors import BlowUpError, DeviceError, EagreError, InputError
 
 OK, INTERNAL, BAD_INPUT, BLOW_UP, NO_DEVICE, NO_MEMORY, NO_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+TERMINATED = 143
 
 EPILOG = (
     "Exit codes: 0 ok, 1 internal error or failed check, 2 wrong usage or input, 3 blow-up, 4 device missing, "
-    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written)."
+    "5 out of memory, 6 output cannot be written, 130 interrupted (restart written), 143 the same by SIGTERM."
 )
 
 
@@ -33,9 +35,14 @@ class OutputError(EagreError, OSError):
     """Output cannot be written where it was asked for."""
 
 
+class Terminated(KeyboardInterrupt):
+    """The process got SIGTERM."""
+
+
 def code_of(error: BaseException) -> int:
     """Exit code of an error."""
     for kind, code in (
+        (Terminated, TERMINATED),
         (KeyboardInterrupt, INTERRUPTED),
         (InputError, BAD_INPUT),
         (BlowUpError, BLOW_UP),
@@ -57,7 +64,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
 
     console = error_console()
     text = _text(error, code)
-    head = "interrupted" if code == INTERRUPTED else "error"
+    head = {INTERRUPTED: "interrupted", TERMINATED: "interrupted by SIGTERM"}.get(code, "error")
     console.print(highlighted(f"{head}: {text}" if text else head), soft_wrap=True)
     if code == INTERNAL and not debug:
         console.print("this is a bug: run again with --debug and report what it prints", style="dim", soft_wrap=True)
@@ -80,10 +87,10 @@ def _text(error: BaseException, code: int) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "nothing was written" if not str(error) else str(error)
     if isinstance(error, EagreError):
-        return str(error)
+        return "\n".join([str(error), *getattr(error, "__notes__", ())])
     if code == NO_MEMORY:
         return f"out of memory {error}".strip() + '\nwrite:   a coarser grid, or precision = "single"'
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}"
+        return "\n".join([f"{where}{error.strerror or error}", *getattr(error, "__notes__", ())])
     return f"{type(error).__name__}: {error}"

@@ -47,14 +47,28 @@ class OutputPlan:
         """Files of a run that ends well."""
         return [path for path in (self.fields, self.gauges, self.particles, self.restart) if path is not None]
 
+    @property
+    def places(self) -> list[tuple[str, Path]]:
+        """Every file that the run may write, with its section; the restart is the last."""
+        named = (("output", self.fields), ("gauges", self.gauges), ("particles", self.particles))
+        return [*((key, path) for key, path in named if path is not None), ("restart", self.checkpoint)]
 
-def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
+
+def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputPlan:
     """Decide where a run writes, and refuse what cannot be before anything is computed.
+
+    Parameters
+    ----------
+    case : Case
+    origin : Path or None
+        The restart file that the run continues from.
+    overwrite : bool
+        Replace existing files.
 
     Raises
     ------
     InputError
-        If a file exists and may not be replaced, or two outputs have the same name.
+        If a file exists and may not be replaced, two outputs are one file, or an output is a file that the case reads.
     OutputError
         If a folder cannot be made or written.
     """
@@ -66,14 +80,10 @@ def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
     restart = case.restart.file if case.restart else None
     folder = next((path.parent for path in (fields, gauges, particles) if path is not None), case.directory)
     checkpoint = restart or folder / f"{case.name}_restart.nc"
-    plan = OutputPlan(fields, gauges, particles, restart, checkpoint, append, overwrite)
-    files = plan.files
-    for index, path in enumerate(files):
-        if path in files[:index]:
-            raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
-        _prepare_folder(path)
-    for key, path in (("output", plan.fields), ("gauges", plan.gauges), ("particles", plan.particles)):
-        if path is not None and path.exists() and not (append or overwrite):
+    plan = OutputPlan(fields, gauges, particles, restart, checkpoint, origin is not None, overwrite)
+    _check_places(case, plan, origin)
+    for key, path in plan.places[:-1]:
+        if path.exists() and not (plan.append or overwrite):
             raise case.problem(
                 (key, "file"),
                 InputError(
@@ -83,6 +93,34 @@ def plan_outputs(case: Case, *, append: bool, overwrite: bool) -> OutputPlan:
                 ),
             )
     return plan
+
+
+def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
+    """Refuse outputs that are one file, inputs, or no place for a restart; make their folders."""
+    from eagre.io.places import same_place
+    from eagre.io.restart import restart_place
+
+    seen: list[Path] = []
+    for key, path in plan.places:
+        inputs = list(case.inputs) + ([origin] if origin is not None else [])
+        if key == "restart" and origin is not None:
+            inputs = [file for file in inputs if not same_place(file, origin)]
+        _prepare_folder(path)
+        try:
+            for other in seen:
+                if same_place(path, other):
+                    raise InputError(f"{path} for two outputs", allowed="a file of its own for each section")
+            for file in inputs:
+                if same_place(path, file):
+                    raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
+            if key == "restart":
+                restart_place(path)
+        except InputError as error:
+            if path in plan.files:
+                raise case.problem((key, "file"), error) from None
+            fix = '[restart]\nfile = "restart.nc"'
+            raise InputError(f"{error.what}, for the restart of this run", allowed=error.allowed, fix=fix) from None
+        seen.append(path)
 
 
 def records(start: float, end: float, interval: float | None) -> int:
@@ -124,6 +162,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         "start_date": case.run.start_date,
         "overwrite": plan.overwrite,
         "append": plan.append,
+        "until": case.run.end_time,
     }
     events: list[Event] = []
     fields: FieldWriter | None = None

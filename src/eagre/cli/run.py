@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,17 +27,52 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
-    """Run a case and write its output. Ctrl-C writes a restart file and stops."""
-    from eagre.cli.console import console, print_facts
+    """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
     from eagre.cli.outputs import plan_outputs
     from eagre.config.toml import existing_file
+    from eagre.io.places import locked
     from eagre.models.registry import load_case
 
     case = load_case(case_file)
     origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
     if origin is not None:
         existing_file(origin, "restart file")
-    plan = plan_outputs(case, append=origin is not None, overwrite=overwrite)
+    plan = plan_outputs(case, origin=origin, overwrite=overwrite)
+    with ExitStack() as stack:
+        stack.enter_context(termination())
+        for _, path in plan.places:
+            stack.enter_context(locked(path))
+        _run(case, plan, origin, device, precision, quiet)
+
+
+@contextmanager
+def termination() -> Iterator[None]:
+    """Raise `Terminated` where SIGTERM comes: files are closed, and locks given back."""
+    import signal
+    import threading
+
+    from eagre.cli.exits import Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: Any) -> None:
+        raise Terminated
+
+    previous = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _run(
+    case: Case, plan: OutputPlan, origin: Path | None, device: str | None, precision: str | None, quiet: bool
+) -> None:
+    """Make the model, run it and tell how it went."""
+    from eagre.cli.console import console, print_facts
+
     out = console()
     with out.status("preparing (the first run compiles)") if out.is_terminal else ExitStack():
         model = case.build(device=device, precision=precision)
@@ -53,7 +89,7 @@ def run(
     if not quiet:
         print_facts(out, _summary_rows(summary, plan, model))
     if summary.interrupted:
-        raise KeyboardInterrupt(_continue_line(case_file, model.time, summary.restart or plan.checkpoint))
+        raise _interruption(case, summary, plan)
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
@@ -106,7 +142,7 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     if not plan.files:
         rows.append(("output", "nothing is written: the case has no [output], [gauges] or [restart] with a file"))
     if plan.append:
-        rows.append(("continues", "records are added to existing files"))
+        rows.append(("continues", "records are added to existing files; later ones in them are made again"))
     return [(f"{name:<10}", value) for name, value in rows]
 
 
@@ -141,7 +177,13 @@ def _of_copy(summary: RunSummary, model: Model) -> str:
     return f", {moved / copy_bandwidth(device, megabytes):.0%} of the copy bandwidth"
 
 
-def _continue_line(case_file: Path, time: float, restart: Path) -> str:
-    from eagre.cli.console import duration
+def _interruption(case: Case, summary: RunSummary, plan: OutputPlan) -> KeyboardInterrupt:
+    """What ends the command after a signal; says how to go on."""
+    import signal
 
-    return f"stopped at t = {duration(time)}\ntry:     eagre run {case_file} --restart {restart}"
+    from eagre.cli.console import duration
+    from eagre.cli.exits import Terminated
+
+    kind = Terminated if summary.signal == signal.SIGTERM else KeyboardInterrupt
+    restart = summary.restart or plan.checkpoint
+    return kind(f"stopped at t = {duration(summary.time)}\ntry:     eagre run {case.inputs[0]} --restart {restart}")

@@ -40,6 +40,7 @@ class Case(Section):
 
     _path: Path | None = PrivateAttr(None)
     _text: str = PrivateAttr("")
+    _inputs: tuple[Path, ...] = PrivateAttr(())
 
     @field_validator("model")
     @classmethod
@@ -75,13 +76,14 @@ class Case(Section):
     @classmethod
     def _make(cls, data: dict[str, Any], text: str, path: Path | None, directory: Path | None = None) -> Self:
         folder = path.parent if path is not None else directory or Path(".")
+        inputs: list[Path] = [] if path is None else [path]
         try:
-            case = check(cls, data, {"directory": folder})
+            case = check(cls, data, {"directory": folder, "inputs": inputs})
         except Problems as error:
             problems = [replace(problem, line=line_of(text, problem.key)) for problem in error.problems]
             problems.sort(key=lambda problem: problem.line or 0)
             raise ConfigError(problems, str(path) if path is not None else "the case") from None
-        case._path, case._text = path, text
+        case._path, case._text, case._inputs = path, text, tuple(inputs)
         return case
 
     @property
@@ -93,6 +95,11 @@ class Case(Section):
     def directory(self) -> Path:
         """Folder of the case file."""
         return self._path.parent if self._path is not None else Path(".")
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The case file and every file that it reads."""
+        return self._inputs
 
     @property
     def text(self) -> str:

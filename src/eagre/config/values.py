@@ -49,7 +49,9 @@ def one_of(*names: str) -> BeforeValidator:
 def _input_file(value: Any, info: ValidationInfo) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
         raise InputError(f"{key_of(info)} = {literal(value)}", allowed="the path of a file, relative to the case file")
-    return existing_file(directory_of(info) / Path(value).expanduser(), "file")
+    found = existing_file(directory_of(info) / Path(value).expanduser(), "file")
+    (info.context or {}).get("inputs", []).append(found)
+    return found
 
 
 def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:

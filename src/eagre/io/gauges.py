@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -36,7 +37,7 @@ class GaugeWriter:
         nothing is written, not even the file.
     variables : sequence of str
         What to write at each of them.
-    attributes, start_date, overwrite, append
+    attributes, start_date, overwrite, append, until
         As for `eagre.io.FieldWriter`.
 
     Raises
@@ -58,6 +59,7 @@ class GaugeWriter:
         start_date: str | date | None = None,
         overwrite: bool = False,
         append: bool = False,
+        until: float = -math.inf,
     ) -> None:
         self._names = list(dict.fromkeys(variables))
         self._cells = _cells(model.grid, points)
@@ -72,9 +74,9 @@ class GaugeWriter:
         resume = append and full.exists()
         if full.suffix.lower() == ".csv":
             header = header_line(_columns(model, points, self._names, time["units"]))
-            self._file = RowFile(full, header, float(model.time) if resume else None, overwrite)
+            self._file = RowFile(full, header, float(model.time) if resume else None, math.inf if overwrite else until)
         elif resume:
-            self._file = RecordFile.resume(full, model, time, drop_later=overwrite)
+            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
             _check_same(self._file, points, self._names)
         else:
             self._file = RecordFile.create(full, global_attributes(model, attributes), time)

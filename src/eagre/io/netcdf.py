@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -43,10 +44,13 @@ class FieldWriter:
     start_date : str or date, optional
         Date of model time 0, UTC: time is then in seconds since it, else in plain seconds.
     overwrite : bool
-        Replace a file that exists. With `append`: drop its records later than `model.time`.
+        Replace a file that exists, when the first record is on disk. With `append`: drop its records later than
+        `model.time`.
     append : bool
         Go on with the file of the run that is continued: records after `model.time` follow. A file that is not
         there is started. The record at the restart time itself is not written twice.
+    until : float, s
+        With `append`: where the run ends. Records between `model.time` and it are dropped, as they are made again.
     compression : int
         zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
     beside : bool
@@ -82,6 +86,7 @@ class FieldWriter:
         start_date: str | date | None = None,
         overwrite: bool = False,
         append: bool = False,
+        until: float = -math.inf,
         compression: int = 1,
         beside: bool = False,
     ) -> None:
@@ -97,7 +102,7 @@ class FieldWriter:
         time = time_attributes(start_date)
         extra = global_attributes(model, attributes)
         if append and self.path.exists():
-            self._file = RecordFile.resume(self.path, model, time, drop_later=overwrite)
+            self._file = RecordFile.resume(self.path, model, time, until=math.inf if overwrite else until)
             with _closing_on_error(self._file):
                 _check_same(self._file, model, self._names)
             return

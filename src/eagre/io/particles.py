@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from datetime import date
@@ -30,7 +31,7 @@ class ParticleWriter:
         ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order in which the model has them.
     model : Model
         Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
-    attributes, start_date, overwrite, append
+    attributes, start_date, overwrite, append, until
         As for `eagre.io.FieldWriter`.
 
     Raises
@@ -50,6 +51,7 @@ class ParticleWriter:
         start_date: str | date | None = None,
         overwrite: bool = False,
         append: bool = False,
+        until: float = -math.inf,
     ) -> None:
         count = len(model.particle_positions)
         if count == 0:
@@ -62,9 +64,9 @@ class ParticleWriter:
             unit = time["units"].replace("seconds", "s", 1)
             names = [f"{k} {axis} (m)" for k in range(count) for axis in "xy"]
             header = header_line([f"time ({unit})", *names])
-            self._file = RowFile(full, header, float(model.time) if resume else None, overwrite)
+            self._file = RowFile(full, header, float(model.time) if resume else None, math.inf if overwrite else until)
         elif resume:
-            self._file = RecordFile.resume(full, model, time, drop_later=overwrite)
+            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):
                 self._file.close()

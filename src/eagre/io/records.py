@@ -1,7 +1,8 @@
 """NetCDF files that grow by one time record and can be read at any moment.
 
 Every record ends with a flush of HDF5's own tables, so that a run that is killed leaves all records but the
-one in the making. The file is not locked: people look at the output of a run that is still going on.
+one in the making. The file takes its name with its first record: what stood there is safe until then. HDF5 does
+not lock it: people look at the output of a run that is still going on.
 
 HDF5 reports a failed write only where data are flushed, and h5py cannot raise while it closes a handle: so the
 handles of all growing variables stay open between records, and there is a check for room before each of them.
@@ -9,6 +10,7 @@ handles of all growing variables stay open between records, and there is a check
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, writing
+from eagre.io.places import Growing
 
 _FIX = "free some space or take another disk, then go on from the last restart file"
 
@@ -33,63 +36,68 @@ class RecordFile:
     Attributes
     ----------
     path : Path
-        The file.
+        Its name.
     count : int
         Records that are safely in it.
     last_time : float or None
         Time of the last of them, s.
     """
 
-    def __init__(self, path: Path, mode: str) -> None:
-        import h5netcdf
-        import h5py
-
+    def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
+        self._place = Growing(path, there=there)
         self.count = 0
         self.last_time: float | None = None
         self._failed = False
+        self._history = ""  # of a run that goes on, written with its first record
         self._growing: dict[str, Any] = {}
-        self._h5 = h5py.File(path, mode, libver=("earliest", "v110"), locking=False, track_order=True)
+        self._open("r+" if there else "w")
+
+    def _open(self, mode: str) -> None:
+        import h5netcdf
+        import h5py
+
+        self._h5: Any = h5py.File(self._place.at, mode, libver=("earliest", "v110"), locking=False, track_order=True)
         self._nc: Any = h5netcdf.File(self._h5, mode)
         self._finalizer = weakref.finalize(self, _close, self._nc, self._h5, self._growing)
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
-        """Start a new file at `path`, which replaces one that is there.
+        """Start a new file, which replaces one at `path` when its first record is on disk.
 
         `attributes` are the file's, `time` those of the time coordinate.
         """
         safe = f"the older {path} is untouched" if path.exists() else "nothing was written yet"
         with writing(path, safe=safe, fix=_FIX):
             check_space(path, 0, safe=safe, fix=_FIX)
-            path.unlink(missing_ok=True)
-            file = cls(path, "w")
+            file = cls(path, there=False)
         file.dimension("time", None)
         file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
         file._nc.attrs.update(attributes)
         return file
 
     @classmethod
-    def resume(cls, path: Path, model: Model, time: Mapping[str, str], *, drop_later: bool = False) -> RecordFile:
-        """Open an existing file to append what follows `model.time`.
+    def resume(cls, path: Path, model: Model, time: Mapping[str, str], *, until: float = -math.inf) -> RecordFile:
+        """Open an existing file to append what follows `model.time`; nothing in it changes before the first record.
+
+        Records after `model.time` give way if none is later than `until`, s; so does a record that a kill cut.
 
         Raises
         ------
         InputError
             If the file was not written by the same kind of model, counts its time from another date, or holds
-            records later than `model.time` (unless `drop_later`).
+            records later than `model.time` and `until`.
         """
         try:
-            file = cls(path, "r+")
+            file = cls(path, there=True)
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(
                 f"{path}: cannot be opened to append ({error})", allowed="a NetCDF file of eagre"
             ) from error
         try:
             file._check(model, time)
-            file._trim(float(model.time), drop_later)
-            attributes = file._nc.attrs
-            attributes["history"] = f"{attributes['history']}\n{history_line(f'continued at t = {model.time:.10g} s')}"
+            file._count(float(model.time), until)
+            file._history = history_line(f"continued at t = {model.time:.10g} s")
         except BaseException:
             file.close()
             raise
@@ -106,21 +114,20 @@ class RecordFile:
         if units != time["units"]:
             raise InputError(f"time in {time['units']!r} for {self.path}, which counts {units!r}", allowed=f"{units!r}")
 
-    def _trim(self, now: float, drop_later: bool) -> None:
-        """Find the last record; deal with records later than `now`."""
-        times = np.asarray(self.variables["time"][...], dtype=np.float64)
-        later = int((times > now).sum())
-        if later and not drop_later:
+    def _count(self, now: float, until: float) -> None:
+        """Find the last record that stays."""
+        growing = [name for name, variable in self.variables.items() if variable.dimensions[:1] == ("time",)]
+        whole = min(self._h5[name].shape[0] for name in growing)
+        times = np.asarray(self._h5["time"][:whole], dtype=np.float64)
+        times = times[: 1 + int(np.cumprod(np.diff(times) > 0).sum())]  # a kill can leave a time that is not set
+        self.count = int((times <= now).sum())
+        if self.count < times.size and times[-1] > until:
             raise InputError(
-                f"{self.path} with {later} records later than the restart at t = {now:.10g} s "
-                f"(up to t = {times.max():.10g} s)",
-                allowed="a file that ends at or before the restart time",
-                fix="another file name, or overwrite = true to drop those records",
+                f"{self.path} with {times.size - self.count} records later than the restart at t = {now:.10g} s "
+                f"(up to t = {times[-1]:.10g} s)",
+                allowed="a file whose records this run makes again",
+                fix=f"an end_time from {times[-1]:.10g} s on, another file name, or overwrite = true to drop them",
             )
-        if later:
-            self._nc.resize_dimension("time", times.size - later)
-            self._h5.flush()
-        self.count = times.size - later
         self.last_time = float(times[self.count - 1]) if self.count else None
 
     def dimension(self, name: str, size: int | None) -> None:
@@ -200,10 +207,16 @@ class RecordFile:
                 f"a record at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
             )
         needed = 8 + sum(value.nbytes for value in values.values())
-        check_space(self.path, needed, safe=self.safe, fix=_FIX)
         try:
+            self._place.check(f"the last restart file; perhaps {self.safe}")
+            check_space(self._place.at, needed, safe=self.safe, fix=_FIX)
             with writing(self.path, safe=f"the last restart file; perhaps {self.safe}", fix=_FIX):
                 self._write(time, values)
+                if not self._place.has_name:
+                    self._finalizer()
+                    self._place.take_name()
+                    self._open("r+")
+                self._place.look()
         except BaseException:
             self._failed = True
             raise
@@ -215,6 +228,9 @@ class RecordFile:
         for name in ("time", *values):
             if name not in self._growing:
                 self._growing[name] = self._h5[name]
+        if self._history:
+            self._nc.attrs["history"] = f"{self._nc.attrs['history']}\n{self._history}"
+            self._history = ""
         self._nc.resize_dimension("time", self.count + 1)
         for name, value in values.items():
             self._growing[name][self.count] = value
@@ -229,10 +245,11 @@ class RecordFile:
         return f"the {self.count} records up to t = {self.last_time:.10g} s in {self.path}"
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file; a second call does nothing. Without a record it is removed."""
         try:
             with writing(self.path, safe=self.safe, fix=_FIX):
                 self._finalizer()
+                self._place.discard()
         except WriteError:
             if not self._failed:
                 raise

@@ -74,13 +74,7 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
     WriteError
         If the disk is full; an older restart file is untouched then.
     """
-    full = output_file(path, suffixes=(".nc",), overwrite=True, what="restart file")
-    if full.exists() and not _is_restart(full):
-        raise InputError(
-            f"restart file {full}: this file is not a restart file and would be lost",
-            allowed="a new name, or a restart file to replace",
-            fix='file = "restart.nc"',
-        )
+    full = restart_place(path)
     state = {name: _array(name, value) for name, value in model.state().items()}
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
     fix = "free some space, or another folder for the restart file"
@@ -94,6 +88,24 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
             sync(full.parent)
     finally:
         temporary.unlink(missing_ok=True)
+    return full
+
+
+def restart_place(path: str | os.PathLike[str]) -> Path:
+    """Absolute path at which a restart file may be written.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing or not writable, or `path` is a folder or another kind of file.
+    """
+    full = output_file(path, suffixes=(".nc",), overwrite=True, what="restart file")
+    if full.exists() and not _is_restart(full):
+        raise InputError(
+            f"restart file {full}: this file is not a restart file and would be lost",
+            allowed="a new name, or a restart file to replace",
+            fix='file = "restart.nc"',
+        )
     return full
 
 

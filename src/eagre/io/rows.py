@@ -1,11 +1,14 @@
-"""CSV files that grow by one row and are complete at any moment."""
+"""CSV files that grow by one row and are complete at any moment.
+
+A new file takes its name with its first row: what stood there is safe until then.
+"""
 
 from __future__ import annotations
 
 import csv
 import errno
 import io
-import os
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import writing
+from eagre.io.places import Growing
 
 _FIX = "free some space, then go on from the last restart file"
 
@@ -43,28 +47,31 @@ class RowFile:
         First line, from `header_line`.
     resume_at : float, optional
         Go on with the file that is there, from this model time, s.
-    drop_later : bool
-        With `resume_at`: drop rows later than it.
+    until : float
+        With `resume_at`: later rows give way to the next one if none is later than this, s. So does a line that a
+        kill cut.
 
     Raises
     ------
     InputError
-        If the file to go on with has another header, a line that is cut off, or later rows.
+        If the file to go on with has another header, or rows later than both.
     """
 
-    def __init__(self, path: Path, header: str, resume_at: float | None = None, drop_later: bool = False) -> None:
+    def __init__(self, path: Path, header: str, resume_at: float | None = None, until: float = -math.inf) -> None:
         self.path = path
         self.last_time: float | None = None
         self.count = 0
+        self._kept: int | None = None  # bytes of the rows that stay, until the first row of a run that goes on
+        self._place = Growing(path, there=resume_at is not None)
         if resume_at is not None:
-            self._resume(header, resume_at, drop_later)
+            self._resume(header, resume_at, until)
         with writing(path, safe="nothing was written yet", fix=_FIX):
-            self._file = path.open("wb" if resume_at is None else "ab", buffering=0)
+            self._file = self._place.at.open("wb" if resume_at is None else "ab", buffering=0)
             if resume_at is None:
                 self._put(header)
 
-    def _resume(self, header: str, now: float, drop_later: bool) -> None:
-        """Check the file that goes on; drop later rows if asked."""
+    def _resume(self, header: str, now: float, until: float) -> None:
+        """Check the file that goes on, and find the rows that stay."""
         lines = self.path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
         if not lines or lines[0] != header:
             raise InputError(
@@ -73,18 +80,17 @@ class RowFile:
                 fix="another file name",
             )
         if not lines[-1].endswith("\n"):
-            raise InputError(f"{self.path}: its last line {lines[-1][:40]!r} is cut off", fix="delete that line")
+            del lines[-1]
         times = [float(line.split(",", 1)[0]) for line in lines[1:]]
         kept = [time for time in times if time <= now]
-        if len(kept) < len(times) and not drop_later:
+        if len(kept) < len(times) and times[-1] > until:
             raise InputError(
                 f"{self.path} with {len(times) - len(kept)} rows later than the restart at t = {now:.10g} s "
                 f"(up to t = {times[-1]:.10g} s)",
-                allowed="a file that ends at or before the restart time",
-                fix="another file name, or overwrite = true to drop those rows",
+                allowed="a file whose rows this run makes again",
+                fix=f"an end_time from {times[-1]:.10g} s on, another file name, or overwrite = true to drop them",
             )
-        if len(kept) < len(times):
-            os.truncate(self.path, sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept)]))
+        self._kept = sum(len(line.encode("utf-8")) for line in lines[: 1 + len(kept)])
         self.count = len(kept)
         self.last_time = kept[-1] if kept else None
 
@@ -112,8 +118,18 @@ class RowFile:
         cells = [repr(float(time))]
         for k in range(len(next(iter(values.values()), ()))):
             cells += [str(array[k]) for array in values.values()]
+        self._place.check(self.safe)
         with writing(self.path, safe=self.safe, fix=_FIX):
+            if self._kept is not None:
+                self._file.truncate(self._kept)
+                self._file.seek(self._kept)
+                self._kept = None
             self._put(",".join(cells) + "\n")
+            if not self._place.has_name:
+                self._file.close()
+                self._place.take_name()
+                self._file = self.path.open("ab", buffering=0)
+            self._place.look()
         self.count += 1
         self.last_time = time
 
@@ -137,6 +153,7 @@ class RowFile:
         return f"the {self.count} rows up to t = {self.last_time:.10g} s in {self.path}"
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file; a second call does nothing. Without a row it is removed."""
         with writing(self.path, safe=self.safe):
             self._file.close()
+            self._place.discard()

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -86,6 +86,7 @@ class RunSummary:
     diagnostics: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
     restart: Path | None = None
+    signal: int = 0  # what interrupted it
 
 
 def run(
@@ -98,8 +99,8 @@ def run(
 ) -> RunSummary:
     """Run a model to `until`, s, doing each event at its times.
 
-    Ctrl-C finishes the steps under way, writes a restart to `checkpoint` and returns with
-    `interrupted` set.
+    Ctrl-C or SIGTERM finishes the steps under way, writes a restart to `checkpoint` and returns with `interrupted`
+    set. An output that can no longer be written ends the run with a restart too.
 
     Raises
     ------
@@ -119,7 +120,13 @@ def run(
                 raise
             path = _write_restart(model, checkpoint)
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
-        stopped = interrupted.is_set() and model.time < until
+        except OSError as error:
+            if checkpoint is not None:
+                with suppress(OSError, InputError):
+                    path = _write_restart(model, checkpoint)
+                    error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
+            raise
+        stopped = interrupted.number if model.time < until else 0
         restart = _write_restart(model, checkpoint) if stopped and checkpoint is not None else None
     return loop.summary(stopped, restart)
 
@@ -136,13 +143,13 @@ class _Loop:
         self.next_report = 0.0
         self.nearly = NEARLY * max(abs(until), until - model.time)
 
-    def go(self, interrupted: threading.Event) -> None:
+    def go(self, interrupted: _Interrupt) -> None:
         """Step and do events until the end or an interrupt."""
         self._do([event for event in self.events if event.at_start])
         pace = 4
-        while self.model.time < self.until and not interrupted.is_set():
+        while self.model.time < self.until and not interrupted.number:
             target, due = self._next(self.model.time)
-            while self.model.time < target and not interrupted.is_set():
+            while self.model.time < target and not interrupted.number:
                 start, before = perf_counter(), self.model.steps
                 self.model.advance(target, max_steps=pace)
                 seconds = max(perf_counter() - start, 1e-6)
@@ -175,7 +182,7 @@ class _Loop:
             Progress(self.model.time, self.until, steps, self.model.time_step, seconds, steps / seconds, error)
         )
 
-    def summary(self, interrupted: bool, restart: Path | None) -> RunSummary:
+    def summary(self, stopped: int, restart: Path | None) -> RunSummary:
         """Facts of the run."""
         seconds = perf_counter() - self.began
         steps = self.model.steps - self.first_steps
@@ -188,8 +195,9 @@ class _Loop:
             dt_min=found["dt_min"],
             dt_max=found["dt_max"],
             diagnostics=self.model.diagnostics(),
-            interrupted=interrupted,
+            interrupted=bool(stopped),
             restart=restart,
+            signal=stopped,
         )
 
 
@@ -200,23 +208,32 @@ def _write_restart(model: Model, path: str | Path) -> Path:
     return Path(path)
 
 
+@dataclass
+class _Interrupt:
+    """The signal that came, or 0."""
+
+    number: int = 0
+
+
 @contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a flag; the second stops at once. Only the main thread can."""
-    flag = threading.Event()
+def _interrupts() -> Iterator[_Interrupt]:
+    """Note the first Ctrl-C or SIGTERM; the second stops at once. Only the main thread can."""
+    came = _Interrupt()
     if threading.current_thread() is not threading.main_thread():
-        yield flag
+        yield came
         return
-    previous = signal.getsignal(signal.SIGINT)
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def note(number: int, frame: Any) -> None:
-        if flag.is_set():
-            signal.signal(signal.SIGINT, previous)
-            raise KeyboardInterrupt
-        flag.set()
+        if came.number:
+            signal.signal(number, previous[signal.Signals(number)])
+            signal.raise_signal(number)
+        came.number = number
 
-    signal.signal(signal.SIGINT, note)
+    for number in previous:
+        signal.signal(number, note)
     try:
-        yield flag
+        yield came
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
