@@ -320,6 +320,17 @@ def test_restart_goes_on_after_a_kill(eagre, fake_case, tmp_path, opened, whole,
     assert (tmp_path / "gauges.csv").read_text() == series
 
 
+def test_a_record_that_only_a_part_of_the_fields_has_is_dropped(eagre, fake_case, tmp_path, opened, whole):
+    import h5py
+
+    with h5py.File(tmp_path / "out.nc", "r+") as file:
+        file["depth"].resize(2, axis=0)
+    assert eagre("run", fake_case(), "--restart", tmp_path / "restart.nc").code == 0
+    again = opened(tmp_path / "out.nc")
+    np.testing.assert_array_equal(again["time"], [0.0, 2.0, 6.0, 8.0, 10.0])
+    assert np.isfinite(again["depth"]).all()
+
+
 def test_restart_drops_nothing_that_is_not_made_again(eagre, fake_case, tmp_path, whole):
     """A run to t = 6 s from t = 4 s does not make the records at 8 and 10 s."""
     kept = (tmp_path / "out.nc").read_bytes(), (tmp_path / "gauges.csv").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 # Threads that wait must sleep: spinning, they slow one another down where cores are shared (8.6
@@ -11,6 +12,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numba
 from numba import config, njit, prange
+from numba.core import caching
+
+from eagre.backend.code_cache import sound
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
     from eagre.backend.plain import flush_subnormals, put_back
@@ -27,8 +31,18 @@ FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}
 # Formulas are called by compiled code only: without the doors for Python they compile in four fifths of the time.
 _NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS)
-driver = njit(fastmath=FAST, error_model="numpy", parallel=True, cache=True, nogil=True)
-serial_driver = njit(error_model="numpy", cache=True, nogil=True)
+_Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator))
+
+
+def _cached(function: Any, **options: Any) -> Any:
+    """Compile `function`, or take its code from the disk."""
+    dispatcher: Any = njit(error_model="numpy", nogil=True, **options)(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+driver = partial(_cached, fastmath=FAST, parallel=True)
+serial_driver = _cached
 
 
 def threads() -> int:

@@ -14,14 +14,13 @@ import importlib.util
 import inspect
 import os
 import sys
-import tempfile
 import textwrap
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from eagre.backend.cache_folder import stored
 from eagre.backend.cells import Cell, CudaNames, Switch, cplx, real, word
 from eagre.errors import EagreError
 
@@ -51,21 +50,6 @@ _HEADERS = {
         "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
     ),
 }
-
-
-def cache_folder() -> Path:
-    """Folder of generated programs and their compiled code; set ``EAGRE_CACHE`` to move it."""
-    chosen = os.environ.get("EAGRE_CACHE")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "eagre"
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        probe = base / f".probe{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        base = Path(tempfile.gettempdir()) / f"eagre-cache-{os.getuid()}"
-        base.mkdir(parents=True, exist_ok=True)
-    return base
 
 
 def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, Any]) -> str:
@@ -177,18 +161,17 @@ def load(source: str, label: str) -> ModuleType:
     name = f"eagre_program_{label}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    path = cache_folder() / f"{name}.py"
-    if not path.exists():
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(stamped)
-        os.replace(temporary, path)
+    path = stored(f"{name}.py", stamped)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except (EOFError, ValueError):  # Python's own bytecode was cut
+            os.unlink(importlib.util.cache_from_source(path))
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
