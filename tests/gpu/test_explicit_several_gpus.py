@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from eagre.backend.select import cuda_problem
@@ -43,7 +44,10 @@ def test_a_run_goes_on_with_another_number_of_gpus(devices):
     first, second = bay(devices), bay("cuda:0")
     first.advance(2.0)
     second.restore(first.state())
-    assert different(second, first) == []
+    before, after = first.state()["q"], second.state()["q"]
+    assert set(different(second, first)) <= {"q"}  # tiles, which one GPU may take, make ghosts anew
+    np.testing.assert_array_equal(after[:, 2:-2, 2:-2], before[:, 2:-2, 2:-2])
+    np.testing.assert_allclose(after, before, rtol=0.0, atol=1e-13)
     for model in (first, second):
         model.advance(3.0)
     assert apart(first, second) <= TOLERANCE["double"]

@@ -12,7 +12,7 @@ import pytest
 from eagre import Absorbing, Boundaries, Coriolis, Discharge, Grid, Part, Rain, ShallowWaterADI, Stage, WindStress
 from eagre.backend.device import PlainDevice
 from eagre.kernels.roots import power_seven_sixths
-from eagre.models.shallow_water_adi import engine, sweep_cuda_y
+from eagre.models.shallow_water_adi import sweep_cuda_y
 from kernels.recording import RecordingDevice, name_of
 from physics.test_adi_against_oracle import everything
 
@@ -74,11 +74,10 @@ def test_simulated_sweeps_equal_the_cpu(layout, nx, more):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("layout", ["exact", "exchange"])
-def test_shortcuts_change_nothing_on_shores_and_in_fast_flow(layout, monkeypatch):
+def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
     """Faces under deep water, thin water, dry ones and Froude numbers above 1."""
     from eagre.backend.simulated import SimulatedDevice
 
-    monkeypatch.setattr(engine, "SHORTCUTS", {"double": True})
     nx, ny = (140, 13) if layout == "exact" else (40, 13)
     x, y = Grid(nx, ny, 100.0, 70.0).mesh("corner")
     bed = -3.0 + 3.5 * np.sin(x / 300.0) * np.cos(y / 200.0)

@@ -80,6 +80,11 @@ def block_that_fits(card: Facts, value: dict[str, int], on: Facts) -> dict[str, 
     return _fitted(value, card, 8)
 
 
+def heavy_that_fits(card: Facts, value: dict[str, Any], on: Facts) -> dict[str, Any]:
+    """As measured, with as many rows a thread as a block's shared memory holds."""
+    return {**value, "block": _fitted(value["block"], card, 8)}
+
+
 def blocks_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
     """As measured, with as many rows a thread as a block's shared memory holds."""
     return {name: [_fitted(block, card, ITEMSIZE[name]) for block in blocks] for name, blocks in value.items()}
@@ -145,6 +150,11 @@ IMPLICIT = (
         "shallow-water-adi.y.blocks", by_precision(some(_BLOCK)), "rows a thread, threads a column", False,
         "Of the sweep along y: the first block that holds a whole column, or the rows that the coupling reaches over.",
         blocks_that_fit, _blocks_fit,
+    ),
+    Parameter(
+        "shallow-water-adi.y.heavy", named(block=_BLOCK, registers=REGISTERS), "block, registers a thread", False,
+        "Of the sweep along y in double precision where cells dry or dissipate, and so have much to compute.",
+        heavy_that_fits, lambda value, card: _problem_of_block(value["block"], card),
     ),
     Parameter(
         "shallow-water-adi.y.exact", _BLOCK, "rows a thread, threads a column", False,

@@ -27,8 +27,6 @@ from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
 from eagre.terms.collect import Terms
 
-SHORTCUTS = {"single": False, "double": False}  # not measured yet
-
 
 @dataclass(frozen=True, eq=False)
 class Setup:
@@ -179,7 +177,7 @@ class Engine:
         self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
         self._flags = device.zeros((strips * segments + 1,), np.uint32)
         along_x, along_y = (
-            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "SHORTCUTS": self._shortcuts}
+            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
         programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**along_x, **plan.switches_x})]
@@ -190,11 +188,6 @@ class Engine:
         if len(modes) > 1:
             programs.append(device.program(columns.seams_cuda, self.precision, {"LANES": plan.width}))
         return programs
-
-    @property
-    def _shortcuts(self) -> bool:
-        """Whether branches around rare work pay: where there is such work, and where it is dear."""
-        return self.setup.drying and self.setup.dissipation and SHORTCUTS[self.precision]
 
     def watch(self) -> None:
         """Join pieces of lines exactly from now on if more coupling was left out than rounding hides."""

@@ -35,7 +35,6 @@ DRYING = switch("DRYING", True)
 MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 VISCOUS = switch("VISCOUS", False)
-SHORTCUTS = switch("SHORTCUTS", False)  # on a GPU: branches around what only shores, thin water and fast flow need
 
 
 class Parameters(NamedTuple):
@@ -93,12 +92,6 @@ def upwinding(fr2):
 
 
 @cell
-def is_slow(fr2, rate):
-    """Whether `upwinding` is 0 and a rate needs no limit: half a cell a step at most."""
-    return (real(16.0 / 15.0) * fr2 <= real(1.0 / 15.0)) & (abs(rate) <= real(MOST))
-
-
-@cell
 def known_surface(z, p_low, p_high, q_low, q_high, p):
     """r: the surface half a step on but for the new fluxes along the line (equation 1); q : sums of old and new."""
     return z + p.w * (p_low - p_high) + p.w_across * (q_low - q_high)
@@ -115,9 +108,6 @@ def advection_factors(p_low, p_high, h, over_h, h_before, h_behind, p):
         return real(0.0), real(0.0)
     both = p_low + p_high
     flow = both * over_h
-    if SHORTCUTS:
-        if is_slow(real(0.25) * flow * flow * over_h * p.over_g, p.w * flow):
-            return p.w * flow, p.w * flow
     part = real(0.0)
     if DISSIPATION:
         part = upwinding(real(0.25) * flow * flow * over_h * p.over_g)
@@ -141,18 +131,6 @@ def depth_pair(h, h_beyond):
 
 
 @cell
-def limited_flux(p_below, p_above, v, over, rate, p):
-    """Convective part of `corner_flux` for any speed v; rate : 4 w' v."""
-    if DRYING:
-        rate = smaller(larger(rate, -real(MOST)), real(MOST))
-    out = rate * (p_below + p_above)
-    if DISSIPATION:
-        up = upwinding(real(16.0) * v * v * over * p.over_g)
-        out = out - up * abs(rate) * (p_above - p_below)
-    return out
-
-
-@cell
 def corner_flux(p_below, p_above, q_sum, depths, wet, p):
     """dt/dy times the flux of p through a corner (equation 5); `depths` is the sum of four, `wet` if all are."""
     out = real(0.0)
@@ -160,12 +138,12 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
         over = reciprocal(larger(depths, real(TINY)) if MAY_DRY else depths)
         v = q_sum * over
         rate = real(4.0) * p.w_across * v
-        if SHORTCUTS:
-            out = rate * (p_below + p_above)
-            if not is_slow(real(16.0) * v * v * over * p.over_g, rate):
-                out = limited_flux(p_below, p_above, v, over, rate, p)
-        else:
-            out = limited_flux(p_below, p_above, v, over, rate, p)
+        if DRYING:
+            rate = smaller(larger(rate, -real(MOST)), real(MOST))
+        out = rate * (p_below + p_above)
+        if DISSIPATION:
+            up = upwinding(real(16.0) * v * v * over * p.over_g)
+            out = out - up * abs(rate) * (p_above - p_below)
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
     return out
@@ -289,39 +267,8 @@ def line_cell(
 
 
 @cell
-def is_deep(low, high, p_here, p):
-    """Whether a face needs nothing of `weir_limits` and `drying_drag`: sufficient, and true under all but thin water.
-
-    Both surfaces lie over the higher bed by more than twice the dry depth, one by at most 1.4 times what the other does
-    (friction's mean is then no thinner than the face allows), and less than half of the water behind leaves in a step.
-    """
-    ridge = larger(low.d, high.d)
-    least, most = smaller(low.z, high.z) - ridge, larger(low.z, high.z) - ridge
-    leaves = real(8.0) * p.w * abs(p_here)
-    return (least >= p.dry + p.dry) & (most <= real(1.4) * least) & (leaves <= least)
-
-
-@cell
-def deep_row(low, high, p_here, push, factor, p):
-    """What `momentum_row` gives for a face that `is_deep`."""
-    gravity = p.push * (low.h + high.h)
-    coupling = gravity * p.w
-    s = real(0.5) * (low.over * low.over + high.over * high.over)
-    drag = resistance(hypotenuse(p_here, real(0.125) * (low.q_sum + high.q_sum)), s, factor)
-    a = -low.from_low - coupling
-    b = real(1.0) + drag + (high.from_low - low.from_high) + (coupling + coupling)
-    c = high.from_high - coupling
-    if VISCOUS:
-        a, b, c = a - p.viscosity, b + (p.viscosity + p.viscosity), c - p.viscosity
-    return a, b, c, p_here + push - gravity * (high.r - low.r)
-
-
-@cell
 def row_between(low, high, p_here, flux_below, flux_above, factor, forced, p):
     """A, B, C, D of the face between two cells of a line; flux_below, flux_above : `corner_flux` of its corners."""
-    if SHORTCUTS:
-        if is_deep(low, high, p_here, p):
-            return deep_row(low, high, p_here, forced + (flux_below - flux_above), factor, p)
     return momentum_row(
         low.z, high.z, low.d, high.d, low.h, high.h, low.over, high.over, low.r, high.r,
         (low.from_low, low.from_high), (high.from_low, high.from_high),

@@ -157,8 +157,10 @@ def plan_of(
     picked: dict[str, Any] = {"width": 32, "kinds": along_y.kept[precision], "ask": along_y.prefetch[precision]}
     picked["row_bytes"] = along_y.row_bytes
     picked |= _along_x(device, grid, reach, overlap, open_x, precision, exact)
-    picked |= _along_y(device, grid, reach, open_y, precision, exact) | chosen
-    usual = (device.layout(f"{NAME}.x").registers[precision], along_y.registers[precision])
+    blocks = along_y.blocks[precision] if light or precision == "single" else [along_y.heavy["block"]]
+    picked |= _along_y(device, grid, reach, open_y, precision, exact, blocks) | chosen
+    of_y = along_y.registers[precision] if light or precision == "single" else along_y.heavy["registers"]
+    usual = (device.layout(f"{NAME}.x").registers[precision], of_y)
     of_x, of_y = picked.get("registers", usual)
     if picked["ahead"] and "registers" not in chosen:
         of_x = device.layout(f"{NAME}.x").ahead["registers"]
@@ -264,7 +266,9 @@ def _cost_of(layout: Any, warps: int, room: int, precision: str) -> float:
     return (1.0 + waiting["alone"] / blocks) * max(1.0, room / (blocks * warps)) ** waiting["few"]
 
 
-def _along_y(device: Device, grid: Grid, reach: int, is_open: bool, precision: str, exact: bool) -> dict[str, Any]:
+def _along_y(
+    device: Device, grid: Grid, reach: int, is_open: bool, precision: str, exact: bool, blocks: list[dict[str, int]]
+) -> dict[str, Any]:
     """Rows of a thread, threads of a column and the way blocks are joined."""
     faces, small = grid.ny + is_open, device.layout(f"{NAME}.small")
     few = grid.cells <= small.cells
@@ -278,11 +282,10 @@ def _along_y(device: Device, grid: Grid, reach: int, is_open: bool, precision: s
         threads = 8 * -(-reach // (8 * rows))
         mode = columns.ALONE if faces <= rows * threads else columns.EXCHANGE
         return {**picked, "rows": rows, "threads": threads, "width": small.joined["bytes"] // itemsize, "mode_y": mode}
-    layout = device.layout(f"{NAME}.y")
-    for block in layout.blocks[precision]:
+    for block in blocks:
         height = block["rows"] * block["threads"]
         if faces <= height:
             return {**block, "mode_y": columns.ALONE}
         if reach <= height and not exact:
             return {**block, "mode_y": columns.EXCHANGE}
-    return {**layout.exact, "mode_y": columns.REDUCE}
+    return {**device.layout(f"{NAME}.y").exact, "mode_y": columns.REDUCE}
