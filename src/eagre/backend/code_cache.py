@@ -33,7 +33,6 @@ def sound(cache: Any, locators: Sequence[Any]) -> Any:
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
-                raise SystemExit
                 return super().load_overload(sig, target_context)
             except Exception:  # whatever a pickle that was cut raises
                 try:
