@@ -41,6 +41,8 @@ def test_numbers_of_the_thesis():
     assert numbers["reynolds"] == pytest.approx(20.83, rel=1e-3) and numbers["mu"] == 0.0
     assert gyre.time_scale / 86400 == pytest.approx(20_481, rel=1e-3)
     assert gyre.nondimensional_time(10 * 365.25 * 86400) == pytest.approx(0.1783, rel=1e-3)
+    drag = DoubleGyre(friction=1e-9, velocity=0.5)  # 3.84e6 m / 0.5 m/s = 7.68e6 s
+    assert drag.numbers["mu"] == pytest.approx(1e-9 * 7.68e6) and drag.time_scale == pytest.approx(7.68e6)
     told = numbers_remark(gyre.curl, gyre.beta, gyre.viscosity, 1e-9, gyre.length)
     mu = 1e-9 * gyre.time_scale
     assert told == [f"nondimensional: alpha = 1.359e+05, beta = 1.359e+05, mu = {mu:.4g}, Re = 20.83"]

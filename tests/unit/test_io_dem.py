@@ -39,7 +39,8 @@ def write_tif(path: Path, values=VALUES[::-1], *, crs=UTM, transform=None, nodat
         for band in range(1, bands + 1):
             file.write(values * band, band)
         if "scale" in tags:
-            file.scales, file.offsets = (tags["scale"],) * bands, (tags["offset"],) * bands
+            file.scales = [tags["scale"] * band for band in range(1, bands + 1)]
+            file.offsets = [tags["offset"] * band for band in range(1, bands + 1)]
         if "units" in tags:
             file.units = (tags["units"],) * bands
     return path
@@ -191,6 +192,8 @@ def test_geotiff_nodata_scale_and_band(tmp_path):
     np.testing.assert_array_equal(read_dem(path, band=2).elevation, 2 * VALUES)
     with pytest.raises(InputError, match=r"band = 3(.|\n)*1 to 2"):
         read_dem(path, band=3)
+    path = write_tif(tmp_path / "c.tif", bands=2, scale=0.1, offset=1.0)  # each band has its own
+    np.testing.assert_allclose(read_dem(path, band=2).elevation, 0.2 * (2 * VALUES) + 2.0)
 
 
 def test_geotiff_not_a_number_and_infinity_are_nodata(tmp_path):

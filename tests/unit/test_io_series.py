@@ -22,6 +22,18 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
+    ("unit", "seconds"),
+    [("ms", 1e-3), *((unit, 1) for unit in ("s", "sec", "second", "seconds")),
+     *((unit, 60) for unit in ("min", "minute", "minutes")),
+     *((unit, 3600) for unit in ("h", "hr", "hrs", "hour", "hours")),
+     *((unit, 86400) for unit in ("d", "day", "days"))],
+)  # fmt: skip
+def test_units_of_the_time_column(tmp_path, unit, seconds):
+    series = read_series(write(tmp_path, f"time ({unit}),q\n0,1\n2,3\n"))
+    assert series.times[-1] == pytest.approx(2.0 * seconds, rel=1e-14)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "time,q\n0,1.5\n10,2.5\n",

@@ -1,0 +1,70 @@
+"""The tool that changes formulas one at a time."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location("mutate", ROOT / "tools" / "mutate.py")
+mutate = importlib.util.module_from_spec(SPEC)
+sys.modules["mutate"] = mutate
+SPEC.loader.exec_module(mutate)
+
+SOURCE = '''"""A - B."""
+LIMIT = 0.5
+
+
+def slope(a: float, b: float, k: int = 3) -> float:
+    """a - b."""
+    if a < b:
+        raise ValueError(f"got {a - b}")
+    return min(a - b, -LIMIT * a) / values[k + 1]
+'''
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A package of one file."""
+    file = tmp_path / "src" / "eagre" / "slope.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(SOURCE, encoding="utf-8")
+    return file
+
+
+def test_mutants_are_formulas_and_no_words(small):
+    found = {(one.line, one.before, one.after) for one in mutate.mutants_of(small)}
+    assert found == {
+        (2, "0.5", "0.625"), (7, "<", ">="), (9, "min", "max"), (9, "-", "+"), (9, "-", ""), (9, "*", "/"),
+        (9, "/", "*"), (9, "+", "-"), (9, "1", "2"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["boundaries/stage.py", "stepping/clock.py", "models/shallow_water_adi/kernels.py"])
+def test_every_mutant_is_a_program(name):
+    file = ROOT / "src" / "eagre" / name
+    text, found = file.read_text(encoding="utf-8"), mutate.mutants_of(file)
+    assert found
+    for one in found:
+        assert text[one.start : one.end] == one.before
+        ast.parse(text[: one.start] + one.after + text[one.end :])
+
+
+def test_a_mutant_lives_where_tests_do_not_look(small, tmp_path):
+    package = small.parent
+    (package / "__init__.py").touch()
+    test = tmp_path / "test_slope.py"
+    test.write_text("from eagre.slope import LIMIT\n\n\ndef test():\n    assert LIMIT == 0.5\n", encoding="utf-8")
+    by_line = {one.line: one for one in mutate.mutants_of(small)}
+    assert not mutate.survives(by_line[2], package, [str(test)], 60.0)
+    assert mutate.survives(by_line[9], package, [str(test)], 60.0)
+    assert "slope.py:9" in mutate.line_of(by_line[9], package)
+
+
+def test_the_chosen_tests_are_there():
+    for tests in mutate.TESTS.values():
+        assert all((ROOT / name).exists() for name in tests.split())

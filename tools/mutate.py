@@ -1,0 +1,227 @@
+"""Change formulas one at a time and name the changes that no test notices.
+
+From the root of the repository: ``python tools/mutate.py [--count 200] [--seed 1] [--out mutants.md] [FILE ...]``.
+A mutant is one sign, operator, comparison, index or factor of a formula or a driver, changed in a copy of ``src``. The
+tests that `TESTS` chooses for its file run on it and stop at the first that fails. What survives is named with its
+line, before and after. Some survive rightly (``<=`` for ``<``, where nothing is equal): a person looks at the report.
+Takes up to some minutes a mutant: programs are compiled anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
+    "boundaries": "tests/kernels/test_ghosts.py tests/physics/test_boundaries.py tests/physics/test_balance.py",
+    "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
+    "decomposition.py": "tests/unit/test_decomposition.py",
+    "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
+    "tests/unit/test_io_restart.py",
+    "kernels": "tests/kernels/test_formulas.py tests/kernels/test_targets_agree.py",
+    "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
+    "tests/physics/test_barotropic_physics.py",
+    "models/shallow_water/": "tests/physics/test_against_oracle.py tests/kernels/test_shallow_water_reference.py "
+    "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
+    "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi.py "
+    "tests/kernels/test_adi_reference.py",
+    "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py",
+    "solvers/poisson": "tests/unit/test_poisson.py",
+    "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
+    "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
+    "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
+    "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
+}
+FORMULAS = ("boundaries", "kernels", "models", "series.py", "solvers", "stepping", "terms")
+SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
+ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
+NAMES = {"min": "max", "max": "min", "smaller": "larger", "larger": "smaller"}
+
+
+class Mutant(NamedTuple):
+    """A stretch of a file's text, and what takes its place."""
+
+    file: Path
+    start: int
+    end: int
+    before: str
+    after: str
+    line: int
+
+
+class Finder(ast.NodeVisitor):
+    """Collects the mutants of one file; words that users read and types are left alone."""
+
+    def __init__(self, file: Path, text: str) -> None:
+        self.file, self.text, self.found = file, text, list[Mutant]()
+        lines = text.splitlines(keepends=True)
+        self._starts = [sum(map(len, lines[:k])) for k in range(len(lines))]
+        self._bytes = [line.encode() for line in lines]
+
+    def at(self, line: int, column: int) -> int:
+        """Place in the text of a line and a column in bytes."""
+        return self._starts[line - 1] + len(self._bytes[line - 1][:column].decode())
+
+    def add(self, start: int, end: int, after: str, line: int) -> None:
+        """A mutant in place of text[start:end]."""
+        self.found.append(Mutant(self.file, start, end, self.text[start:end], after, line))
+
+    def between(self, left: ast.expr, right: ast.expr, sign: str) -> tuple[int, int] | None:
+        """Where the operator between two operands stands; None where a comment does too."""
+        start = self.at(left.end_lineno or 0, left.end_col_offset or 0)
+        gap = self.text[start : self.at(right.lineno, right.col_offset)]
+        place = gap.find(sign)
+        return None if place < 0 or "#" in gap else (start + place, start + place + len(sign))
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        after = SIGNS.get(type(node.op))
+        if after and not any(isinstance(part, ast.Constant | ast.JoinedStr) and not _is_number(part)
+                             for part in (node.left, node.right)):  # fmt: skip
+            sign = {"-": "+", "+": "-", "/": "*", "*": "/"}[after]
+            span = self.between(node.left, node.right, sign)
+            if span:
+                self.add(*span, after, node.right.lineno)
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        after = ORDERS.get(type(node.ops[0]))
+        if after:
+            sign = {">=": "<", "<": "<=", "<=": ">", ">": ">=", "!=": "==", "==": "!="}[after]
+            span = self.between(node.left, node.comparators[0], sign)
+            if span:
+                self.add(*span, after, node.lineno)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.USub):
+            start = self.at(node.lineno, node.col_offset)
+            self.add(start, start + 1, "", node.lineno)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        value = node.value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            start, end = self.at(node.lineno, node.col_offset), self.at(node.end_lineno or 0, node.end_col_offset or 0)
+            after = str(value + 1) if isinstance(value, int) else repr(1.25 * value or 0.25)
+            self.add(start, end, after, node.lineno)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id in NAMES:
+            start = self.at(node.lineno, node.col_offset)
+            self.add(start, start + len(node.func.id), NAMES[node.func.id], node.lineno)
+        if not (isinstance(node.func, ast.Name) and node.func.id in ("switch", "InputError", "Parameter")):
+            self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for part in node.body:  # neither defaults nor types nor decorators
+            self.visit(part)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value:
+            self.visit(node.value)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        pass
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        pass
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+
+
+def mutants_of(file: Path) -> list[Mutant]:
+    """All mutants of a file."""
+    text = file.read_text(encoding="utf-8")
+    finder = Finder(file, text)
+    finder.visit(ast.parse(text))
+    return finder.found
+
+
+def tests_of(file: Path, source: Path) -> list[str]:
+    """Arguments of pytest for a file under `source`."""
+    name = file.relative_to(source).as_posix()
+    fitting = [start for start in TESTS if name.startswith(start)]
+    return TESTS[max(fitting, key=len)].split() if fitting else ["tests/unit"]
+
+
+def survives(mutant: Mutant, source: Path, tests: list[str], seconds: float) -> bool:
+    """Whether the tests hold on a copy of the source with the mutant in it; one that takes too long has failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(source.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        text = mutant.file.read_text(encoding="utf-8")
+        target = copy / mutant.file.relative_to(source.parent)
+        target.write_text(text[: mutant.start] + mutant.after + text[mutant.end :], encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(copy), "EAGRE_CACHE": str(Path(folder) / "cache")}
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        command += ["-m", "not slow and not gpu and not simulator"]
+        try:
+            done = subprocess.run(command, env=environment, timeout=seconds, capture_output=True, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        if done.returncode == 5:  # pytest found no test
+            raise SystemExit(f"error: no test is chosen by {' '.join(tests)!r} for {mutant.file}: mend TESTS")
+        return done.returncode == 0
+
+
+def reports(mutants: list[Mutant], source: Path, seconds: float) -> Iterator[tuple[Mutant, bool]]:
+    """Each mutant, and whether it survives."""
+    for mutant in mutants:
+        yield mutant, survives(mutant, source, tests_of(mutant.file, source), seconds)
+
+
+def line_of(mutant: Mutant, source: Path) -> str:
+    """A line of the report."""
+    text = mutant.file.read_text(encoding="utf-8")
+    code = text.splitlines()[mutant.line - 1].strip()
+    change = f"`{mutant.before}` -> `{mutant.after or 'nothing'}`"
+    return f"| {mutant.file.relative_to(source)}:{mutant.line} | {change} | `{code}` |"
+
+
+def main() -> None:
+    """Choose mutants, try them, print the survivors."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("files", nargs="*", type=Path, help="else all formulas and drivers")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=600.0, help="of one mutant's tests, at most")
+    parser.add_argument("--out", type=Path, help="Markdown; the report is printed too")
+    given = parser.parse_args()
+    source = Path("src/eagre").resolve()
+    files = [file.resolve() for file in given.files]
+    for start in () if files else FORMULAS:
+        files += sorted((source / start).rglob("*.py")) if (source / start).is_dir() else [source / start]
+    everything = [mutant for file in files for mutant in mutants_of(file)]
+    chosen = random.Random(given.seed).sample(everything, min(given.count, len(everything)))
+    lines = [
+        f"{len(chosen)} of {len(everything)} mutants, seed {given.seed}",
+        "",
+        "| survivor | change | line |",
+        "|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    alive = 0
+    for mutant, lives in reports(chosen, source, given.seconds):
+        if lives:
+            alive += 1
+            lines.append(line_of(mutant, source))
+            print(lines[-1], flush=True)
+    lines.append(f"\n{alive} of {len(chosen)} survive.")
+    print(lines[-1])
+    if given.out:
+        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
