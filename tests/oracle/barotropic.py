@@ -72,7 +72,7 @@ def invert(zeta, dx, dy, screening=0.0):
 
 
 class BarotropicOracle:
-    """One layer in a box with free-slip (or no-slip, by Thom's formula) walls."""
+    """One layer in a box with free-slip walls, or no-slip ones: "thom" or "woods"."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class BarotropicOracle:
         curl=0.0,
         jacobian="advective",
         order=2,
-        no_slip=False,
+        no_slip=None,
         screening=0.0,
     ):
         self.dx, self.dy = lx / nx, ly / ny
@@ -106,11 +106,17 @@ class BarotropicOracle:
         self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
 
     def walls(self):
-        """Set the vorticity of the walls: 0, or 2 psi / h^2 of the first point inside (Thom)."""
+        """Set the vorticity of the walls: 0, or of a fluid at rest there, from psi and zeta of the first point inside."""
         z, p = self.zeta, self.psi
-        if self.no_slip:
-            z[0, 1:-1], z[-1, 1:-1] = 2 * p[1, 1:-1] / self.dy**2, 2 * p[-2, 1:-1] / self.dy**2
-            z[1:-1, 0], z[1:-1, -1] = 2 * p[1:-1, 1] / self.dx**2, 2 * p[1:-1, -2] / self.dx**2
+        inner = slice(1, -1)
+        for wall, first, h in (
+            ((0, inner), (1, inner), self.dy), ((-1, inner), (-2, inner), self.dy),
+            ((inner, 0), (inner, 1), self.dx), ((inner, -1), (inner, -2), self.dx),
+        ):  # fmt: skip
+            if self.no_slip == "thom":
+                z[wall] = 2 * p[first] / h**2
+            if self.no_slip == "woods":
+                z[wall] = 3 * p[first] / h**2 - z[first] / 2  # q for zeta: psi / (2 R^2), of order h^2, apart
 
     def tendency(self):
         """F at the interior points."""

@@ -28,6 +28,9 @@ def thom(psi_1, over_h2):
 def woods(psi_1, zeta_1, over_h2):
     """Vorticity of a wall at rest: 3 psi_1 / h^2 - zeta_1 / 2, second order.
 
+    With a finite deformation radius R the models give q_1 = zeta_1 - psi_1 / R^2 for zeta_1. As psi_1 is of the order
+    of h^2, so is the difference.
+
     L. C. Woods, Aeronaut. Q. 5, 176-184 (1954), doi:10.1017/S0001925900001177.
     """
     return real(3.0) * over_h2 * psi_1 - real(0.5) * zeta_1
