@@ -14,11 +14,11 @@ Every array is indexed ``[j, i]`` with i fastest, as in NetCDF. A field at centr
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.constants import FARTHEST, LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.fields import points_at
 
@@ -50,13 +50,22 @@ class Grid:
     def __post_init__(self) -> None:
         for name in ("nx", "ny"):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} = {value!r}", allowed="a whole number >= 1", fix=f"{name} = 100")
+            if not isinstance(value, (int, np.integer)) or not 1 <= value < 2**31:
+                got = value if abs(value) < 10**40 else "a number of more than 40 digits"
+                raise InputError(
+                    f"{name} = {got!r}", allowed="a whole number from 1 to 2147483647", fix=f"{name} = 100"
+                )
             object.__setattr__(self, name, int(value))  # launches take no integers of NumPy
         for name in ("dx", "dy"):
             value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
-                raise InputError(f"{name} = {value!r}", allowed="a length in metres, > 0", fix=f"{name} = 10.0")
+            if not (isinstance(value, (int, float, np.number)) and SHORTEST <= value <= LONGEST):
+                allowed = f"a length in metres, > 0 ({SHORTEST:g} to {LONGEST:g})"
+                raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 10.0")
+        for name in ("x0", "y0"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float, np.number)) and abs(value) <= FARTHEST):
+                allowed = f"metres, at most {FARTHEST:g} from 0"
+                raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 0.0")
 
     @classmethod
     def of_points(cls, nx: int, ny: int, length_x: float, length_y: float, x0: float = 0.0, y0: float = 0.0) -> Grid:

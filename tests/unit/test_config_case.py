@@ -63,7 +63,7 @@ def test_good_case():
         ("run", "start_date = 2026", "run.start_date", ["a date"]),
         ("grid", "nx = 1.5", "grid.nx", ["nx = 1.5", ">= 1", "nx = 200"]),
         ("grid", "nx = 0", "grid.nx", ["greater than or equal to 1"]),
-        ("grid", "dx = 0", "grid.dx", ["greater than 0"]),
+        ("grid", "dx = 0", "grid.dx", ["greater than or equal to 0.000000001"]),
         ("grid", "extent = [0, 1, 0, 1]", "grid", ["both nx, ny and extent"]),
         ("grid", "dxx = 1", "grid.dxx", ["dx = 1"]),
         ("bed", 'expression = "x +* y"', "bed", ["value and expression"]),

@@ -112,6 +112,21 @@ class Case(Section):
         return ConfigError(problems, str(self._path) if self._path is not None else "the case")
 
     @contextmanager
+    def naming(self, *places: str) -> Iterator[None]:
+        """Name the key in an `InputError` whose first word is a key of one of the sections `places`."""
+        try:
+            yield
+        except ConfigError:
+            raise
+        except InputError as error:
+            word = error.what.partition(" ")[0]
+            for place in places:
+                section = getattr(self, place)
+                if section is not None and word in type(section).model_fields:
+                    raise self.problem((place, word), error) from None
+            raise
+
+    @contextmanager
     def at(self, *key: str | int) -> Iterator[None]:
         """Name `key` in every `InputError` that is raised inside the with block."""
         try:

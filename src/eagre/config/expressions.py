@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -54,6 +56,7 @@ _COMPARE = {
     ast.NotEq: operator.ne,
 }
 _MAX_LENGTH = 2000
+_LARGEST = 1e308
 
 
 class Expression:
@@ -79,7 +82,9 @@ class Expression:
         if len(text) > _MAX_LENGTH:
             raise InputError(f"an expression of {len(text)} characters", allowed=f"at most {_MAX_LENGTH}")
         try:
-            self._tree = ast.parse(text.strip(), mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                self._tree = ast.parse(text.strip(), mode="eval").body
             self._check(self._tree)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
@@ -121,8 +126,9 @@ class Expression:
     def _check(self, node: ast.AST) -> None:
         """Refuse every node that is not plain arithmetic."""
         match node:
-            case ast.Constant(value=bool() | int() | float()):
-                return
+            case ast.Constant(value=bool() | int() | float() as value):
+                if abs(value) > _LARGEST:
+                    raise self._refuse("it holds a number beyond 1e308")
             case ast.Name(id=name):
                 if name not in CONSTANTS and name not in self.variables:
                     raise self._unknown(name, (*self.variables, *CONSTANTS), "name")
@@ -165,18 +171,18 @@ class Expression:
             case ast.UnaryOp(op=op, operand=operand):
                 value = self._value(operand, names)
                 if isinstance(op, ast.Not):
-                    return np.logical_not(value)
+                    return _one_or_zero(np.logical_not(value))
                 return -value if isinstance(op, ast.USub) else value
             case ast.Compare(left=left, ops=ops, comparators=others):
                 values = [self._value(item, names) for item in (left, *others)]
                 pairs = zip(ops, values, values[1:], strict=False)
-                return np.logical_and.reduce([np.asarray(_COMPARE[type(op)](a, b)) for op, a, b in pairs])
+                return _one_or_zero(reduce(np.logical_and, [_COMPARE[type(op)](a, b) for op, a, b in pairs]))
             case ast.BoolOp(op=op, values=items):
                 combine = np.logical_and if isinstance(op, ast.And) else np.logical_or
                 result = self._value(items[0], names)
                 for item in items[1:]:
                     result = combine(result, self._value(item, names))
-                return result
+                return _one_or_zero(result)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return np.where(*(self._value(item, names) for item in (test, body, orelse)))
         raise AssertionError(f"unchecked node {node!r}")
@@ -207,6 +213,11 @@ class Expression:
             f'the expression "{_short(self.text)}" gives {result[first]} at {at} ({count} of {result.size} points)',
             allowed="an expression that is finite everywhere",
         )
+
+
+def _one_or_zero(truth: np.ndarray) -> np.ndarray:
+    """Numbers, which add and subtract as such; booleans do not."""
+    return np.asarray(truth, np.float64)
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,8 @@ from pydantic import AfterValidator, Field, model_validator
 from eagre.config.expressions import Expression
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section
-from eagre.config.values import InputFile, Metres, NoData, PositiveMetres, Shift
+from eagre.config.values import InputFile, Metres, NoData, Shift, quantity
+from eagre.constants import FARTHEST, LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -25,21 +26,40 @@ def _extent(extent: list[float]) -> list[float]:
     return extent
 
 
+def _crs(text: str) -> str:
+    from eagre.io.raster import parse_crs
+
+    if parse_crs(text) is None:
+        raise InputError(f'crs = "{text}"', allowed="an EPSG code, or WKT", fix='crs = "EPSG:32633"')
+    return text
+
+
+CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
+Coordinate = Annotated[float, quantity("length"), Field(ge=-FARTHEST, le=FARTHEST)]
+_MOST = 2**31 - 1
+
+
 class GridSection(Section):
     """The cells: nx, ny and dx, or dx and extent, or dx and a bed file."""
 
-    nx: int | None = Field(default=None, description="the number of cells along x, >= 1", ge=1, examples=[200])
-    ny: int | None = Field(default=None, description="the number of cells along y, >= 1", ge=1, examples=[100])
-    dx: PositiveMetres | None = Field(default=None, description="the cell size along x, metres", examples=[10.0])
-    dy: PositiveMetres | None = Field(
+    nx: int | None = Field(
+        default=None, description="the number of cells along x, >= 1", ge=1, le=_MOST, examples=[200]
+    )
+    ny: int | None = Field(
+        default=None, description="the number of cells along y, >= 1", ge=1, le=_MOST, examples=[100]
+    )
+    dx: CellSize | None = Field(default=None, description="the cell size along x, metres", examples=[10.0])
+    dy: CellSize | None = Field(
         default=None, description="the cell size along y, metres; without it dx", examples=[10.0]
     )
-    x0: Metres | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
-    y0: Metres | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
-    extent: Annotated[list[float], AfterValidator(_extent)] | None = Field(
+    x0: Coordinate | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
+    y0: Coordinate | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
+    extent: Annotated[list[Coordinate], AfterValidator(_extent)] | None = Field(
         default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
     )
-    crs: str | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
+    crs: Annotated[str, AfterValidator(_crs)] | None = Field(
+        default=None, description="coordinate reference system, such as EPSG:32633"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> GridSection:

@@ -7,11 +7,12 @@ import json
 import os
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eagre.config.nearest import nearest
-from eagre.config.problems import Key
+from eagre.config.problems import ConfigError, Key, Problem
 from eagre.errors import InputError
 
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
@@ -45,7 +46,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
 def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
     """Parse TOML, or raise `InputError` with the line and a mark below the column."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = _PLACE.search(str(error))
         lines = text.splitlines() or [""]
@@ -57,15 +58,44 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
             f"{source}, line {line}, column {column}: {reason}\n{shown}\n{mark}",
             allowed='TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"',
         ) from None
+    except RecursionError:
+        raise InputError(f"{source}: tables or lists that are nested too deeply", allowed="a few levels") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise InputError(f"{source}: {error}", allowed="numbers that fit a computer's") from None
+    odd = _odd(data)
+    if odd is not None:
+        raise ConfigError([replace(odd, line=line_of(text, odd.key))], source)
+    return data
+
+
+def _odd(data: Any, key: Key = ()) -> Problem | None:
+    """What TOML allows and nothing behind it: a null character, a whole number beyond 64 bits."""
+    if isinstance(data, str) and "\0" in data:
+        return Problem(key, "a text with the character \\u0000", "texts without it")
+    if isinstance(data, int) and not -(2**63) <= data < 2**63:
+        return Problem(key, f"a whole number of {data.bit_length()} bits", "one of 64 bits; larger ones as 1e30")
+    inner = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
+    for name, value in inner:
+        plain = name.replace("\0", "?") if isinstance(name, str) else name
+        found = (_odd(name, (*key, plain)) if plain != name else None) or _odd(value, (*key, plain))
+        if found is not None:
+            return found
+    return None
 
 
 def existing_file(path: Path, what: str = "file") -> Path:
     """`path` itself if it is a file, else `InputError` with the full path and the nearest name there."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # a name that is too long, links in a circle, a folder that may not be entered
+        raise InputError(f"{what} {str(path)[-80:]}: {error.strerror}", allowed="the path of a file") from None
     if path.is_file():
         if not os.access(path, os.R_OK):
             raise InputError(f"{what} {path.resolve()}: no permission to read it", fix=f"chmod u+r {path}")
         return path
-    full = path.resolve()
+    full = Path(os.path.realpath(path))
     if path.is_dir():
         raise InputError(f"{what} {full}, which is a folder", allowed="the path of a file")
     if not full.parent.is_dir():

@@ -92,7 +92,7 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*")
 _DURATION = re.compile(rf"\s*(?:{_NUMBER}\s*[A-Za-z]+[\s,]*){{2,}}")
 _UNIT = re.compile(r"(?:[A-Za-z%]|1\s*/)[A-Za-z%0-9\s*/.^+-]*")
-_FACTOR = re.compile(r"([*/.]|)\s*([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d+))?\s*")
+_FACTOR = re.compile(r"([*/.]|)\s*([A-Za-z%]+|1)(?:(?:\^|\*\*)?([+-]?\d))?\s*")
 
 
 def unit_factor(unit: str, dimension: str, key: str = "units") -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import BinaryIO
@@ -98,12 +99,14 @@ def _read_header(file: BinaryIO, path: Path) -> dict[str, float]:
             return header
         key = _KEYS.get(words[0].lower())
         value = _number(words[1]) if len(words) == 2 else None
+        if value is not None and not math.isfinite(value) and key != "nodata":
+            value = None
         if key is None or value is None:
             near = nearest(words[0], _KEYS) if key is None else key
             raise InputError(
                 f"{path}: header line {' '.join(words)[:60]!r}",
                 allowed="ncols, nrows, xllcorner or xllcenter, yllcorner or yllcenter, cellsize, NODATA_value, "
-                "each with one number",
+                "each with one finite number",
                 fix=f"{near}  NUMBER" if near else "",
             )
         header[key] = value

@@ -33,22 +33,26 @@ def read_geotiff(path: Path, band: int = 1) -> Dem:
         If the file is no raster, has no such band or no georeference, is rotated, or is not in projected metres.
     """
     import rasterio
-    from rasterio.errors import NotGeoreferencedWarning, RasterioIOError
+    from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         try:
-            source = rasterio.open(path)
-        except RasterioIOError as error:
-            raise InputError(f"{path}: not a raster that can be read ({error})", allowed="a GeoTIFF file") from error
-        with source:
-            _check(source, path, band)
-            values = source.read(band, masked=True).astype(np.float64)
-            values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
-            dem = _oriented(values, source.transform, path)
-            centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
-            crs = metric_crs(source.crs, str(path), centre, dem.dx)
-            units = source.units[band - 1] or None
+            with rasterio.open(path) as source:
+                _check(source, path, band)
+                values = source.read(band, masked=True).astype(np.float64)
+                values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
+                dem = _oriented(values, source.transform, path)
+                centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
+                crs = metric_crs(source.crs, str(path), centre, dem.dx)
+                units = source.units[band - 1] or None
+        except (RasterioError, OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            why = error.__cause__ or error  # GDAL's own words stand behind rasterio's
+            raise InputError(
+                f"{path}: not a raster that can be read ({why})", allowed="a whole GeoTIFF file"
+            ) from error
     return Dem(dem.elevation, dem.x0, dem.y0, dem.dx, dem.dy, crs, str(path), units)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,37 @@ _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 _LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
 
 
-def open_netcdf(path: Path, **options: Any) -> Any:
-    """Open a NetCDF file as an xarray.Dataset; an unreadable one is an `InputError`."""
+@contextmanager
+def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
+    """An xarray.Dataset; a file that cannot be read, in parts or at all, is an `InputError`."""
+    import h5py
     import xarray
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return xarray.open_dataset(path, **options)
-        except (ValueError, OSError, RuntimeError, KeyError, TypeError) as error:
-            text = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4") from error
+            if not _is_classic(path):
+                with h5py.File(path, "r", locking=False) as file:  # h5netcdf leaves a half-made object where this fails
+                    list(file.attrs)
+            dataset = xarray.open_dataset(path, **options)
+        except (ValueError, OSError, RuntimeError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise _unreadable(path, error) from error
+    with dataset:
+        try:
+            yield dataset
+        except (OSError, RuntimeError) as error:
+            raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: BaseException) -> InputError:
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4")
+
+
+def _is_classic(path: Path) -> bool:
+    """True for NetCDF 3."""
+    with path.open("rb") as file:
+        return file.read(3) == b"CDF"
 
 
 def read_netcdf_raster(path: Path, variable: str | None = None) -> Dem:

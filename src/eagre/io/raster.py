@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.constants import FARTHEST, LONGEST, SHORTEST
 from eagre.errors import InputError
 
 WEB_MERCATOR = 3857
@@ -58,8 +59,13 @@ class Dem:
             raise InputError(f"{self.name}: values of shape {values.shape}", allowed="a 2-D array (ny, nx)")
         for size in ("dx", "dy"):
             value = getattr(self, size)
-            if not (math.isfinite(value) and value > 0):
-                raise InputError(f"{self.name}: {size} = {value}", allowed="a length in metres, > 0")
+            if not SHORTEST <= value <= LONGEST:
+                allowed = f"a length in metres, > 0 ({SHORTEST:g} to {LONGEST:g})"
+                raise InputError(f"{self.name}: {size} = {value}", allowed=allowed)
+        for axis in ("x0", "y0"):
+            if not abs(getattr(self, axis)) <= FARTHEST:
+                allowed = f"metres, at most {FARTHEST:g} from 0"
+                raise InputError(f"{self.name}: {axis} = {getattr(self, axis)}", allowed=allowed)
         object.__setattr__(self, "elevation", values)
 
     @property
@@ -187,5 +193,5 @@ def parse_crs(text: str | None) -> Any:
             if text.strip().upper().startswith(("PROJCS", "GEOGCS", "COMPD_CS")):
                 return CRS.from_wkt(text, morph_from_esri_dialect=True)
             return CRS.from_user_input(text)
-        except CRSError:
+        except (CRSError, ValueError, TypeError, AttributeError):  # it takes some texts for JSON
             return None

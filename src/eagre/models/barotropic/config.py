@@ -242,15 +242,16 @@ class BarotropicCase(Case):
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
-        return BarotropicVorticity(
-            grid,
-            basin=self.basin.kind,
-            walls=self.basin.walls,
-            device=device or self.run.device,
-            precision=precision or self.run.precision,
-            **self.numerics.model_dump(),
-            **options,
-        )
+        with self.naming("numerics", "physics", "initial", "basin", "run"):
+            return BarotropicVorticity(
+                grid,
+                basin=self.basin.kind,
+                walls=self.basin.walls,
+                device=device or self.run.device,
+                precision=precision or self.run.precision,
+                **self.numerics.model_dump(),
+                **options,
+            )
 
     def _grid(self) -> Grid:
         """Points of the basin."""

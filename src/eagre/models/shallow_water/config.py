@@ -72,4 +72,5 @@ class ShallowWaterCase(WaterCase):
 
         grid, corners, bed = self._terrain()
         options = self._options(grid, bed, self.friction, device, precision)
-        return ShallowWater(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
+        with self.naming("initial", "friction", "numerics", "run"):
+            return ShallowWater(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
