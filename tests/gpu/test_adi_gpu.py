@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.cases import mike21
 from eagre.solvers.tridiagonal import solve
 from kernels.test_tridiagonal import banded, systems
 from physics.test_adi_against_oracle import everything
@@ -27,6 +28,15 @@ def test_gpu_agrees_with_the_cpu(precision):
     ours, theirs = (everything(precision, device) for device in ("cuda", "cpu"))
     for model in (ours, theirs):
         model.advance(100.0)
+    assert_agree(ours, theirs)
+
+
+@pytest.mark.parametrize(("ny", "nx"), [(2048, 2048), (256, 256), (1300, 1100)])
+def test_a_hundred_steps_in_the_pool_as_the_cpu(ny, nx):
+    ours, theirs = (mike21.pool((ny, nx), device, "double", "mike21") for device in ("cuda", "cpu"))
+    for model in (ours, theirs):
+        model.advance(100 * mike21.DT)
+    assert ours.steps == 100
     assert_agree(ours, theirs)
 
 

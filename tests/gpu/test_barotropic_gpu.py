@@ -45,7 +45,7 @@ def test_as_the_cpu(options):
     assert_same_states(ours, theirs, TOLERANCE[options.get("precision", "double")])
 
 
-@pytest.mark.parametrize("points", [31, 129, 259, 513, 2049])
+@pytest.mark.parametrize("points", [31, 33, 65, 129, 257, 259, 513, 515, 769, 1025, 2049, 4097])
 def test_seed_sizes(points):
     models = [
         BarotropicVorticity.double_gyre(points, device=device, precision="double", scheme="ab2", jacobian="advective")

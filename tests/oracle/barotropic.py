@@ -106,7 +106,7 @@ class BarotropicOracle:
         self.psi = invert(self.zeta, self.dx, self.dy, self.screening)
 
     def walls(self):
-        """Set the vorticity of the walls: 0, or of a fluid at rest there, from psi and zeta of the first point inside."""
+        """Set the vorticity of the walls: 0, or of a fluid at rest there, from the first points inside."""
         z, p = self.zeta, self.psi
         inner = slice(1, -1)
         for wall, first, h in (

@@ -11,6 +11,7 @@ import eagre
 from eagre.backend.select import select
 from eagre.bench.machine import threads_limited
 from eagre.cases import dam_breaks
+from eagre.models.shallow_water_adi.layout import padded, unpadded
 from eagre.models.shallow_water_adi.model import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.plan import plan_of, width
 from kernels.recording import RecordingDevice
@@ -49,6 +50,67 @@ def test_lake_at_rest_with_shores_and_island(precision):
     model.advance(5000.0)
     assert abs(model.field("surface_elevation") - before).max() < (1e-12 if precision == "double" else 1e-5)
     assert max(abs(model.field(f"discharge_{a}")).max() for a in "xy") < (1e-12 if precision == "double" else 1e-5)
+
+
+def test_the_bed_of_land_is_of_no_consequence():
+    """Corners that only land touches may hold anything."""
+    grid = eagre.Grid(30, 21, 100.0, 80.0)
+    x, y = grid.mesh()
+    land = np.hypot(x - 1600.0, y - 800.0) < 450.0
+    inner = np.zeros(grid.shape_of("corner"), bool)
+    inner[1:-1, 1:-1] = land[1:, 1:] & land[1:, :-1] & land[:-1, 1:] & land[:-1, :-1]
+    assert inner.sum() > 10
+    found = []
+    for height in (-5.0, 3.0, 900.0):
+        bed = np.where(inner, height, -5.0 - 0.001 * grid.mesh("corner")[0])
+        model = eagre.ShallowWaterADI(
+            grid, bed, 20.0, surface_elevation=0.3 * np.cos(x / 500.0), land=land, manning=0.03, device="cpu",
+            precision="double",
+        )  # fmt: skip
+        model.advance(600.0)
+        found.append([model.field(name)[~land] for name in ("surface_elevation", "velocity_x", "velocity_y")])
+    assert abs(found[0][1]).max() > 0.01
+    assert all(np.array_equal(one, other) for other in found[1:] for one, other in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_sweep_along_y_is_the_transposed_sweep_along_x(precision):
+    rng = np.random.default_rng(2)
+    grids = eagre.Grid(19, 13, 90.0, 120.0), eagre.Grid(13, 19, 120.0, 90.0)
+    bed = rng.uniform(-3.0, 1.0, grids[0].shape_of("corner"))
+    options = {"surface_elevation": 0.0, "manning": 0.03, "device": "cpu", "precision": precision}
+    along_x, along_y = (
+        eagre.ShallowWaterADI(grid, one, 8.0, **options)._engine for grid, one in zip(grids, (bed, bed.T), strict=True)
+    )
+    z, p, q_before, q_after = (
+        0.3 * rng.standard_normal(grids[0].shape_of(at)) for at in ("centre", "face_x", "face_y", "face_y")
+    )
+    p[:, [0, -1]] = q_before[[0, -1]] = q_after[[0, -1]] = 0.0
+    along_x.set_state(z, p, q_before, q_after)
+    along_x.device.run(along_x.along_x(0, 0))
+    along_y.set_state(z.T, q_after.T, p.T, p.T)
+    along_y.device.fill(along_y.p[0], padded(q_before.T, grids[1], along_y.real, 0.0))
+    along_y.device.run(along_y.along_y(0, 1))
+    limit = 1e-13 if precision == "double" else 1e-5
+    pairs = [(along_x.z[1], along_y.z[0], "centre", "centre"), (along_x.p[1], along_y.q[1], "face_x", "face_y")]
+    for one, other, here, there in pairs:
+        ours, theirs = unpadded(one, grids[0], here), unpadded(other, grids[1], there).T
+        assert abs(ours).max() > 0.1 and abs(ours - theirs).max() < limit * abs(ours).max()
+
+
+def test_a_hump_is_back_when_the_wave_has_gone_both_ways():
+    """Two lengths of the channel at sqrt(g h), after a reflection from either wall."""
+    grid = eagre.Grid(400, 3, 50.0, 50.0)
+    x, _ = grid.mesh()
+    hump = 1e-3 * np.exp(-(((x - 6000.0) / 800.0) ** 2))
+    back = 2.0 * 20_000.0 / np.sqrt(9.80665 * 10.0)
+    model = eagre.ShallowWaterADI(
+        grid, -10.0, back / 1600.0, surface_elevation=hump, gravity=9.80665, device="cpu", precision="double"
+    )
+    model.advance(back)
+    assert abs(model.field("surface_elevation") - hump).max() < 0.02 * hump.max()
+    model.advance(1.05 * back)
+    assert abs(model.field("surface_elevation") - hump).max() > 0.3 * hump.max()
 
 
 @pytest.mark.parametrize("downstream", [0.0, 0.1])
