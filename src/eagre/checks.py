@@ -13,6 +13,7 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
+from eagre.given import own_array
 from eagre.grid import Grid
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
@@ -68,7 +69,7 @@ def checked_field(
         For a wrong shape, or values that are not finite or outside [low, high]; names the first cell.
     """
     shape = grid.shape_of(location)
-    array = np.asarray(value, dtype=np.float64)
+    array = own_array(name, value)
     if array.ndim == 0:
         array = np.full(shape, float(array))
     if array.shape != shape:
@@ -84,7 +85,7 @@ def checked_field(
             + (f" and <= {high:g}" if high < math.inf else ""),
             fix=f"{name} = np.nan_to_num({name}, nan=...)" if not np.isfinite(array[j, i]) else "",
         )
-    return np.ascontiguousarray(array)
+    return array
 
 
 def check_until(until: float, now: float) -> None:
@@ -93,8 +94,16 @@ def check_until(until: float, now: float) -> None:
         raise InputError(f"until = {until:g} s", allowed=f"a time from {now:g} s on (the model's present)")
 
 
-def check_state(state: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> None:
-    """Refuse a state whose field `name` is not there or has another shape: it is of another kind or grid."""
+_GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
+
+
+def grid_state(grid: Grid) -> dict[str, np.ndarray]:
+    """What a state says of its grid."""
+    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)}
+
+
+def check_state(state: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...], grid: Grid) -> None:
+    """Refuse a state of another kind or grid, or with values of the field `name` that are not finite."""
     found = state[name].shape if name in state else None
     if found != tuple(shape):
         raise InputError(
@@ -102,6 +111,13 @@ def check_state(state: Mapping[str, np.ndarray], name: str, shape: tuple[int, ..
             allowed=f"the state of a model of the same kind and grid, {name} of shape {tuple(shape)}",
             fix="model.restore(read_restart(path, model))",
         )
+    if not np.isfinite(state[name]).all():
+        raise InputError(f"a state with {name} that is not finite", allowed="finite numbers")
+    for key, theirs, ours in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
+        if theirs != ours:
+            raise InputError(
+                f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as the model has"
+            )
 
 
 def check_sample(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.given import own_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ class Series:
     name: str = "series"
 
     def __post_init__(self) -> None:
-        times = np.ascontiguousarray(self.times, dtype=np.float64)
-        values = np.ascontiguousarray(self.values, dtype=np.float64)
+        times = own_array(f"{self.name}: times", self.times)
+        values = own_array(f"{self.name}: values", self.values)
         if times.ndim != 1 or times.shape != values.shape or times.size == 0:
             raise InputError(
                 f"{self.name}: times of shape {times.shape} and values of shape {values.shape}",

@@ -5,7 +5,7 @@ from eagre.boundaries.base import Condition
 from eagre.boundaries.discharge import Discharge
 from eagre.boundaries.outflow import Outflow
 from eagre.boundaries.periodic import Periodic
-from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment
+from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
 from eagre.boundaries.stage import Stage
 from eagre.boundaries.wall import Wall
 
@@ -21,4 +21,5 @@ __all__ = [
     "Segment",
     "Stage",
     "Wall",
+    "checked_boundaries",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,21 @@ class Boundaries:
         return all(condition.closed for side in SIDES for condition in _conditions(getattr(self, side)))
 
 
+def checked_boundaries(given: Any) -> Boundaries:
+    """`given`, or walls for None.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if given is None or isinstance(given, Boundaries):
+        return given or Boundaries()
+    raise InputError(
+        f"boundaries = {given!r}", allowed="Boundaries(...) of conditions by side", fix="Boundaries(west=Wall())"
+    )
+
+
 def _conditions(given: Condition | Sequence[Part]) -> list[Condition]:
     return [given] if isinstance(given, Condition) else [part.condition for part in given]
 
@@ -104,7 +120,7 @@ def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segm
         raise InputError(
             f"{side} = {given!r}",
             allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
-            fix=f"{side} = [Part(0.0, 100.0, Outflow())]",
+            fix=f"{side} = Wall(), or {side} = [Part(0.0, 100.0, Outflow())]",
         )
     segments: list[Segment] = []
     reached = 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
+from eagre.given import own_array
 from eagre.grid import Grid
 from eagre.series import Series
 
@@ -98,7 +99,7 @@ class Term:
 
 def checked_map(values: Any, grid: Grid, name: str) -> np.ndarray:
     """A finite map of the grid's shape."""
-    array = np.asarray(values, dtype=np.float64)
+    array = own_array(name, values)
     if array.shape != grid.shape:
         raise InputError(f"a {name} map of shape {array.shape}", allowed=f"shape (ny, nx) = {grid.shape}")
     if not np.isfinite(array).all():

@@ -10,6 +10,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.errors import InputError, MemoryNeededError
+from eagre.given import own_array
 from eagre.grid import Grid
 from eagre.models.barotropic.setup import Setup
 
@@ -33,7 +34,7 @@ def screening_of(deformation_radius: float | None) -> float:
 
 def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     """`value` as a float64 array (ny, nx); a scalar fills it."""
-    array = np.asarray(value, np.float64)
+    array = own_array(name, value)
     if array.ndim == 0:
         array = np.full(grid.shape, float(array))
     if array.shape != grid.shape or not np.isfinite(array).all():
@@ -41,12 +42,12 @@ def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
             f"{name} of shape {array.shape}{'' if np.isfinite(array).all() else ' with values that are not finite'}",
             allowed=f"a number, or finite numbers of shape {grid.shape}: values at the points",
         )
-    return np.ascontiguousarray(array)
+    return array
 
 
 def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
     """Particles x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
-    xy = np.asarray(particles, np.float64)
+    xy = own_array("particles", particles)
     if xy.ndim != 2 or xy.shape[1:] != (2,) or not np.isfinite(xy).all():
         raise InputError(f"particles of shape {xy.shape}", allowed="finite x, y, shape (n, 2)")
     axes = ((grid.x, grid.dx), (grid.y, grid.dy))

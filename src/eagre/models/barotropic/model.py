@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.select import select_devices
-from eagre.checks import check_input_memory, check_sample, check_state, one_of
+from eagre.checks import check_input_memory, check_sample, check_state, grid_state, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
@@ -279,11 +279,11 @@ class BarotropicVorticity(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return self._stepper.state()
+        return {**self._stepper.state(), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "q0", self.setup.shape)
+        check_state(state, "q0", self.setup.shape, self.grid)
         self._stepper.restore(state)
         self._stepper.keeper.forget()
 

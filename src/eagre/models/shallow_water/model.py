@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.select import select_devices
-from eagre.boundaries import Boundaries
+from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
@@ -18,6 +18,7 @@ from eagre.checks import (
     check_state,
     checked_field,
     checked_number,
+    grid_state,
     initial_surface,
     one_of,
 )
@@ -131,7 +132,7 @@ class ShallowWater(BaseModel):
         self.grid = grid
         self.precision = precision
         self.device = select_devices(device)
-        self.boundaries = boundaries or Boundaries()
+        self.boundaries = checked_boundaries(boundaries)
         check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
@@ -263,11 +264,11 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._engine.state(), "first_volume": np.array(self._first_volume)}
+        return {**self._engine.state(), "first_volume": np.array(self._first_volume), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "q", self._engine.shape)
+        check_state(state, "q", self._engine.shape, self.grid)
         self._engine.restore(state)
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):

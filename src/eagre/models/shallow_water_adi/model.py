@@ -11,13 +11,14 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.select import select_devices
-from eagre.boundaries import Boundaries
+from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
     check_state,
     checked_field,
     checked_number,
+    grid_state,
     initial_surface,
     one_of,
 )
@@ -136,7 +137,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.grid = grid
         self.precision = precision
         self.device = select_devices(device)
-        self.boundaries = boundaries or Boundaries()
+        self.boundaries = checked_boundaries(boundaries)
         terms = terms_of(sources, grid)
         check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
@@ -233,11 +234,11 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return self._stepper.state()
+        return {**self._stepper.state(), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "z", self.grid.shape)
+        check_state(state, "z", self.grid.shape, self.grid)
         self._stepper.restore(state)
         self._stepper.keeper.forget()
         self._forget()
