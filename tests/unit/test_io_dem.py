@@ -342,6 +342,36 @@ def test_netcdf_choice_of_variable(tmp_path):
     np.testing.assert_array_equal(read_dem(tmp_path / "b.nc").elevation, 2 * VALUES)
 
 
+def test_netcdf_with_two_beds_asks_for_one(tmp_path):
+    """Both have names of beds: which one is meant, nobody but the user knows. For Manning's n no name says anything."""
+    import xarray as xr
+
+    axes = {"x": [0.0, 1, 2], "y": [0.0, 1]}
+    two = xr.Dataset({"z": (("y", "x"), VALUES), "depth": (("y", "x"), -VALUES)}, axes)
+    for names in (("z", "depth"), ("depth", "z")):
+        two[list(names)].to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+        with pytest.raises(InputError, match="2 variables on two dimensions"):
+            read_dem(tmp_path / "a.nc")
+    np.testing.assert_array_equal(read_dem(tmp_path / "a.nc", variable="z").elevation, VALUES)
+    two.rename(depth="manning").to_netcdf(tmp_path / "b.nc", engine="h5netcdf")
+    with pytest.raises(InputError, match="2 variables on two dimensions"):
+        read_raster(tmp_path / "b.nc")
+
+
+@pytest.mark.parametrize("positive", ["up", "down"])
+@pytest.mark.parametrize("value", [-999.0, -9999.0, -99999.0, -32768.0])
+def test_nodata_numbers_that_are_not_declared(tmp_path, value, positive):
+    rows = f"4 {value:g} 6.5\n1 2 3\n"
+    path = write_asc(tmp_path / "a.asc", HEADER.replace("-9999", "-1"), rows)
+    with pytest.raises(InputError, match="as if it meant no data"):
+        read_dem(path, positive=positive)
+
+
+def test_a_sea_that_is_999_m_deep_somewhere(tmp_path):
+    path = write_asc(tmp_path / "a.asc", HEADER, "-998 -999 -1500\n-1000 -300 -2\n")
+    assert read_dem(path).elevation.min() == -1500.0
+
+
 def test_netcdf_without_coordinates_is_refused(tmp_path):
     import xarray as xr
 

@@ -42,7 +42,7 @@ def test_a_plane_stays_a_plane(size):
     np.testing.assert_allclose(raster_to_centres(dem, grid), plane(*grid.mesh("centre")), atol=1e-11)
 
 
-@pytest.mark.parametrize("size", [0.7, 5.0])
+@pytest.mark.parametrize("size", [0.625, 5.0])
 def test_a_constant_stays_exact_up_to_the_edges(size):
     dem = dem_of(lambda x, y: 0.1 + 0 * x)
     corners = dem_to_corners(dem, grid_from_dem(dem, dx=size))
@@ -178,11 +178,31 @@ def test_grid_from_dem():
     dem = dem_of(plane, crs="EPSG:32633")
     grid = grid_from_dem(dem)
     assert (grid.nx, grid.ny, grid.extent, grid.crs) == (40, 30, dem.extent, "EPSG:32633")
-    grid = grid_from_dem(dem, dx=7.0)
-    assert (grid.nx, grid.ny, grid.dx, grid.dy) == (11, 12, 7.0, 7.0)
-    grid = grid_from_dem(dem, dx=4.0, dy=9.0, extent=(110.0, 150.0, -20.0, 10.0))
+    grid = grid_from_dem(dem, dx=5.0)
+    assert (grid.nx, grid.ny, grid.dx, grid.dy) == (16, 18, 5.0, 5.0)
+    grid = grid_from_dem(dem, dx=4.0, dy=9.0, extent=(110.0, 150.0, -20.0, 7.0))
     assert grid.extent == (110.0, 150.0, -20.0, 7.0)
     assert grid_from_dem(dem, dy=9.0).dx == 2.0
+
+
+@pytest.mark.parametrize(
+    ("nx", "ny", "size", "options", "got", "line"),
+    [
+        (61, 37, 10.0, {"dx": 20.0}, "30.5 x 18.5 cells", "extent = [0, 600, 0, 360]"),
+        (60, 37, 10.0, {"dx": 20.0}, "30 x 18.5 cells", "extent = [0, 600, 0, 360]"),
+        (61, 36, 10.0, {"dx": 30.0}, "20.3333 x 12 cells", "extent = [0, 600, 0, 360]"),
+        (61, 37, 10.0, {"extent": (5.0, 500.0, 0.0, 300.0)}, "49.5 x 30 cells", "extent = [5, 495, 0, 300]"),
+        (100, 100, 0.014, {"dx": 0.1}, "14 x 14 cells", ""),
+    ],
+)
+def test_no_part_of_a_raster_is_dropped_without_a_word(nx, ny, size, options, got, line):
+    dem = Dem(np.zeros((ny, nx)), 0.0, 0.0, size, size)
+    if not line:
+        assert grid_from_dem(dem, **options).shape == (14, 14)
+        return
+    with pytest.raises(InputError) as error:
+        grid_from_dem(dem, **options)
+    assert got in error.value.what and error.value.fix == line
 
 
 def test_grid_from_dem_counts_whole_cells_in_spite_of_rounding():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +22,14 @@ __all__ = ["Dem", "read_dem", "read_raster"]
 LOWEST, HIGHEST = -12_000.0, 9_000.0
 """Bounds of the Earth's relief with some room, m: what lies outside is a nodata number or another unit."""
 
-_USUAL_NODATA = -9999.0
+_USUAL_NODATA = (-9999.0, -999.0)
+_NAMES = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
 _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fathom", "fathoms", "inch")
 
 
-def read_raster(path: str | os.PathLike[str], *, band: int = 1, variable: str | None = None) -> Dem:
+def read_raster(
+    path: str | os.PathLike[str], *, band: int = 1, variable: str | None = None, names: Sequence[str] = ()
+) -> Dem:
     """Read a raster of anything (Manning's n, an initial field) as it is.
 
     Parameters
@@ -36,6 +40,8 @@ def read_raster(path: str | os.PathLike[str], *, band: int = 1, variable: str | 
         Band of a GeoTIFF, from 1.
     variable : str, optional
         Variable of a NetCDF file that holds several.
+    names : sequence of str
+        Names that say what is meant, if one variable of several has one of them.
 
     Returns
     -------
@@ -52,7 +58,7 @@ def read_raster(path: str | os.PathLike[str], *, band: int = 1, variable: str | 
     if suffix in (".tif", ".tiff"):
         return read_geotiff(full, band)
     if suffix in (".nc", ".nc4", ".cdf", ".grd") and not is_esri_ascii(full):
-        return read_netcdf_raster(full, variable)
+        return read_netcdf_raster(full, variable, names)
     if suffix == ".asc" or is_esri_ascii(full):
         return read_esri_ascii(full)
     raise InputError(
@@ -105,7 +111,7 @@ def read_dem(
         )
     if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
         raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
-    raw = read_raster(path, band=band, variable=variable)
+    raw = read_raster(path, band=band, variable=variable, names=_NAMES)
     if raw.positive not in (None, positive):
         raise InputError(
             f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",
@@ -129,16 +135,22 @@ def _refuse_hidden_nodata(raw: Dem, sign: float) -> None:
     if impossible.size:
         suspect = float(impossible[np.argmax(np.abs(impossible))])
     else:
-        others = values[values != _USUAL_NODATA]
-        if others.size == values.size or (others.size and others.min() < 0.9 * _USUAL_NODATA):
+        found = next((number for number in _USUAL_NODATA if _stands_out(values, number)), None)
+        if found is None:
             return
-        suspect = _USUAL_NODATA
+        suspect = found
     count = int((values == suspect).sum())
     raise InputError(
         f"{raw.name}: the value {suspect:g} in {count} of {raw.elevation.size} cells, as if it meant no data",
         allowed=f"elevations in metres from {LOWEST:g} to {HIGHEST:g}, and a nodata number that the file declares",
         fix=f"gdal_translate -a_nodata {suspect:g} {raw.name} {Path(raw.name).stem}_marked.tif",
     )
+
+
+def _stands_out(values: np.ndarray, number: float) -> bool:
+    """True if `values` hold `number` and nothing near it or below."""
+    others = values[values != number]
+    return others.size < values.size and not (others.size and others.min() < 0.9 * number)
 
 
 def _refuse_likely_degrees(raw: Dem) -> None:

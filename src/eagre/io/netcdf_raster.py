@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from eagre.errors import InputError
 from eagre.io.files import choose, listing
 from eagre.io.raster import Dem, metric_crs, parse_crs, refuse_degrees
 
-_PREFERRED = ("elevation", "bed_elevation", "z", "topo", "topography", "bathymetry", "band1", "depth", "bed", "height")
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 _LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
@@ -53,7 +52,7 @@ def _is_classic(path: Path) -> bool:
         return file.read(3) == b"CDF"
 
 
-def read_netcdf_raster(path: Path, variable: str | None = None) -> Dem:
+def read_netcdf_raster(path: Path, variable: str | None = None, names: Sequence[str] = ()) -> Dem:
     """Read one 2-D variable with its x and y.
 
     Parameters
@@ -62,6 +61,8 @@ def read_netcdf_raster(path: Path, variable: str | None = None) -> Dem:
         The file. Fill values become NaN; scale and offset are applied.
     variable : str, optional
         Name of the variable; needed only where the file holds several that could be meant.
+    names : sequence of str
+        Names that say what is meant, if one of several has one of them.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def read_netcdf_raster(path: Path, variable: str | None = None) -> Dem:
         If no or several variables fit, the coordinates are missing, uneven or in degrees.
     """
     with open_netcdf(path, decode_times=False) as dataset:
-        array = dataset[_choose_variable(dataset, variable, path)].squeeze(drop=True)
+        array = dataset[_choose_variable(dataset, variable, names, path)].squeeze(drop=True)
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
@@ -100,7 +101,7 @@ def _positive(attributes: dict[str, Any]) -> str | None:
     return "down" if str(attributes.get("standard_name", "")).startswith("sea_floor_depth_below") else None
 
 
-def _choose_variable(dataset: Any, wanted: str | None, path: Path) -> str:
+def _choose_variable(dataset: Any, wanted: str | None, names: Sequence[str], path: Path) -> str:
     """Name of the 2-D variable to read."""
     fitting = [
         str(name)
@@ -110,14 +111,13 @@ def _choose_variable(dataset: Any, wanted: str | None, path: Path) -> str:
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
         return wanted
-    by_rank = sorted((_PREFERRED.index(name.lower()), name) for name in fitting if name.lower() in _PREFERRED)
-    if by_rank:
-        return by_rank[0][1]
-    if len(fitting) == 1:
-        return fitting[0]
+    named = [name for name in fitting if name.lower() in names]
+    for only in (named, fitting):
+        if len(only) == 1:
+            return only[0]
     raise InputError(
         f"{path}: {len(fitting)} variables on two dimensions" + (f" ({listing(fitting)})" if fitting else ""),
-        allowed="one, or one that is named elevation or z",
+        allowed="one, or a word which of them is meant",
         fix=f'variable = "{fitting[0]}"' if fitting else "",
     )
 

@@ -66,7 +66,7 @@ def grid_from_dem(
     dy: float | None = None,
     extent: tuple[float, float, float, float] | None = None,
 ) -> Grid:
-    """The largest grid of whole cells that fits a DEM, or a part of it.
+    """The grid that covers a DEM, or a part of it, with whole cells.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def grid_from_dem(
     Raises
     ------
     InputError
-        If the extent is not inside the DEM, or not one cell fits.
+        If the extent is not inside the DEM, or is no whole number of cells.
     """
     dx, dy = (dem.dx if dx is None else dx), (dy if dy is not None else dem.dy if dx is None else dx)
     for name, size in (("dx", dx), ("dy", dy)):
@@ -98,6 +98,15 @@ def grid_from_dem(
             f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m",
             allowed="at least one whole cell each way",
             fix=f"dx = {min(east - west, north - south) / 100:.3g}",
+        )
+    across, along = (east - west) / dx, (north - south) / dy
+    if max(across - nx, along - ny) > 1e-3:
+        part = ", ".join(f"{edge:.10g}" for edge in (west, west + nx * dx, south, south + ny * dy))
+        raise InputError(
+            f"cells of {dx:g} m x {dy:g} m in an extent of {east - west:g} m x {north - south:g} m: "
+            f"{across:.6g} x {along:.6g} cells",
+            allowed="a whole number of cells each way, or an extent that says which part is left out",
+            fix=f"extent = [{part}]",
         )
     return Grid(nx, ny, float(dx), float(dy), float(west), float(south), dem.crs)
 
