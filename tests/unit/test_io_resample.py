@@ -21,7 +21,7 @@ def dem_of(function, nx=40, ny=30, dx=2.0, dy=3.0, x0=100.0, y0=-50.0, **options
 
 def test_dem_on_its_own_grid_gives_means_of_four():
     dem = Dem(np.random.default_rng(0).normal(size=(5, 6)), 0.0, 0.0, 2.0, 3.0)
-    corners = dem_to_corners(dem, grid_from_dem(dem))
+    corners = dem_to_corners(dem, grid_from_dem(dem), crests="mean")
     assert corners.shape == (6, 7) and corners.dtype == np.float64 and corners.flags.c_contiguous
     z = dem.elevation
     np.testing.assert_allclose(corners[1:-1, 1:-1], 0.25 * (z[1:, 1:] + z[1:, :-1] + z[:-1, 1:] + z[:-1, :-1]))
@@ -70,7 +70,7 @@ def test_a_finer_grid_is_bilinear():
     x, y = grid.mesh("corner")
     s, t = (x - 1.0) / 2.0, (y - 1.0) / 2.0
     s, t = np.clip(s, 0, 1), np.clip(t, 0, 1)
-    np.testing.assert_allclose(dem_to_corners(dem, grid), s + 2 * t + 2 * s * t)
+    np.testing.assert_allclose(dem_to_corners(dem, grid, crests="mean"), s + 2 * t + 2 * s * t)
 
 
 def test_outer_half_cell_holds_the_edge_value():
@@ -155,7 +155,7 @@ def test_empty_cells_outside_the_domain_do_not_matter():
 def test_empty_cells_filled():
     dem = dem_of(lambda x, y: 0 * x + 1.0)
     dem.elevation[10, 20] = np.nan
-    corners = dem_to_corners(dem, grid_from_dem(dem), nodata=5.0)
+    corners = dem_to_corners(dem, grid_from_dem(dem), nodata=5.0, crests="mean")
     np.testing.assert_allclose(corners[10:12, 20:22], 2.0)
     assert corners[0, 0] == 1.0 and np.isnan(dem.elevation).sum() == 1
 

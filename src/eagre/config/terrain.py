@@ -103,6 +103,9 @@ class BedSection(Section):
         default="up", description="up (elevations) or down (depths)", examples=["up"]
     )
     nodata: NoData = Field(default="error", description='"error" or a number, metres, for cells without a value')
+    crests: Literal["keep", "mean"] = Field(
+        default="keep", description="keep (crests one raster cell wide hold their height) or mean", examples=["keep"]
+    )
     offset: Metres = Field(default=0.0, description="a height that is added to the file's values, metres")
     shift: Shift = Field(
         default=[0.0, 0.0],
@@ -191,7 +194,7 @@ def _from_file(
     grid = replace(grid, crs=section.crs or dem.crs)
     if check is not None:
         check(grid)
-    return grid, dem_to_corners(dem, grid, nodata=bed.nodata)
+    return grid, dem_to_corners(dem, grid, nodata=bed.nodata, crests=bed.crests)
 
 
 def _whole(key: str, length: float, step: float) -> int:

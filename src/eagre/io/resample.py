@@ -13,15 +13,17 @@ import math
 
 import numpy as np
 
+from eagre.checks import one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.io.crests import lattice, raised
 from eagre.io.raster import Dem, parse_crs
 
 _EDGE = 1e-3
 """How far, in raster cells, a grid may stick out: the rounding of single-precision coordinates."""
 
 
-def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
+def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crests: str = "keep") -> np.ndarray:
     """Bed elevation at the corners of a grid.
 
     Parameters
@@ -34,6 +36,9 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np
     nodata : "error" or float
         What to do with DEM cells without data in the domain: refuse them, or put this elevation (m, positive up)
         there before resampling.
+    crests : {"keep", "mean"}
+        Whether crests one raster cell wide keep their height (see `eagre.io.crests`), on cells as large as the
+        raster's or smaller; or corners are means of the raster's cells around them everywhere.
 
     Returns
     -------
@@ -45,7 +50,8 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np
         If the grid sticks out of the DEM (with both extents), the two are in different coordinate systems, or
         cells have no data (with the count and the first of them).
     """
-    return _resample(dem, grid, grid.x_corner, grid.y_corner, nodata)
+    keep = one_of("crests", crests, ("keep", "mean")) == "keep"
+    return _resample(dem, grid, grid.x_corner, grid.y_corner, nodata, keep)
 
 
 def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
@@ -147,17 +153,52 @@ def _extent_text(extent: tuple[float, float, float, float]) -> str:
     return "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*extent)
 
 
-def _resample(dem: Dem, grid: Grid, x: np.ndarray, y: np.ndarray, nodata: str | float) -> np.ndarray:
+def _resample(
+    dem: Dem, grid: Grid, x: np.ndarray, y: np.ndarray, nodata: str | float, keep_crests: bool = False
+) -> np.ndarray:
     """Values at every (y, x): mean or bilinear, one axis after the other."""
     _inside(dem, grid.extent, "the grid")
     _same_crs(dem, grid)
     p_y, reach_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
     p_x, reach_x = _positions(x, grid.dx, dem.x0, dem.dx, dem.nx)
     rows, columns = _window(p_y, reach_y, dem.ny), _window(p_x, reach_x, dem.nx)
+    if keep_crests and not reach_x.any() and not reach_y.any():
+        return _with_crests(dem, rows, columns, nodata, p_y, p_x)
     values = _filled(dem, rows, columns, nodata)
     values = _along_rows(values, p_y - rows.start, reach_y)
     values = _along_rows(values.T, p_x - columns.start, reach_x).T
     return np.ascontiguousarray(values)
+
+
+def _with_crests(
+    dem: Dem, rows: slice, columns: slice, nodata: str | float, p_y: np.ndarray, p_x: np.ndarray
+) -> np.ndarray:
+    """Values at positions in raster cells, with the crests of the cells of a window."""
+    own = _filled(dem, rows, columns, nodata)
+    south, west = rows.start, columns.start
+    rows, columns = _wider(rows, dem.ny), _wider(columns, dem.nx)
+    values = np.array(dem.elevation[rows, columns])
+    values[np.isnan(values)] = own.max()  # beside the domain
+    values[south - rows.start :, west - columns.start :][: own.shape[0], : own.shape[1]] = own
+    y, x = p_y - rows.start, p_x - columns.start
+    if _are_corners(y, values.shape[0]) and _are_corners(x, values.shape[1]):
+        first, left = round(y[0] + 0.5), round(x[0] + 0.5)
+        return np.ascontiguousarray(raised(values)[first : first + y.size, left : left + x.size])
+    between, nowhere = lattice(values), np.zeros(1)
+    found = _along_rows(between, 2.0 * y + 1.0, np.broadcast_to(nowhere, y.shape))
+    return np.ascontiguousarray(_along_rows(found.T, 2.0 * x + 1.0, np.broadcast_to(nowhere, x.shape)).T)
+
+
+def _wider(window: slice, count: int) -> slice:
+    """A window with the three cells around it that tell whether a crest or a gully is beside it."""
+    return slice(max(window.start - 3, 0), min(window.stop + 3, count))
+
+
+def _are_corners(position: np.ndarray, count: int) -> bool:
+    """Whether positions in cells are corners of cells, one after the other."""
+    corner = position + 0.5
+    whole = np.abs(corner - np.round(corner)).max() < 1e-6 and corner.max() <= count + 0.5
+    return bool(whole and np.allclose(np.diff(corner), 1.0, atol=1e-6))
 
 
 def _positions(x: np.ndarray, size: float, origin: float, spacing: float, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,110 @@
+"""Levees of a raster hold water: one cell wide, along the axes and aslant, on the raster's cells and smaller ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.io import Dem, dem_to_corners, grid_from_dem
+
+N, SIZE, CREST, WATER = 16, 10.0, 2.0, 1.9
+X, Y = np.meshgrid(np.arange(N), np.arange(N))
+LEVEES = {  # what the crest's cells are over, in cells: water lies where it is below 0
+    "along x": Y - 8,
+    "along y": X - 8,
+    "diagonal": Y - X,
+    "other diagonal": X + Y - (N - 1),
+    "in steps": Y - 5 - X // 3,
+}
+MODELS = {
+    "explicit": eagre.ShallowWater,
+    "implicit": lambda *given, **options: eagre.ShallowWaterADI(*given, 0.5, **options),
+}
+
+
+def raster(name, ground=0.0):
+    return Dem(np.where(LEVEES[name] == 0, CREST, ground), 0.0, 0.0, SIZE, SIZE)
+
+
+def finer(values, parts):
+    return np.kron(values, np.ones((parts, parts), int))
+
+
+def gone_over(name, model, parts=1, **options):
+    """Water behind the levee after 20 s, m3."""
+    grid = eagre.Grid(N * parts, N * parts, SIZE / parts, SIZE / parts)
+    beside = finer(LEVEES[name], parts)
+    bed = dem_to_corners(raster(name), grid, **options)
+    run = MODELS[model](
+        grid, bed, surface_elevation=np.where(beside < 0, WATER, -1.0), device="cpu", precision="double"
+    )
+    run.advance(20.0)
+    assert abs(run.diagnostics()["volume_error"]) < 1e-12
+    return float((run.field("depth") * (beside > 0)).sum()) * grid.cell_area
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("name", list(LEVEES))
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_a_levee_one_cell_wide_holds_water_below_its_crest(name, model, parts):
+    assert gone_over(name, model, parts) == 0.0
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_means_let_it_over(model):
+    assert gone_over("along y", model, crests="mean") > 1000.0
+
+
+@pytest.mark.parametrize("name", list(LEVEES))
+def test_a_levee_grows_by_no_more_than_a_cell(name):
+    bed = dem_to_corners(raster(name), grid_from_dem(raster(name)))
+    cells = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
+    levee = LEVEES[name] == 0
+    padded = np.pad(levee, 1)
+    near = np.logical_or.reduce([padded[1 + j : N + 1 + j, 1 + i : N + 1 + i] for j in (-1, 0, 1) for i in (-1, 0, 1)])
+    assert (cells[~near] == 0.0).all() and bed.max() == CREST
+    assert (cells[levee] == CREST).all()
+
+
+@pytest.mark.parametrize("drop", [0.5, 1.5])
+def test_a_dam_between_high_and_low_ground(drop):
+    """The crest stands on one line of corners at least: no path of faces from side to side lies lower."""
+    ground = np.where(X < 8, drop, 0.0)
+    bed = dem_to_corners(Dem(np.where(X == 8, CREST, ground), 0.0, 0.0, SIZE, SIZE), eagre.Grid(N, N, SIZE, SIZE))
+    assert (bed[:, 8:10].max(axis=1) == CREST).all()
+
+
+def test_a_channel_between_levees_is_not_filled():
+    """Its bed stays what means make it, and the outer foot of the levees holds the water."""
+    ground = np.where(X == 8, -1.0, np.where(abs(X - 8) == 1, CREST, 0.0))
+    bed = dem_to_corners(Dem(ground, 0.0, 0.0, SIZE, SIZE), eagre.Grid(N, N, SIZE, SIZE))
+    assert bed[3, 6:12].tolist() == [0.0, CREST, 0.5, 0.5, CREST, 0.0]
+    inside = np.where(abs(X - 8) <= 1, WATER, -1.0)
+    run = eagre.ShallowWater(eagre.Grid(N, N, SIZE, SIZE), bed, surface_elevation=inside, device="cpu")
+    run.advance(10.0)
+    assert (run.field("depth")[:, abs(X[0] - 8) > 1] == 0.0).all()
+
+
+def test_smooth_ground_keeps_its_second_order():
+    """Ridges of hills: what crests add falls with the square of the spacing."""
+    added = []
+    for n in (80, 160, 320):
+        at = (np.arange(n) + 0.5) / n
+        hills = 10.0 * np.sin(7.0 * at[None, :] + 3.0 * at[:, None]) * np.cos(5.0 * at[:, None])
+        dem = Dem(hills, 0.0, 0.0, 1.0 / n, 1.0 / n)
+        kept, means = (dem_to_corners(dem, grid_from_dem(dem), crests=how) for how in ("keep", "mean"))
+        assert (kept >= means - 1e-12).all()
+        added.append(float((kept - means)[1:-1, 1:-1].max()))
+    assert np.log2(added[0] / added[1]) > 1.9 and np.log2(added[1] / added[2]) > 1.9
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_a_lake_behind_a_levee_stays_at_rest(model):
+    grid = eagre.Grid(N, N, SIZE, SIZE)
+    bed = dem_to_corners(raster("diagonal", ground=-1.0), grid)
+    run = MODELS[model](
+        grid, bed, surface_elevation=np.where(LEVEES["diagonal"] < 0, 1.5, 0.3), device="cpu", precision="double"
+    )
+    run.advance(20.0)
+    assert run.diagnostics()["max_speed"] < 1e-12
