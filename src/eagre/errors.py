@@ -46,7 +46,7 @@ class MemoryNeededError(EagreError, MemoryError):
 
 
 class BlowUpError(EagreError, ArithmeticError):
-    """The solution stopped being finite.
+    """The solution stopped being finite, or left what the water of the case can reach.
 
     Attributes
     ----------

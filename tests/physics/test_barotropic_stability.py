@@ -51,7 +51,7 @@ def test_diffusion_of_a_tracer_counts():
     [{}, {"deformation_radius": 0.5}, {"basin": "channel"}, {"basin": "periodic"}],
     ids=["box", "radius", "channel", "periodic"],
 )
-def test_rossby_waves(options):
+def test_rossby_waves(options, monkeypatch):
     """The limit is that of the exact waves; those of the grid are a few per cent slower."""
     grid = Grid.of_points(33, 25, 3.0, 2.5)
     options = {
@@ -61,6 +61,9 @@ def test_rossby_waves(options):
         "vorticity": 1e-9 * np.random.default_rng(0).standard_normal(grid.shape),
     }
     limit = wave_limit(BarotropicVorticity(grid, time_step=1e-9, **options).setup)
+    with pytest.raises(InputError, match=rf"fastest Rossby wave[^~]*up to {limit:.4g}"):
+        BarotropicVorticity(grid, time_step=1.001 * limit, **options)
+    monkeypatch.setattr(module, "check_time_step", lambda setup: None)
     sizes = []
     for part in (0.95, 1.15):
         model = BarotropicVorticity(grid, time_step=part * limit, **options)
@@ -68,6 +71,65 @@ def test_rossby_waves(options):
         model._engine.advance(400)
         sizes.append(model.diagnostics()["energy"] / first)
     assert sizes[0] < 1.5 and not sizes[1] < 10.0  # or not a number
+
+
+def gravest_mode(time_step, **options):
+    """A basin that swings in its gravest mode with infinitesimal waves.
+
+    psi = cos(k x + w t) sin(pi x) sin(pi y), k = beta / 2w = sqrt(2) pi (J. Pedlosky, Geophysical Fluid Dynamics,
+    2nd ed. (1987), section 3.25); the vorticity is its Laplacian.
+    """
+    grid = Grid.of_points(33, 33, 1.0, 1.0)
+    x, y = grid.mesh()
+    k = math.sqrt(2.0) * np.pi
+    swing = (k**2 + 2.0 * np.pi**2) * np.cos(k * x) * np.sin(np.pi * x) + 2.0 * k * np.pi * np.sin(k * x) * np.cos(
+        np.pi * x
+    )
+    swing = -1e-9 * swing * np.sin(np.pi * y)
+    return BarotropicVorticity(grid, time_step=time_step, beta=5.0, vorticity=swing, **options, **COMMON)
+
+
+FREQUENCY = 5.0 / (2.0 * np.sqrt(2.0) * np.pi)
+
+
+def roots_of(scheme, z):
+    """Growth of a step by its difference equation, q_{n+1} = q_n + z sum w_k q_{n-k}, stepped until it settles."""
+    weights = {"ab2": (3 / 2, -1 / 2, 0.0), "ab3": (23 / 12, -16 / 12, 5 / 12)}[scheme]
+    old, sizes = [1.0 + 0.0j, 1.0, 1.0], []
+    for _ in range(4000):
+        old = [old[0] + z * sum(w * q for w, q in zip(weights, old, strict=True)), old[0], old[1]]
+        sizes.append(abs(old[0]))
+        old = [q / sizes[-1] for q in old]
+    return math.exp(np.log(sizes[2000:]).mean())
+
+
+@pytest.mark.parametrize(("scheme", "number"), [("ab2", 0.181), ("ab3", 0.724)])
+def test_the_limit_without_friction_is_that_of_one_per_cent_a_period(scheme, number):
+    limit = wave_limit(gravest_mode(1e-9, scheme=scheme).setup)
+    assert limit * FREQUENCY == pytest.approx(number, abs=1e-3)
+    for part, grows in ((0.97, False), (1.03, True)):
+        z = 1j * part * limit * FREQUENCY
+        assert (roots_of(scheme, z) ** (2.0 * math.pi / abs(z)) > 1.01) is grows
+
+
+def test_the_second_order_grows_as_its_limit_says(monkeypatch):
+    """Energy of the model's own gravest mode: 2 % a period at the limit, and x 100 in 20 steps at 0.7 / frequency."""
+    energies = {}
+    monkeypatch.setattr(module, "check_time_step", lambda setup: None)
+    for number, steps in ((0.181, 139), (0.7, 20)):
+        model = gravest_mode(number / FREQUENCY, scheme="ab2")
+        model._engine.advance(5)
+        first = model.diagnostics()["energy"]
+        model._engine.advance(steps)
+        energies[number] = model.diagnostics()["energy"] / first
+    assert energies[0.181] == pytest.approx(1.01**8, abs=0.02) and energies[0.7] > 50.0
+
+
+def test_friction_allows_the_second_order_longer_steps():
+    """Up to where both limits meet: the wave fades by more than the scheme adds."""
+    bare, damped = (wave_limit(gravest_mode(1e-9, scheme="ab2", bottom_friction=r).setup) for r in (0.0, 0.02))
+    assert damped > 1.5 * bare
+    assert roots_of("ab2", complex(-0.02, FREQUENCY) * damped) ** (2.0 * math.pi / FREQUENCY / damped) < 1.0101
 
 
 def model_of_width(points):

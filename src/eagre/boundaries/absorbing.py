@@ -81,6 +81,10 @@ class Absorbing(Condition):
     def still_level(self) -> float:
         return float(self.level)
 
+    def highest_level(self) -> float:
+        """Of a wave that comes in: its surface and the head of its velocity, at most twice its elevation."""
+        return self.level + 2.0 * max(float(self.value(1.0).values.max()), 0.0)
+
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         wave = self.value(width)
         return 0.0 if wave.is_constant else max(self.level + float(wave.values.max()) - lowest_bed, 0.0)

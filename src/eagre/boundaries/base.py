@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from eagre.backend.cells import Cell
@@ -36,6 +37,14 @@ class Condition:
 
         It bounds the time step before that water is there to do so. `lowest_bed` is that of the part, m.
         """
+        return 0.0
+
+    def highest_level(self) -> float:
+        """Highest head, m, of the water that it may bring in; -inf if it brings none, or a discharge."""
+        return -math.inf
+
+    def largest_inflow(self) -> float:
+        """Largest discharge that it prescribes, m3 s-1, positive into the domain."""
         return 0.0
 
     def still_level(self) -> float:

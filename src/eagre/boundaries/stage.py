@@ -56,6 +56,9 @@ class Stage(Condition):
     def value(self, width: float) -> Series:
         return Series.of(self.level)
 
+    def highest_level(self) -> float:
+        return float(self.value(1.0).values.max())
+
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         level = self.value(width)
         return 0.0 if level.is_constant else max(float(level.values.max()) - lowest_bed, 0.0)

@@ -102,7 +102,9 @@ class BarotropicVorticity(BaseModel):
     Notes
     -----
     Good values: 2 or more points a Munk width (A / beta)^(1/3), better 5; time_step below 0.5 dx / |v|
-    and dx^2 / (16 A); with "ab2" below 0.7 over the frequency of the fastest basin mode.
+    and dx^2 / (16 A). Refused is what friction or the fastest Rossby wave, of frequency w, cannot bear: without
+    friction 0.72 / w for "ab3"; with "ab2" waves grow at any step, by (w dt)^4 / 4 in each, and 0.18 / w, 1 % a period,
+    is the limit.
     Limits: psi = 0 on every wall, so a channel carries no net transport; a fixed time step; outputs
     at the first step at or after the asked time; implicit viscosity for one layer, free slip, no screening;
     several devices for a box, with explicit viscosity, without biharmonic viscosity and particles.

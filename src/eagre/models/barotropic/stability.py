@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from eagre.errors import InputError
+from eagre.models.barotropic.adams_bashforth import WEIGHTS
 from eagre.models.barotropic.setup import Setup
 
 REAL_LIMIT = {2: 1.0, 3: 6.0 / 11.0}  # of dt times a rate of decay, by the order of Adams-Bashforth
-IMAGINARY_LIMIT = 0.7236  # of dt times a frequency, third order; the second grows slowly at any step
+MOST_GROWTH = 0.01  # of a wave in one of its periods: without friction the second order has no step with less than some
 FLOW_LIMIT = 0.5  # of dt (|u| / dx + |v| / dy), with a margin
 
 
@@ -24,7 +28,7 @@ def largest_eigenvalue(setup: Setup) -> float:
 def friction_limit(setup: Setup) -> float:
     """Longest step that explicit viscosity and friction bear, s; infinite without them."""
     k2 = largest_eigenvalue(setup)
-    rate = (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic * k2**2 + setup.friction
+    rate = _explicit_rate(setup, k2)
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
@@ -34,22 +38,53 @@ def diffusion_limit(setup: Setup) -> float:
     return REAL_LIMIT[setup.order] / rate if rate > 0.0 else math.inf
 
 
+def growth(order: int, step: complex) -> float:
+    """Factor of one step of Adams-Bashforth for dq/dt = rate q, the largest root; step : rate dt.
+
+    D. R. Durran, Mon. Weather Rev. 119(3), 702-720 (1991), doi:10.1175/1520-0493(1991)119<0702:TTOABM>2.0.CO;2: along
+    the imaginary axis 1 + x^4 / 4 for the second order, 1 - 3 x^4 / 8 for the third.
+    """
+    first, *older = [step * weight for weight in WEIGHTS[order][:order]]
+    return float(np.abs(np.roots([1.0, -1.0 - first, *(-one for one in older)])).max())
+
+
+def longest_wave_step(order: int, frequency: float, decay: float) -> float:
+    """Longest step with which a wave that fades at the rate `decay`, 1/s, grows by at most MOST_GROWTH a period, s."""
+    low, high = 0.0, 2.0 / frequency
+    for _ in range(50):
+        dt = 0.5 * (low + high)
+        periods = frequency * dt / (2.0 * math.pi)
+        grows = math.log(growth(order, complex(-decay, frequency) * dt)) > periods * math.log1p(MOST_GROWTH)
+        low, high = (low, dt) if grows else (dt, high)
+    return low
+
+
 def wave_limit(setup: Setup) -> float:
-    """Longest step that resolves the fastest Rossby wave of the basin, s; infinite without beta.
+    """Longest step with which no Rossby wave of the basin grows (see `longest_wave_step`), s; infinite without beta.
 
     Its frequency is beta k / (k^2 + l^2 + 1 / R^2): between walls along x, beta / (2 sqrt(l^2 + m^2 + 1 / R^2)) of
-    the gravest mode; along a period, the largest of the wavenumbers that fit.
+    the gravest mode; along a period, those of the wavenumbers that fit, up to the fastest.
     """
     grid, (wrap_x, wrap_y) = setup.grid, setup.periodic
+    if setup.beta == 0.0:
+        return math.inf
     length_x, length_y = (grid.nx - (not wrap_x)) * grid.dx, (grid.ny - (not wrap_y)) * grid.dy
-    rest = setup.screening + (0.0 if wrap_y else (math.pi / length_y) ** 2)
+    across = 0.0 if wrap_y else (math.pi / length_y) ** 2
     if wrap_x:
-        waves = (2.0 * math.pi * m / length_x for m in range(1, grid.nx // 2 + 1))
-        frequency = max(k / (k**2 + rest) for k in waves)
+        waves = 2.0 * math.pi / length_x * np.arange(1, grid.nx // 2 + 1)
+        frequencies, k2 = waves / (waves**2 + across + setup.screening), waves**2 + across
     else:
-        frequency = 0.5 / math.sqrt((math.pi / length_x) ** 2 + rest)
-    frequency *= abs(setup.beta)
-    return IMAGINARY_LIMIT / frequency if frequency > 0.0 else math.inf
+        k2 = np.array([(math.pi / length_x) ** 2 + across])
+        frequencies = 0.5 / np.sqrt(k2 + setup.screening)
+    last = int(np.argmax(frequencies)) + 1
+    decays = k2 / (k2 + setup.screening) * _explicit_rate(setup, k2)
+    each = zip(abs(setup.beta) * frequencies[:last], decays[:last], strict=True)
+    return min(longest_wave_step(setup.order, *map(float, one)) for one in each)
+
+
+def _explicit_rate(setup: Setup, k2: Any) -> Any:
+    """Rate of decay of a wave of wavenumber squared k2 by what is explicit, 1/s."""
+    return (0.0 if setup.implicit else setup.viscosity) * k2 + setup.biharmonic * k2**2 + setup.friction
 
 
 def flow_limit(speed_x: float, speed_y: float, dx: float, dy: float) -> float:
@@ -59,7 +94,7 @@ def flow_limit(speed_x: float, speed_y: float, dx: float, dy: float) -> float:
 
 
 def check_time_step(setup: Setup) -> None:
-    """Refuse a step with which friction or diffusion alone would blow up.
+    """Refuse a step with which friction, diffusion or waves alone would blow up.
 
     Raises
     ------
@@ -69,10 +104,11 @@ def check_time_step(setup: Setup) -> None:
     for limit, why in (
         (friction_limit(setup), "viscosity, biharmonic_viscosity and bottom_friction"),
         (diffusion_limit(setup), "tracer_diffusivity"),
+        (wave_limit(setup), "the fastest Rossby wave of the basin"),
     ):
         if setup.time_step > limit * (1.0 + 1e-9):
             raise InputError(
-                f"time_step = {setup.time_step:g}, longer than {why} allow",
+                f"time_step = {setup.time_step:g}, longer than {why} can bear",
                 allowed=f"up to {limit:.4g} on this grid",
                 fix=f"time_step = {0.8 * limit:.2g}",
             )

@@ -173,7 +173,7 @@ class ShallowWater(BaseModel):
         """Build the engine and set its first state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
-        self._stepper = Stepper(self._engine)
+        self._stepper = Stepper(self._engine, state[0])
         self._first_volume = self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
 
@@ -202,7 +202,8 @@ class ShallowWater(BaseModel):
         InputError
             If `until` lies before the present, or a series ends before it.
         BlowUpError
-            If the solution stops being finite; the model then holds the last good state.
+            If the solution stops being finite, or leaves what the water of the case can reach; the model then
+            holds the last good state.
         """
         stepper = self._stepper
         try:

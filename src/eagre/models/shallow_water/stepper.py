@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eagre.errors import BlowUpError
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.reach import Reach, highest_surface, reach_of
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 CPU_LOOK_STEPS = 50  # between two looks at the state
@@ -18,8 +21,9 @@ FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # by
 class Stepper:
     """Steps of an engine; see `eagre.stepping.advance.Stepper`."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Any, surface: np.ndarray) -> None:
         self.engine = engine
+        self.reach = reach_of_case(engine.setup, self.time).begun_with(engine.sums(), self._highest(surface))
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
         self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("shallow-water.steps").look
@@ -34,9 +38,15 @@ class Stepper:
         return self.engine.leg(until, count)
 
     def look(self) -> Failure | None:
-        """What the last leg reported."""
+        """What the last leg reported; with a fixed step, which the waves do not bound, also what they have become."""
         failure = self.engine.failure
-        return Failure(FAILURES[failure], self.engine.bad_cell()) if failure else None
+        if failure:
+            return Failure(FAILURES[failure], self.engine.bad_cell())
+        excess = self.reach.excess(self.engine.sums(), self.time) if self.engine.setup.fixed else None
+        return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
+
+    def _highest(self, surface: np.ndarray) -> float:
+        return highest_surface(surface, centres_of(self.engine.setup.bed))
 
     def state(self) -> State:
         """Everything that a restart needs to go on bit for bit."""
@@ -45,9 +55,32 @@ class Stepper:
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
         self.engine.restore(state)
+        inner = state["q"][0, 2:-2, 2:-2]
+        self.reach = self.reach.begun_with(self.engine.sums(), self._highest(inner))
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """The error, with the time before the first bad step and the bad cell, or the fastest one before it."""
         cell = failure.cell or self.engine.fastest_cell()
         advice = {"advice": FIXED_ADVICE} if self.engine.setup.fixed else {}
         return BlowUpError(self.time, cell, failure.what, **advice)
+
+
+def centres_of(corners: np.ndarray) -> np.ndarray:
+    """Bed of the cells, the mean of their corners."""
+    return 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
+
+
+def reach_of_case(setup: Any, start: float) -> Reach:
+    """Bounds of what the water of a case can reach, before the water at the start is known."""
+    numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
+    bed = centres_of(setup.bed)
+    return reach_of(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
+
+
+def largest_cell(engine: Any, name: str) -> tuple[int, int]:
+    """(j, i) of an extreme among the sums, from host copies of the fields."""
+    fields = engine.derived()
+    depth, speed = fields[1], np.hypot(fields[4], fields[5])
+    extreme = speed if name == "max_speed" else depth if name == "max_depth" else -depth
+    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
+    return int(j), int(i)

@@ -95,9 +95,10 @@ class ShallowWaterADI(Fields, BaseModel):
     Notes
     -----
     Good values: 30 to 40 steps in a period of the shortest wave that matters, whatever the Courant number;
-    sqrt(g h) dt / dx up to 1/2 in narrow channels that run askew to the grid. Limits: flow faster than a
-    cell a step, |u| dt / dx > 1, is not stable; shocks are smeared or ripple, bores and run-up are too
-    weak. Depths of drying cells may fall below 0 by a small part of the dry depth; the volume counts that.
+    sqrt(g h) dt / dx up to 1/2 in narrow channels that run askew to the grid. Limits: with drying, flow above
+    |u| dt / dx = 1/2 is held back (the summary of a run says where, how long, and a step that avoids it); without,
+    it is not stable above 1; shocks are smeared or ripple, bores and run-up are too weak. Depths of drying cells may
+    fall below 0 by a small part of the dry depth; the volume counts that.
 
     References
     ----------
@@ -185,7 +186,7 @@ class ShallowWaterADI(Fields, BaseModel):
         q = face_flux(self.setup, sides, surface, discharge[1], "y", start)
         before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
         self._engine.set_state(surface, p, before, after)
-        self._stepper = Stepper(self._engine, start)
+        self._stepper = Stepper(self._engine, start, surface)
         self._forget()
 
     # -- time ---------------------------------------------------------------------------------------
@@ -213,7 +214,8 @@ class ShallowWaterADI(Fields, BaseModel):
         InputError
             If `until` lies before the present, or a series ends before it.
         BlowUpError
-            If the solution stops being finite; the model then holds the last good state.
+            If the solution stops being finite, or leaves what the water of the case can reach; the model then
+            holds the last good state.
         """
         stepper, series = self._stepper, self.setup.series
         try:
@@ -258,8 +260,9 @@ class ShallowWaterADI(Fields, BaseModel):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Where water came from or went to, for the summary of a run."""
-        return water_facts(self.diagnostics(), self.inflow)
+        """Where water came from or went to, and how fast it crossed cells, for the summary of a run."""
+        braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying)
+        return [*water_facts(self.diagnostics(), self.inflow), *braked]
 
     @property
     def bytes_per_step(self) -> int:
@@ -267,7 +270,7 @@ class ShallowWaterADI(Fields, BaseModel):
         return 14 * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:
-        """Steps, range of the time step, Courant number of long waves in the deepest water; `Engine.lost`."""
+        """Steps, range of the time step, Courant number of long waves in the deepest water; `Brake`; `Engine.lost`."""
         depth = self._engine.sums()["max_depth"]
         reach = math.sqrt(self.setup.gravity * max(depth, 0.0)) * self._engine.dt
         return {
@@ -275,6 +278,8 @@ class ShallowWaterADI(Fields, BaseModel):
             "dt_min": self._stepper.shortest if self.steps else math.nan,
             "dt_max": self._stepper.longest if self.steps else math.nan,
             "courant_max": reach / min(self.grid.dx, self.grid.dy),
+            "flow_courant_max": self._stepper.brake.largest,
+            "braked_seconds": self._stepper.brake.seconds,
             "coupling_left_out": self._engine.lost(),
         }
 

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import BlowUpError
+from eagre.kernels.water_sums import named_sums
+from eagre.models.shallow_water_adi.brake import Brake
+from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.stepping import first_bad
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
+from eagre.stepping.reach import Reach, highest_surface, reach_of
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
@@ -18,12 +23,17 @@ ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary
 class Stepper:
     """Steps of an engine from `start`, s; see `eagre.stepping.advance.Stepper`."""
 
-    def __init__(self, engine: Any, start: float) -> None:
+    def __init__(self, engine: Any, start: float, surface: np.ndarray) -> None:
         self.engine = engine
         self.time, self.steps = start, 0
         self.shortest, self.longest = math.inf, 0.0  # time steps, s
-        self.first_volume = engine.sums()["volume"]  # m3
+        rows = engine.row_sums()
+        sums = named_sums(rows, engine.setup.grid)
+        self.first_volume = sums["volume"]  # m3
+        self.reach = reach_of_case(engine.setup, start).begun_with(sums, self._highest(surface))
         self._leg = (start, start, 0)  # from, until, steps made since
+        self.brake = Brake(start)
+        self.brake.look(engine, rows, start)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
         self.look_steps = engine.look_steps
 
@@ -67,11 +77,19 @@ class Stepper:
 
     def look(self) -> Failure | None:
         """What is wrong with the state; if nothing is, the engine checks what it was laid out for."""
-        cell = self.engine.bad_cell()
+        rows = self.engine.row_sums()
+        cell = first_bad(rows)
         if cell is not None:
             return Failure("values that are not finite", cell)
+        excess = self.reach.excess(named_sums(rows, self.engine.setup.grid), self.time)
+        if excess is not None:
+            return Failure(excess.what, largest_cell(self.engine, excess.name))
+        self.brake.look(self.engine, rows, self.time)
         self.engine.watch()
         return None
+
+    def _highest(self, surface: np.ndarray) -> float:
+        return highest_surface(surface, self.engine.setup.bed)
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """The error, with the time before the first bad step."""
@@ -91,5 +109,30 @@ class Stepper:
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
         self.engine.restore(state)
+        self.brake.resume(self.time)
+        self.reach = self.reach.begun_with(self.engine.sums(), self._highest(state["z"]))
         if not self.engine.balance.goes_on(state):
             self.first_volume = self.engine.sums()["volume"]
+
+
+def reach_of_case(setup: Any, start: float) -> Reach:
+    """Bounds of what the water of a case can reach, before the water at the start is known."""
+    factor = float(setup.friction.max()) / setup.gravity
+    manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
+    bed = setup.bed[setup.bed < LAND]
+    return reach_of(
+        setup.grid, bed if bed.size else np.zeros(1), setup.segments, setup.terms, setup.gravity, start,
+        manning=manning, thinnest=setup.dry_depth,
+    )  # fmt: skip
+
+
+def largest_cell(engine: Any, name: str) -> tuple[int, int]:
+    """(j, i) of an extreme among the sums, from host copies of the fields."""
+    setup = engine.setup
+    signed = np.where(setup.bed < LAND, engine.surface() - setup.bed, 0.0)
+    p, _, q = (flux.astype(float) for flux in engine.fluxes())
+    moved = np.hypot(p[:, 1:] + p[:, :-1], q[1:] + q[:-1]) * (signed > 2.0 * setup.dry_depth)
+    speed = moved / np.maximum(signed, setup.dry_depth)
+    extreme = speed if name == "max_speed" else signed if name == "max_depth" else -signed
+    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
+    return int(j), int(i)

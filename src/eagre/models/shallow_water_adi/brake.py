@@ -1,0 +1,70 @@
+"""How fast water crosses cells, |u| dt / dx: from where on the scheme brakes it, where and how long it did.
+
+With drying a face that would take more than half of the water behind it in a step is held back (`kernels.drying_drag`),
+in deep water as in thin, and flow by more than a cell a step is carried too slowly. Without drying it is unstable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.kernels.water_sums import FASTEST
+
+FREE = 0.5  # |u| dt / dx up to which nothing is held back
+
+
+class Brake:
+    """The largest |u| dt / dx of a run, as seen at its looks.
+
+    Attributes
+    ----------
+    largest : float
+    place : tuple
+        Time, s, cell (j, i) and depth there, m, of the largest.
+    seconds, seen : float, s
+        Model time with more than `FREE` somewhere, and altogether.
+    """
+
+    def __init__(self, start: float) -> None:
+        self.largest, self.seconds, self.seen = 0.0, 0.0, 0.0
+        self.place: tuple[float, tuple[int, int], float] | None = None
+        self._last = start
+
+    def look(self, engine: Any, rows: np.ndarray, time: float) -> None:
+        """Note the state at `time`, s, whose sums over rows are `rows`; time that went back is not counted."""
+        grid, passed = engine.setup.grid, max(time - self._last, 0.0)
+        part = float(rows[:, FASTEST].max()) * engine.dt / min(grid.dx, grid.dy)
+        self.seen += passed
+        self.seconds += passed if part > FREE else 0.0
+        self._last = time
+        if part > self.largest:
+            self.largest = part
+            if part > FREE:
+                self.place = (time, *_fastest(engine, int(np.argmax(rows[:, FASTEST]))))
+
+    def resume(self, time: float) -> None:
+        """Go on from `time`, s, with what was seen."""
+        self._last = time
+
+    def facts(self, dt: float, drying: bool) -> list[tuple[str, str]]:
+        """Rows of a run's summary; dt : the time step that the user chose, s."""
+        if self.place is None:
+            return [("|u| dt / dx", f"up to {self.largest:.2g}")] if self.seen > 0.0 else []
+        time, (j, i), depth = self.place
+        most = f"up to {self.largest:.2g}, at t = {time:.6g} s in cell (j, i) = ({j}, {i}), {depth:.3g} m deep"
+        what = "flow was held back" if drying else "flow is not stable above 1"
+        long = f"above {FREE:g} for {self.seconds:.4g} s of {self.seen:.4g} s: {what}"
+        return [("|u| dt / dx", most), ("", f"{long}; time_step = {0.9 * FREE * dt / self.largest:.2g} would not")]
+
+
+def _fastest(engine: Any, row: int) -> tuple[tuple[int, int], float]:
+    """The fastest cell of a row and its depth, m."""
+    setup = engine.setup
+    columns = np.arange(setup.grid.nx)
+    z, p, p_high, _, _, q, q_high = engine.at(np.full(columns.shape, row), columns)
+    depth = z.astype(float) - setup.bed[row]
+    moved = np.hypot(p + p_high, q + q_high) * (depth > 2.0 * setup.dry_depth)
+    i = int(np.argmax(moved / np.maximum(depth, setup.dry_depth)))
+    return (row, i), float(depth[i])
