@@ -29,6 +29,12 @@ def test_dem_on_its_own_grid_gives_means_of_four():
     np.testing.assert_allclose(corners[0, 1:-1], 0.5 * (z[0, 1:] + z[0, :-1]))
 
 
+def test_crests_are_kept_or_not():
+    dem = dem_of(plane)
+    with pytest.raises(InputError, match='crests = "keep"'):
+        dem_to_corners(dem, grid_from_dem(dem), crests="sharp")
+
+
 def test_centres_on_its_own_grid_are_the_values():
     dem = Dem(np.random.default_rng(0).normal(size=(5, 6)), 10.0, 20.0, 2.0, 3.0)
     np.testing.assert_allclose(raster_to_centres(dem, grid_from_dem(dem)), dem.elevation, rtol=0, atol=1e-14)

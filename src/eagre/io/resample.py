@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 
-from eagre.checks import one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.crests import lattice, raised
@@ -50,8 +49,9 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
         If the grid sticks out of the DEM (with both extents), the two are in different coordinate systems, or
         cells have no data (with the count and the first of them).
     """
-    keep = one_of("crests", crests, ("keep", "mean")) == "keep"
-    return _resample(dem, grid, grid.x_corner, grid.y_corner, nodata, keep)
+    if crests not in ("keep", "mean"):
+        raise InputError(f"crests = {crests!r}", allowed='"keep" or "mean"', fix='crests = "keep"')
+    return _resample(dem, grid, grid.x_corner, grid.y_corner, nodata, crests == "keep")
 
 
 def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
