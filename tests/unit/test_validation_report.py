@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.validation import Result, observed_orders, registry, relative_norms, validate
+from eagre.validation import Result, observed_orders, registry, relative_norms, shallow_water_flows, validate
 from eagre.validation.pictures import draw_convergence, draw_gauges, draw_profile
 from eagre.validation.result import COLUMNS, write_report
 from eagre.validation.setting import BOTH, Check, Setting, each, once
@@ -123,3 +124,37 @@ def test_case_without_its_data_is_reported_or_refused(tmp_path, monkeypatch):
     assert result.case == "monai" and result.quantity.startswith("not run") and "EAGRE_DATA" in result.detail
     with pytest.raises(InputError, match="Monai"):
         list(FLOWS["monai"].results("monai", Setting(chosen=True)))
+
+
+def test_what_was_not_run_is_not_counted(tmp_path):
+    """A CPU is not compared with itself."""
+    results = validate("barotropic", ["devices"], tmp_path, device="cpu")
+    assert [result.quantity for result in results] == ["not run: the device is the CPU"]
+    assert not results[0].compared and "\n0 numbers, 0 outside" in (tmp_path / "validation.md").read_text()
+
+
+class Outcomes:
+    """A finished study of which only the limits of its checks are asked: all its numbers are 0."""
+
+    def __getattr__(self, name):
+        return Outcomes()
+
+    def __getitem__(self, index):
+        return Outcomes()
+
+    def __float__(self):
+        return 0.0
+
+    def __str__(self):
+        return "no detail"
+
+
+@pytest.mark.parametrize("name", [name for name in FLOWS if name in ("stoker", "ritter") or "macdonald" in name])
+def test_limits_on_the_page_are_those_of_the_code(name, root, monkeypatch):
+    monkeypatch.setattr(shallow_water_flows, "convergence_study", lambda *given, **options: Outcomes())
+    page = (root / "docs/models/shallow-water-validation.md").read_text().splitlines()
+    rows = [[text.strip() for text in line.strip("|").split("|")] for line in page if line.startswith(f"| {name} |")]
+    printed = {row[1]: row[-1] for row in rows}
+    checks = FLOWS[name].results(name, Setting("cpu", ("double",)))
+    found = {r.quantity: r.limit_text for r in islice(checks, len(printed))}
+    assert printed == found and any(found.values())

@@ -75,7 +75,8 @@ def _validate(
     columns = ["case", "precision", "quantity", "value", "limit", "passed"]
     out.print(grid_table(columns, [list(result.row()[:6]) for result in results], title=f"Validation of {kind}"))
     failed = sum(not result.passed for result in results)
-    out.print(f"{len(results)} numbers, {failed} outside their limits", style="bold red" if failed else "bold green")
+    compared = sum(result.compared for result in results)
+    out.print(f"{compared} numbers, {failed} outside their limits", style="bold red" if failed else "bold green")
     if folder is not None:
         out.print(f"wrote {folder}", markup=False, soft_wrap=True)
     return failed

@@ -47,6 +47,11 @@ class Result:
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     @property
+    def compared(self) -> bool:
+        """False of a case that could not be run here: it is named, and not counted."""
+        return not self.quantity.startswith("not run")
+
+    @property
     def limit_text(self) -> str:
         """The limit as the report shows it."""
         if self.limit is None:
@@ -71,7 +76,8 @@ def write_report(folder: Path, results: Sequence[Result], title: str, plots: Seq
         writer.writerow(COLUMNS)
         writer.writerows(result.row() for result in results)
     failed = sum(not result.passed for result in results)
-    lines = [f"# {title}", "", f"{len(results)} numbers, {failed} outside their limits.", ""]
+    compared = sum(result.compared for result in results)
+    lines = [f"# {title}", "", f"{compared} numbers, {failed} outside their limits.", ""]
     lines += ["| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
     lines += ["| " + " | ".join(text.replace("|", "\\|") for text in result.row()) + " |" for result in results]
     for plot in plots:

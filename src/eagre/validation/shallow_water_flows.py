@@ -16,6 +16,7 @@ from eagre.validation.setting import BOTH, Check, Run, Validation, each, once
 
 REST_LIMIT = {"single": 5e-6, "double": 1e-13}
 MASS_LIMIT = {"single": 2e-5, "double": 1e-13}
+PROFILE_ORDER = 1.8
 
 
 def lake_at_rest(run: Run, make: Callable[[], WaterCase]) -> Iterator[Check]:
@@ -114,9 +115,9 @@ FLOWS: dict[str, Validation] = {
     "ritter": each(profile_case, dam_breaks.dam_break, (100, 200, 400), (0.0025, 0.015, 0.85)),
     "thacker-planar": each(bowl, basins.planar_bowl, (50, 100, 200), (0.01, 1.0)),
     "thacker-radial": each(bowl, basins.radial_bowl, (50, 100, 200), (0.01, 1.0)),
-    "macdonald-subcritical": each(profile_case, channels.macdonald, (25, 50, 100), (0.001, 0.001, 1.8)),
+    "macdonald-subcritical": each(profile_case, channels.macdonald, (25, 50, 100), (0.001, 0.001, PROFILE_ORDER)),
     "macdonald-transcritical": each(
-        profile_case, lambda n: channels.macdonald(n, "transcritical"), (25, 50, 100), (0.001, 0.001, 1.8)
+        profile_case, lambda n: channels.macdonald(n, "transcritical"), (25, 50, 100), (0.001, 0.001, PROFILE_ORDER)
     ),
     "uniform-flow": each(profile_case, channels.uniform_flow, (25, 50), (1e-4, 1e-4, None)),
     "circular-dam": each(circular_dam),

@@ -49,7 +49,7 @@ class BasinSection(Section):
     x0: Metres = Field(default=0.0, description="x of the western wall, metres")
     y0: Metres = Field(default=0.0, description="y of the southern wall, metres")
     walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
-        default="free-slip", description="free-slip, no-slip (second order) or no-slip-thom (first order)"
+        default="free-slip", description="free-slip, no-slip (Woods) or no-slip-thom (Thom)"
     )
 
 

@@ -69,7 +69,7 @@ class BarotropicVorticity(BaseModel):
     basin : {"box", "channel", "periodic"}
         Walls all round; periodic along x; periodic along both.
     walls : {"free-slip", "no-slip", "no-slip-thom"}
-        No slip of second order (Woods), or of first order (Thom).
+        No slip after Woods, or after Thom; both of second order in the streamfunction.
     jacobian : {"arakawa", "advective"}
         Arakawa's, which conserves energy and enstrophy; the plain one is Bleichrodt's (2011).
     scheme : {"ab3", "ab2"}
