@@ -66,11 +66,35 @@ def test_rates_in_words():
         volume_error=float("nan"),
     )
     assert share_done(progress, 10.0) == pytest.approx(0.2)
-    assert rates(progress, 10.0) == "20 steps/s, dt 0.25 s, left 20 s"
+    compiled = types.SimpleNamespace(time=10.0, wall_seconds=4.0)
+    assert rates(progress, compiled) == "20 steps/s, dt 0.25 s, left 4 s"
     progress.dt = 1e12
-    assert rates(progress, 10.0) == "20 steps/s, dt without limit, left 20 s"
+    assert rates(progress, compiled) == "20 steps/s, dt without limit, left 4 s"
     progress.dt, progress.volume_error = 0.25, 1e-8
-    assert rates(progress, 30.0) == "20 steps/s, dt 0.25 s, left -, mass error 1.0e-08"
+    assert rates(progress, progress) == "compiling, dt 0.25 s, mass error 1.0e-08"
+
+
+def test_time_left_is_that_of_the_steps_alone():
+    """The first report comes after everything was compiled: its 60 s say nothing of the rest."""
+    fixed = {"until": 100.0, "dt": 0.1, "steps_per_second": 10.0, "volume_error": math.nan}
+    first = types.SimpleNamespace(time=0.1, wall_seconds=60.0, **fixed)
+    second = types.SimpleNamespace(time=1.1, wall_seconds=61.0, **fixed)
+    assert "compiling" in rates(first, None) and "left" not in rates(first, None)
+    assert rates(second, first).endswith("left 1 min 38 s")
+
+
+@pytest.mark.parametrize("count", [1, 10_000])
+def test_number_of_threads(eagre, fake_case, count):
+    from eagre.backend.cpu import set_threads, threads
+
+    most = threads()
+    done = eagre("run", fake_case(), "--threads", count)
+    found = threads()
+    set_threads(most)
+    if count == 1:
+        assert (done.code, found) == (0, 1)
+    else:
+        assert done.code == exits.BAD_INPUT and f"--threads {most}" in done.err
 
 
 def test_volume_in_the_summary(tmp_path):

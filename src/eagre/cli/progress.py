@@ -36,6 +36,7 @@ class ProgressView:
         self._next_line, self._next_share = time.monotonic() + _LINE_EVERY, 0.1
         self._bar: Any = None
         self._task: TaskID | None = None
+        self._compiled: Progress | None = None  # the first report: what was before it went into compiling
 
     def __enter__(self) -> ProgressView:
         if self._live:
@@ -65,13 +66,15 @@ class ProgressView:
         if self.quiet:
             return
         share = share_done(progress, self.start)
+        rest = rates(progress, self._compiled)
+        self._compiled = self._compiled or progress
         if self._bar is not None:
             when = f"t = {duration(progress.time)} of {duration(progress.until)}"
-            self._bar.update(self._task, completed=share, when=when, rates=rates(progress, self.start))
+            self._bar.update(self._task, completed=share, when=when, rates=rest)
         elif share >= self._next_share or time.monotonic() >= self._next_line:
             self._next_share = (int(share * 10) + 1) / 10
             self._next_line = time.monotonic() + _LINE_EVERY
-            text = f"{share:4.0%}  t = {duration(progress.time)}  {rates(progress, self.start)}"
+            text = f"{share:4.0%}  t = {duration(progress.time)}  {rest}"
             self.console.print(text, soft_wrap=True, markup=False)
 
 
@@ -84,19 +87,22 @@ def share_done(progress: Progress, start: float) -> float:
     return min(1.0, max(0.0, (progress.time - start) / span)) if span > 0 else 1.0
 
 
-def time_left(progress: Progress, start: float) -> float:
-    """Wall time that the rest will take at the mean speed so far, s; NaN before the first step."""
-    share = share_done(progress, start)
-    return progress.wall_seconds * (1.0 - share) / share if share > 0 else float("nan")
+def time_left(progress: Progress, compiled: Progress | None) -> float:
+    """Wall time that the rest will take at the mean speed since the report `compiled`, s; NaN where that is none."""
+    if compiled is None or not progress.time > compiled.time:
+        return float("nan")
+    seconds = progress.wall_seconds - compiled.wall_seconds
+    return seconds * (progress.until - progress.time) / (progress.time - compiled.time)
 
 
-def rates(progress: Progress, start: float) -> str:
+def rates(progress: Progress, compiled: Progress | None) -> str:
     """Steps per second, step, time left and mass error in one line."""
+    left = time_left(progress, compiled)
     parts = [
-        f"{quantity(progress.steps_per_second)} steps/s",
+        f"{quantity(progress.steps_per_second)} steps/s" if left == left else "compiling",
         f"dt {duration(progress.dt)}" if progress.dt < UNLIMITED else "dt without limit",
-        f"left {duration(time_left(progress, start))}",
     ]
+    parts += [f"left {duration(left)}"] if left == left else []
     if progress.volume_error == progress.volume_error:
         parts.append(f"mass error {progress.volume_error:.1e}")
     return ", ".join(parts)

@@ -25,6 +25,7 @@ def run(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double.")] = None,
     restart: Annotated[Path | None, typer.Option("--restart", help="Restart file to continue from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing output files.")] = False,
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use; else all.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
@@ -34,6 +35,8 @@ def run(
     from eagre.models.registry import load_case
 
     case = load_case(case_file)
+    if threads is not None:
+        _use_threads(threads)
     origin = restart if restart is not None else (case.restart.from_ if case.restart else None)
     if origin is not None:
         existing_file(origin, "restart file")
@@ -43,6 +46,17 @@ def run(
         for _, path in plan.places:
             stack.enter_context(locked(path))
         _run(case, plan, origin, device, precision, quiet)
+
+
+def _use_threads(count: int) -> None:
+    """Let CPU programs use `count` threads."""
+    from eagre.backend.cpu import set_threads, threads
+    from eagre.errors import InputError
+
+    try:
+        set_threads(count)
+    except ValueError:
+        raise InputError(f"--threads {count}", allowed=f"1 to {threads()}", fix=f"--threads {threads()}") from None
 
 
 @contextmanager
