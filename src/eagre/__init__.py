@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from eagre.boundaries import NAMES as CONDITIONS
 from eagre.terms import NAMES
 
 __version__ = "0.1.0"
@@ -21,12 +22,7 @@ _HOME = {
     "Series": "eagre.series",
     "Boundaries": "eagre.boundaries",
     "Part": "eagre.boundaries",
-    "Wall": "eagre.boundaries",
-    "Periodic": "eagre.boundaries",
-    "Stage": "eagre.boundaries",
-    "Discharge": "eagre.boundaries",
-    "Outflow": "eagre.boundaries",
-    "Absorbing": "eagre.boundaries",
+    **{name: f"eagre.boundaries.{module}" for name, module in CONDITIONS.items()},
     "EagreError": "eagre.errors",
     "InputError": "eagre.errors",
     "DeviceError": "eagre.errors",

@@ -1,25 +1,39 @@
-"""Boundary conditions, one a file."""
+"""Boundary conditions, one a file.
 
-from eagre.boundaries.absorbing import Absorbing
-from eagre.boundaries.base import Condition
-from eagre.boundaries.discharge import Discharge
-from eagre.boundaries.outflow import Outflow
-from eagre.boundaries.periodic import Periodic
-from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
-from eagre.boundaries.stage import Stage
-from eagre.boundaries.wall import Wall
+The class has the file's name in capitals (`stage.py` holds `Stage`), its kind in a case file is the file's own, and
+both are found by that: a new file is a new condition, in every model for which it has a cell (see `base`).
+"""
 
-__all__ = [
-    "SIDES",
-    "Absorbing",
-    "Boundaries",
-    "Condition",
-    "Discharge",
-    "Outflow",
-    "Part",
-    "Periodic",
-    "Segment",
-    "Stage",
-    "Wall",
-    "checked_boundaries",
-]
+from __future__ import annotations
+
+import importlib
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eagre.boundaries.base import Condition
+    from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
+
+_SHARED = {
+    "base": ("Condition",),
+    "edges": (),
+    "ghosts": (),
+    "halo": (),
+    "open_sides": (),
+    "sides": ("SIDES", "Boundaries", "Part", "Segment", "checked_boundaries"),
+    "subdomain": (),
+}  # what is no condition, and the public names there
+NAMES = {
+    found.name.title().replace("_", ""): found.name for found in iter_modules(__path__) if found.name not in _SHARED
+}
+"""Module of each condition, which is also its kind in a case file, by the name of its class."""
+_HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}
+
+__all__ = ["NAMES", "SIDES", "Boundaries", "Condition", "Part", "Segment", "checked_boundaries", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """A condition's class, or what is shared, imported at first use."""
+    if name in _HOME:
+        return getattr(importlib.import_module(f"eagre.boundaries.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'eagre.boundaries' has no attribute {name!r}")

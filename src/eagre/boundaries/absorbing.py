@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition
+from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.implicit_lines import depth, minimum_depth
 from eagre.kernels.limiters import within
+from eagre.kernels.roots import reciprocal, root, smaller
 from eagre.series import Series
 
 
@@ -46,9 +49,24 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     return max(level, bed_k) + rise, h * u, inside * h * (t_1 * desingularised_inverse(h_1, p.kappa4))
 
 
+@cell
+def absorbing_end(value, inward, z, d, p_here, r, factor, p):
+    """Waves leave: theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
+
+    value : still level plus twice the elevation of the wave that comes in, m (equation 9 of the implicit model).
+    """
+    zero, one = real(0.0), real(1.0)
+    h = depth(z, d)
+    if h > minimum_depth(p):
+        speed = root(p.g * h)
+        theta = smaller(one, real(0.5) + real(0.125) * reciprocal(speed * p.w))
+        return theta + speed * p.w, -speed * p.w, inward * speed * (value - r) - (one - theta) * p_here
+    return one, zero, zero
+
+
 @dataclass(frozen=True)
 class Absorbing(Condition):
-    """Characteristic boundary after Riemann invariants.
+    """Waves leave, and a given wave may come in: a characteristic boundary after Riemann invariants.
 
     With the velocity u into the domain and c = sqrt(g h), u + 2 c comes from outside: that of a wave of the given
     height over still water, u = 2 (c - c_0); u - 2 c comes from inside.
@@ -71,12 +89,19 @@ class Absorbing(Condition):
     J. J. Stoker, Water Waves, Interscience (1957), section 10.2 (the invariants along characteristics).
     """
 
-    incoming: float | Series = 0.0
-    level: float = 0.0
+    incoming: Annotated[
+        float | Series, Key("surface elevation of the incoming wave above `level`, metres", "length")
+    ] = 0.0
+    level: Annotated[float, Key("still-water level, metres", "length")] = 0.0
     ghost = absorbing_ghost
+    line_end = absorbing_end
 
     def value(self, width: float) -> Series:
         return Series.of(self.incoming)
+
+    def line_series(self, width: float) -> Series:
+        wave = self.value(width)
+        return Series(wave.times, self.level + 2.0 * wave.values, wave.name)
 
     def still_level(self) -> float:
         return float(self.level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from eagre.backend.cells import Cell
 from eagre.series import Series
@@ -11,10 +11,23 @@ from eagre.series import Series
 LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
 
 
-class Condition:
-    """A condition on a side of the domain or on a part of it.
+class Key(NamedTuple):
+    """What a case file must know of a condition's argument, as the metadata of its type.
 
-    A subclass gives a cell ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns
+    ``rate: Annotated[float | Series, Key("flow, m3/s", "discharge", "0.5 m3/s")]`` may change with time, because its
+    type has a `Series`; a default makes the key optional.
+    """
+
+    what: str  # with its unit and sign
+    dimension: str  # of `eagre.config.units.DIMENSIONS`
+    example: float | str | None = None  # a value to write
+
+
+class Condition:
+    """A condition on a side of the domain or on a part of it: a frozen dataclass of the user's arguments (`Key`).
+
+    For the explicit model a subclass gives a cell
+    ``ghost(near, second, copied, bed_1, bed_k, m, value, level, p)`` that returns
     (w, n, t) of a ghost cell: surface elevation, m, and unit discharges across and along the
     boundary, m2 s-1, n positive *into* the domain. It gets the same of the cell next to the boundary
     (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
@@ -22,15 +35,28 @@ class Condition:
     from `near` in cells, the condition's numbers at the time of the state, and the model's
     parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
     its slope beside an open one.
+
+    For the implicit model it gives a cell ``line_end(value, inward, z, d, p_here, r, factor, p)`` that returns
+    (B, E, D) of the face on the boundary in B P + E P_inner = D, P the new flux and P_inner that of the
+    next face inside. It gets the number of `line_series`, 1 at the low end of the line and -1 at the high
+    one, the surface z and the bed d of the cell inside, the old flux, the cell's `known_surface` r, the
+    factor of friction and the parameters of the sweep. A wall needs no such cell; any other condition
+    without one is refused by the implicit model.
     """
 
     ghost: ClassVar[Cell]
+    line_end: ClassVar[Cell | None] = None
+    gives_flux: ClassVar[bool] = False  # whether the number of `line_series` is the flux itself, m2 s-1
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
 
     def value(self, width: float) -> Series:
         """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
         return Series.constant(0.0)
+
+    def line_series(self, width: float) -> Series:
+        """The time-dependent number that `line_end` gets."""
+        return self.value(width)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         """Largest depth, m, of the water that a series brings in later; 0 if nothing changes with time.

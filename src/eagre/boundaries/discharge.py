@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from eagre.backend.cells import cell, real, switch
-from eagre.boundaries.base import Condition
+from eagre.boundaries.base import Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.implicit_lines import LAND
 from eagre.kernels.limiters import half_slope, scaled_difference
 from eagre.series import Series
 
@@ -96,6 +98,14 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     return bed_k + h_k, (h_face if OF_DISCHARGES else h_k) * u, zero
 
 
+@cell
+def discharge_end(value, inward, z, d, p_here, r, factor, p):
+    """P is given (equation 8 of the implicit model); none enters land."""
+    if d < real(LAND):
+        return real(1.0), real(0.0), inward * value
+    return real(1.0), real(0.0), real(0.0)
+
+
 @dataclass(frozen=True)
 class Discharge(Condition):
     """Prescribed discharge through the part, spread evenly over its width.
@@ -114,8 +124,10 @@ class Discharge(Condition):
     cell gives nothing. Good places fall into the domain and are as wide as the stream.
     """
 
-    rate: float | Series = 0.0
+    rate: Annotated[float | Series, Key("flow, m3/s, positive into the domain", "discharge", "0.5 m3/s")]
     ghost = discharge_ghost
+    line_end = discharge_end
+    gives_flux = True
 
     def value(self, width: float) -> Series:
         rate = Series.of(self.rate)

@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import LARGEST_CHANGE, Condition
+from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.implicit_lines import depth, minimum_depth, resistance
 from eagre.kernels.limiters import within
+from eagre.kernels.roots import larger, reciprocal
 from eagre.series import Series
 
 
@@ -35,6 +38,25 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     return bed_k + h if fast else max(w, bed_k), h * u, h * (t_1 * desingularised_inverse(h_1, p.kappa4))
 
 
+@cell
+def stage_end(value, inward, z, d, p_here, r, factor, p):
+    """The level stands at the face: half a cell of the momentum equation, closed where both sides are dry.
+
+    p.t. = -g H (Z - max(level, d)) / (dx / 2), H the mean depth of both sides (equation 7 of the implicit model).
+    """
+    zero, one = real(0.0), real(1.0)
+    least = minimum_depth(p)
+    h = depth(z, d)
+    if larger(z, value) - d > least:
+        mean = real(0.5) * (h + depth(value, d))
+        gravity = real(4.0) * p.push * mean
+        over = reciprocal(larger(mean, least))
+        drag = resistance(abs(p_here), over * over, factor)
+        b = one + drag + gravity * p.w
+        return b, -gravity * p.w, p_here - inward * gravity * (r - larger(value, d))
+    return one, zero, zero
+
+
 @dataclass(frozen=True)
 class Stage(Condition):
     """Prescribed surface elevation.
@@ -50,8 +72,9 @@ class Stage(Condition):
     most a tenth of the wave speed a cell across the face.
     """
 
-    level: float | Series = 0.0
+    level: Annotated[float | Series, Key("surface elevation, metres", "length", 1.5)]
     ghost = stage_ghost
+    line_end = stage_end
 
     def value(self, width: float) -> Series:
         return Series.of(self.level)

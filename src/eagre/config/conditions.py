@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
-from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_validator
 
+from eagre import boundaries
+from eagre.boundaries.base import Key as BoundaryKey
 from eagre.config.nearest import nearest
 from eagre.config.problems import Key, Problems, problem_of
 from eagre.config.section import Section, check
-from eagre.config.signals import DischargeSignal, LengthSignal, Signal
+from eagre.config.signals import Signal, signal
 from eagre.config.toml import literal
-from eagre.config.values import Metres
+from eagre.config.values import Metres, quantity
 from eagre.errors import InputError
 from eagre.series import Series
 
@@ -25,38 +27,25 @@ class Condition(Section):
     kind: str = Field(description="the kind of condition")
 
 
-class PlainCondition(Condition):
-    """A wall, a periodic side or an open outflow."""
-
-
-class StageCondition(Condition):
-    """A given surface elevation."""
-
-    level: LengthSignal = Field(description="surface elevation, metres", examples=[1.5])
-
-
-class DischargeCondition(Condition):
-    """A given flow through the part, positive into the domain."""
-
-    rate: DischargeSignal = Field(description="flow, m3/s, positive into the domain", examples=["0.5 m3/s"])
-
-
-class AbsorbingCondition(Condition):
-    """Waves leave; a given wave may come in."""
-
-    incoming: LengthSignal = Field(
-        default=Signal(0.0, "length"), description="surface elevation of the incoming wave above `level`, metres"
-    )
-    level: Metres = Field(default=0.0, description="still-water level, metres")
+def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
+    """The keys of a condition, from the arguments of its class (`eagre.boundaries.base.Key`)."""
+    keys: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        key = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, BoundaryKey)), None)
+        if key is None:
+            continue
+        in_time = Series in get_args(get_args(hint)[0])
+        default = getattr(kind, name, ...)
+        if in_time and default is not ...:
+            default = Signal(default, key.dimension)
+        reader = Annotated[Signal, signal(key.dimension)] if in_time else Annotated[float, quantity(key.dimension)]
+        examples = None if key.example is None else [key.example]
+        keys[name] = (reader, Field(default=default, description=key.what, examples=examples))
+    return create_model(f"{kind.__name__}Condition", __base__=Condition, __doc__=kind.__doc__, **keys)
 
 
 CONDITIONS: dict[str, tuple[type[Condition], str]] = {
-    "wall": (PlainCondition, "Wall"),
-    "periodic": (PlainCondition, "Periodic"),
-    "stage": (StageCondition, "Stage"),
-    "discharge": (DischargeCondition, "Discharge"),
-    "outflow": (PlainCondition, "Outflow"),
-    "absorbing": (AbsorbingCondition, "Absorbing"),
+    module: (_section_of(getattr(boundaries, name)), name) for name, module in boundaries.NAMES.items()
 }
 """Section and class (in `eagre.boundaries`) of every kind of boundary condition."""
 
@@ -120,7 +109,7 @@ Side = Annotated[list[SidePart], PlainValidator(_side)]
 
 
 def _wall() -> list[SidePart]:
-    return [SidePart(PlainCondition(kind="wall"), None)]
+    return [SidePart(CONDITIONS["wall"][0](kind="wall"), None)]
 
 
 class BoundariesSection(Section):
@@ -156,8 +145,6 @@ class BoundariesSection(Section):
         dict
             Side to one condition, or to a list of ``Part(start, stop, condition)``.
         """
-        from eagre.boundaries import Part
-
         sides: dict[str, Any] = {}
         for side in SIDES:
             parts: list[SidePart] = getattr(self, side)
@@ -168,7 +155,7 @@ class BoundariesSection(Section):
                 sides[side] = made[0]
             else:
                 sides[side] = [
-                    Part(part.place.from_, part.place.to, condition)
+                    boundaries.Part(part.place.from_, part.place.to, condition)
                     for part, condition in zip(parts, made, strict=True)
                     if part.place
                 ]
@@ -177,8 +164,6 @@ class BoundariesSection(Section):
 
 def _make(condition: Condition, resolve: Callable[[Signal, Key], float | Series], key: Key) -> Any:
     """The object of `eagre.boundaries` that one condition describes."""
-    from eagre import boundaries
-
     values: dict[str, Any] = {}
     for name in type(condition).model_fields:
         value = getattr(condition, name)

@@ -175,8 +175,6 @@ def _in_time(text: str) -> bool:
     return True
 
 
-LengthSignal = Annotated[Signal, signal("length")]
 RainSignal = Annotated[Signal, signal("rain")]
-DischargeSignal = Annotated[Signal, signal("discharge")]
 StressSignal = Annotated[Signal, signal("stress")]
 NumberSignal = Annotated[Signal, signal("number")]

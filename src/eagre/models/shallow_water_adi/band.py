@@ -15,8 +15,9 @@ from eagre.backend.device import Device
 from eagre.boundaries.subdomain import cut_segments, places_of_faces
 from eagre.decomposition import Decomposition
 from eagre.models.shallow_water_adi.balance import Balance
-from eagre.models.shallow_water_adi.engine import Engine, Setup
+from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.plan import EPSILON, SAFETY
+from eagre.models.shallow_water_adi.setup import Setup
 
 EDGE = 4  # rows at a cut whose equations lack a neighbour: of the sweep along x one, of that along y two more
 

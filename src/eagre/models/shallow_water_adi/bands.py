@@ -19,9 +19,10 @@ from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
-from eagre.models.shallow_water_adi.engine import Engine, Setup
+from eagre.models.shallow_water_adi.engine import Engine
 from eagre.models.shallow_water_adi.layout import PADDING, device_bytes, maps_of
 from eagre.models.shallow_water_adi.plan import EPSILON
+from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of

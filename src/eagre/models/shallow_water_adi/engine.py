@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.boundaries import Segment
 from eagre.errors import InputError
-from eagre.grid import Grid
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
@@ -20,49 +16,11 @@ from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.forcing import terms_along
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
-from eagre.models.shallow_water_adi.sides import Side, sides_of
+from eagre.models.shallow_water_adi.setup import Setup
+from eagre.models.shallow_water_adi.sides import Side, end_switches, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
-from eagre.series import Series
 from eagre.solvers.tridiagonal import columns
-from eagre.terms.collect import Terms
-
-
-@dataclass(frozen=True, eq=False)
-class Setup:
-    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
-
-    grid: Grid
-    bed: np.ndarray  # (ny, nx) at centres, m; OUTSIDE on land
-    segments: Sequence[Segment]
-    friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
-    law: str  # "manning" or "chezy"
-    terms: Terms
-    gravity: float
-    viscosity: float
-    dissipation: bool
-    convection: bool
-    drying: bool
-    dry_depth: float
-    time_step: float
-    deepest: float  # m, at the start and outside
-    dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
-    kernels: str = "fast"  # or "reference"
-
-    @property
-    def may_dry(self) -> bool:
-        """Whether any rule looks for dry neighbours; outside the domain all are."""
-        if self.dries is not None:
-            return self.dries
-        is_open = any(side.kind != cells.WALL for side in sides_of(self.segments))
-        rules = self.drying or self.dissipation or self.viscosity > 0.0
-        return rules or is_open or bool((self.bed > cells.LAND).any())
-
-    @property
-    def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the terms."""
-        own = [side.series for side in sides_of(self.segments)]
-        return own + self.terms.series
 
 
 class Engine:
@@ -127,6 +85,7 @@ class Engine:
             "MAY_DRY": setup.may_dry,
             "FRICTION": 0 if uniform == 0.0 else law + (uniform is None),
             "VISCOUS": setup.viscosity > 0.0,
+            **end_switches(setup.segments),
         }
         cuda = self.device.kind == "cuda"
         entry = diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu

@@ -19,21 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import hypotenuse, larger, power_seven_sixths, reciprocal, root, select, smaller
+from eagre.kernels.implicit_lines import DRYING, LAND, MAY_DRY, TINY, depth, minimum_depth, resistance
+from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 
-LAND = 1e29  # beds from here on are never wet
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
 MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
 DRYING_DRAG = 4.0
 FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
-TINY = 1e-6  # depth below which no quotient is formed, m
 
 CONVECTION = switch("CONVECTION", True)
 DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
-DRYING = switch("DRYING", True)
-MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
-FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 VISCOUS = switch("VISCOUS", False)
 
 
@@ -59,22 +55,6 @@ class Ends(NamedTuple):
     low_slot: np.ndarray
     high: np.ndarray
     high_slot: np.ndarray
-
-
-@cell
-def depth(z, d):
-    """Depth of a cell, m: h = max(0, z - d)."""
-    if MAY_DRY:
-        return larger(z - d, real(0.0))
-    return z - d
-
-
-@cell
-def minimum_depth(p):
-    """Depth that a divisor has at least, m."""
-    if DRYING:
-        return p.dry
-    return real(TINY)
 
 
 @cell
@@ -147,16 +127,6 @@ def corner_flux(p_below, p_above, q_sum, depths, wet, p):
     if VISCOUS:
         out = out - select(wet, p.viscosity_across * (p_above - p_below), real(0.0))
     return out
-
-
-@cell
-def resistance(speed, s, factor):
-    """dt g |p| / (C^2 h^2) with s = 1/h^2; `factor` is dt g n^2 (Manning) or dt g / C^2 (Chezy) (equation 6)."""
-    if FRICTION == 0:
-        return real(0.0)
-    if FRICTION >= 3:
-        return factor * speed * s
-    return factor * speed * power_seven_sixths(s)
 
 
 @cell
@@ -317,31 +287,37 @@ def face_row(z, d, flux, qo, qn, factor, forced, rain_l, rain_r, p):
 
 # -- the two ends of a line -------------------------------------------------------------------------
 
-WALL, LEVEL, FLUX, WAVES = 0, 1, 2, 3
+WALL = 0  # kind of a closed end; of open ones the conditions of the run are numbered from 1
+MOST_KINDS = 6
+
+
+@cell
+def closed_end(value, inward, z, d, p_here, r, factor, p):
+    """No water crosses."""
+    return real(1.0), real(0.0), real(0.0)
+
+
+END_1 = switch("END_1", closed_end)
+END_2 = switch("END_2", closed_end)
+END_3 = switch("END_3", closed_end)
+END_4 = switch("END_4", closed_end)
+END_5 = switch("END_5", closed_end)
+END_6 = switch("END_6", closed_end)
 
 
 @cell
 def end_row(kind, value, inward, z, d, p_here, r, factor, p):
-    """B, E, D of a face on the boundary: B P + E P_inner = D (equations 7 to 9).
-
-    kind : what the side has there; value : surface elevation (LEVEL), unit discharge into the domain
-    (FLUX), still level plus twice the incoming elevation (WAVES); inward : 1 at the low end, -1 at
-    the high one; z, d, r : of the cell inside; factor : of its friction.
-    """
-    zero, one = real(0.0), real(1.0)
-    least = minimum_depth(p)
-    h = depth(z, d)
-    if kind == FLUX and d < real(LAND):
-        return one, zero, inward * value
-    if kind == LEVEL and larger(z, value) - d > least:
-        mean = real(0.5) * (h + depth(value, d))
-        gravity = real(4.0) * p.push * mean
-        over = reciprocal(larger(mean, least))
-        drag = resistance(abs(p_here), over * over, factor)
-        b = one + drag + gravity * p.w
-        return b, -gravity * p.w, p_here - inward * gravity * (r - larger(value, d))
-    if kind == WAVES and h > least:
-        speed = root(p.g * h)
-        theta = smaller(one, real(0.5) + real(0.125) * reciprocal(speed * p.w))
-        return theta + speed * p.w, -speed * p.w, inward * speed * (value - r) - (one - theta) * p_here
-    return one, zero, zero
+    """B, E, D of a face on the boundary, by the condition numbered `kind` (see `eagre.boundaries.base.Condition`)."""
+    if kind == 1:
+        return END_1(value, inward, z, d, p_here, r, factor, p)
+    if kind == 2:
+        return END_2(value, inward, z, d, p_here, r, factor, p)
+    if kind == 3:
+        return END_3(value, inward, z, d, p_here, r, factor, p)
+    if kind == 4:
+        return END_4(value, inward, z, d, p_here, r, factor, p)
+    if kind == 5:
+        return END_5(value, inward, z, d, p_here, r, factor, p)
+    if kind == 6:
+        return END_6(value, inward, z, d, p_here, r, factor, p)
+    return closed_end(value, inward, z, d, p_here, r, factor, p)

@@ -28,11 +28,11 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.bands import engine_for
-from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.inputs import checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
+from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance

@@ -19,8 +19,9 @@ import numpy as np
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
 from eagre.grid import Grid
+from eagre.kernels.implicit_lines import FRICTION
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
-from eagre.models.shallow_water_adi.kernels import FRICTION, WALL, depth, end_row, face_row
+from eagre.models.shallow_water_adi.kernels import WALL, depth, end_row, face_row
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from eagre.boundaries import Absorbing, Discharge, Segment, Stage, Wall
+from eagre import boundaries
+from eagre.backend.cells import Cell
+from eagre.boundaries import NAMES, Segment
 from eagre.errors import InputError
-from eagre.models.shallow_water_adi.kernels import FLUX, LEVEL, WALL, WAVES
+from eagre.models.shallow_water_adi.kernels import MOST_KINDS, WALL
 from eagre.series import Series
-
-KINDS = {Wall: WALL, Stage: LEVEL, Discharge: FLUX, Absorbing: WAVES}
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A segment of the boundary with its kind and its series."""
+    """A segment of the boundary with its kind (WALL, or the number of its cell among those of the run) and series."""
 
     segment: Segment
     kind: int
     series: Series
+
+    @property
+    def gives_flux(self) -> bool:
+        """Whether the series is the flux itself."""
+        return self.segment.condition.gives_flux
 
     def value_at(self, start: float, sweep: int, dt: float) -> float:
         """Value for sweep 0 (x) or 1 (y) of the step from `start`, s.
@@ -27,7 +33,7 @@ class Side:
         A surface belongs to the middle of the x sweep's step, n + 1/2, and to n + 1 in the y sweep;
         a flux to the end of its own step: n + 1 and n + 3/2.
         """
-        ahead = 1.0 + 0.5 * sweep if self.kind == FLUX else 0.5 + 0.5 * sweep
+        ahead = 1.0 + 0.5 * sweep if self.gives_flux else 0.5 + 0.5 * sweep
         return self.series(start + ahead * dt)
 
 
@@ -39,23 +45,34 @@ def sides_of(segments: Sequence[Segment]) -> list[Side]:
     InputError
         For a condition that this model does not have.
     """
-    return [Side(segment, _kind(segment), _series(segment)) for segment in segments]
+    found = _cells_of(segments)
+    return [Side(s, _kind(s, found), s.condition.line_series(s.width)) for s in segments]
 
 
-def _kind(segment: Segment) -> int:
-    for condition, kind in KINDS.items():
-        if isinstance(segment.condition, condition):
-            return kind
+def end_switches(segments: Sequence[Segment]) -> dict[str, Any]:
+    """The switches that bind the kinds of condition of a run."""
+    return {f"END_{kind}": end for kind, end in enumerate(_cells_of(segments), 1)}
+
+
+def _cells_of(segments: Sequence[Segment]) -> list[Cell]:
+    """The cells of all open ends, in the order of their conditions' names: kind 1 is the first."""
+    kinds = sorted({type(s.condition) for s in segments}, key=lambda kind: kind.__name__)
+    found = [kind.line_end for kind in kinds if kind.line_end is not None]
+    if len(found) > MOST_KINDS:
+        raise InputError(f"{len(found)} kinds of boundary condition in one model", allowed=f"at most {MOST_KINDS}")
+    return found
+
+
+def _kind(segment: Segment, found: Sequence[Cell]) -> int:
+    condition = segment.condition
+    if condition.line_end is not None:
+        return found.index(condition.line_end) + 1
+    if condition.closed and not condition.periodic:
+        return WALL
+    has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
     raise InputError(
-        f"{type(segment.condition).__name__} on the {segment.side} side of shallow-water-adi",
-        allowed="Wall, Stage, Discharge or Absorbing (an implicit line has no periodic or free end); waves and "
+        f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
+        allowed=f"Wall, {', '.join(has)} (an implicit line has no periodic or free end); waves and "
         "currents leave through Absorbing(level=..), water falls off an edge with a Stage below the bed",
         fix=f"{segment.side} = Absorbing()",
     )
-
-
-def _series(segment: Segment) -> Series:
-    own = segment.condition.value(segment.width)
-    if isinstance(segment.condition, Absorbing):
-        return Series(own.times, segment.condition.still_level() + 2.0 * own.values, own.name)
-    return own

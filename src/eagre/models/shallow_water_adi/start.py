@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries import Segment
-from eagre.models.shallow_water_adi.kernels import FLUX, LAND, WALL
+from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side
 
@@ -57,7 +57,7 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
         high = side.segment.side == names[1]
         where = faces_on(side.segment)
         wet = setup.bed[where] < LAND
-        given = (-1.0 if high else 1.0) * side.series(time) if side.kind == FLUX else faces[where]
+        given = (-1.0 if high else 1.0) * side.series(time) if side.gives_flux else faces[where]
         flux[where] = np.where(wet, given, 0.0)
     return flux
 

@@ -27,11 +27,11 @@ from eagre.backend.cells import (
 )
 from eagre.backend.warp import from_lane, raise_maximum
 from eagre.kernels.bits import to_bits
+from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
-    FRICTION,
     WALL,
     depth,
     end_row,

@@ -20,11 +20,11 @@ from eagre.backend.cells import (
     switch,
     word,
 )
+from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import push_on, water_on
 from eagre.models.shallow_water_adi.kernels import (
     DISSIPATION,
-    FRICTION,
     WALL,
     depth,
     end_row,

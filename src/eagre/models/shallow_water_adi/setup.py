@@ -1,0 +1,52 @@
+"""What fixes a run of the implicit shallow-water model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.boundaries import Segment
+from eagre.grid import Grid
+from eagre.models.shallow_water_adi.kernels import LAND, WALL
+from eagre.models.shallow_water_adi.sides import sides_of
+from eagre.series import Series
+from eagre.terms.collect import Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
+
+    grid: Grid
+    bed: np.ndarray  # (ny, nx) at centres, m; OUTSIDE on land
+    segments: Sequence[Segment]
+    friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
+    law: str  # "manning" or "chezy"
+    terms: Terms
+    gravity: float
+    viscosity: float
+    dissipation: bool
+    convection: bool
+    drying: bool
+    dry_depth: float
+    time_step: float
+    deepest: float  # m, at the start and outside
+    dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
+    kernels: str = "fast"  # or "reference"
+
+    @property
+    def may_dry(self) -> bool:
+        """Whether any rule looks for dry neighbours; outside the domain all are."""
+        if self.dries is not None:
+            return self.dries
+        is_open = any(side.kind != WALL for side in sides_of(self.segments))
+        rules = self.drying or self.dissipation or self.viscosity > 0.0
+        return rules or is_open or bool((self.bed > LAND).any())
+
+    @property
+    def series(self) -> list[Series]:
+        """Series that drive the run: one a segment, then the factors of the terms."""
+        own = [side.series for side in sides_of(self.segments)]
+        return own + self.terms.series
