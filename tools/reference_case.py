@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic.fields import FieldInfo
 
-from eagre.config.conditions import CONDITIONS, Place
+from eagre.config.conditions import CONDITIONS, InsidePlace, Place
 from eagre.config.expressions import CONSTANTS, FUNCTIONS
 from eagre.config.fieldvalues import FieldValue, RasterFile
 from eagre.config.section import Section
@@ -92,6 +92,8 @@ def sections(section: type[Section], path: str = "") -> Iterator[str]:
 def conditions() -> Iterator[str]:
     """The kinds of boundary conditions and their keys."""
     yield from ("A side is a table `{ kind = ... }`, or a list of such tables with the keys", "", *table(Place))
+    yield from ("`[[boundaries.inside]]`, a wall or a discharge inside the domain, has beside `kind` the keys", "")
+    yield from table(InsidePlace)
     for kind, (section, name) in CONDITIONS.items():
         keys = table(section, skip=("kind",))
         about = first_line(section) if keys else "No keys of its own."

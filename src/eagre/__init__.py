@@ -22,6 +22,8 @@ _HOME = {
     "Series": "eagre.series",
     "Boundaries": "eagre.boundaries",
     "Part": "eagre.boundaries",
+    "Line": "eagre.boundaries",
+    "Area": "eagre.boundaries",
     **{name: f"eagre.boundaries.{module}" for name, module in CONDITIONS.items()},
     "EagreError": "eagre.errors",
     "InputError": "eagre.errors",

@@ -69,10 +69,10 @@ def oracle_options(model, time, sweep):
     setup, grid = model.setup, model.grid
     lengths = {"west": grid.ny, "east": grid.ny, "south": grid.nx, "north": grid.nx}
     sides = {name: [None] * length for name, length in lengths.items()}
-    names = {1: "level", 2: "flux", 3: "waves"}
+    names = {Stage: "level", Discharge: "flux", Absorbing: "waves"}
     for side in model._engine.sides:
         if side.kind:
-            value = (names[side.kind], side.value_at(time, sweep, model.time_step))
+            value = (names[type(side.segment.condition)], side.value_at(time, sweep, model.time_step))
             for m in range(side.segment.first, side.segment.last):
                 sides[side.segment.side][m] = value
     late = time + (0.5 + 0.5 * sweep) * model.time_step

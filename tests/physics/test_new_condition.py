@@ -23,8 +23,7 @@ DEPTH, SPEED = 2.0, 0.01  # m, m/s: slow enough for the surface to stay level
 @cell
 def seeping_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Water leaves with the velocity `value`."""
-    w, n, t = near
-    return w, -value * (w - bed_1), real(0.0)
+    return near[0], -value * (near[0] - bed_1), real(0.0)
 
 
 @cell
@@ -78,13 +77,14 @@ def test_its_keys_follow_from_its_arguments():
     section = conditions._section_of(Seeping)
     read = check(section, {"kind": "seeping", "speed": "2 cm/s"})
     assert read.speed.resolve(0.0, 1.0) == 0.02 and read.share == 1.0
-    assert check(section, {"kind": "seeping", "speed": {"times": [0, 1], "values": [0, 1]}}).speed.source.times == [0, 1]
+    series = {"times": [0, 1], "values": [0, 1]}
+    assert check(section, {"kind": "seeping", "speed": series}).speed.source.times == [0, 1]
     with pytest.raises(Problems) as caught:
         check(section, {"kind": "seeping"})
     (problem,) = caught.value.problems
     assert problem.allowed == "velocity out of the domain, m/s" and problem.fix == 'speed = "1 cm/s"'
     with pytest.raises(Problems):
-        check(section, {"kind": "seeping", "speed": 1.0, "share": {"times": [0], "values": [1]}})
+        check(section, {"kind": "seeping", "speed": 1.0, "share": series})
 
 
 @pytest.mark.parametrize("name", sorted(eagre.boundaries.NAMES))

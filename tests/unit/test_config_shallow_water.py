@@ -304,3 +304,40 @@ def test_template_of_new_builds(built):
     taken = built(template("shallow-water"))
     assert taken["grid"].shape == (150, 200)
     assert 5.0 < taken["surface_elevation"].max() < 7.0
+
+
+def test_lines_inside(built):
+    given = """
+[[boundaries.inside]]
+kind = "wall"
+points = [[11.0, 0.0], [0.012, "2.5 m"]]
+
+[[boundaries.inside]]
+kind = "discharge"
+rate = { times = [0, "1 h"], values = [0, "5 l/s"] }
+area = [[10.0, 0.0], [18.0, 0.0], [18.0, 3.0]]
+name = "field"
+"""
+    wall, field = built(FLAT + given)["boundaries"].inside
+    assert wall == boundaries.Line([[11.0, 0.0], [0.012, 2.5]], boundaries.Wall())
+    assert isinstance(field, boundaries.Area) and field.name == "field"
+    assert field.condition.rate(1800.0) == 0.0025
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "allowed"),
+    [
+        ('kind = "wal"\npoints = [[0, 0]]', 'kind = "wal"|wal', "wall"),
+        ('kind = "wall"', "neither points nor area", "one of them"),
+        ('kind = "wall"\npoints = [[0, 0]]\narea = [[0, 0]]', "both points and area", "one of them"),
+        ('kind = "wall"\npoints = [0, 0]', "points = ", "a list of"),
+        ('kind = "wall"\npoints = [["5 kg", 0]]', "5 kg", "m"),
+        ('kind = "discharge"\npoints = [[0, 0]]', "nothing", "flow"),
+        ('kind = "wall"\npoint = [[0, 0]]', "point", "points"),
+    ],
+)
+def test_lines_inside_that_cannot_be_read(built, given, what, allowed):
+    with pytest.raises(ConfigError) as caught:
+        built(FLAT + f"[[boundaries.inside]]\n{given}\n")
+    text = str(caught.value)
+    assert any(one in text for one in what.split("|")) and allowed in text and "boundaries.inside" in text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eagre.boundaries.base import Condition
+    from eagre.boundaries.inside import Area, Line
     from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
 
 _SHARED = {
@@ -19,6 +20,7 @@ _SHARED = {
     "edges": (),
     "ghosts": (),
     "halo": (),
+    "inside": ("Area", "Line"),
     "open_sides": (),
     "sides": ("SIDES", "Boundaries", "Part", "Segment", "checked_boundaries"),
     "subdomain": (),
@@ -29,7 +31,7 @@ NAMES = {
 """Module of each condition, which is also its kind in a case file, by the name of its class."""
 _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}
 
-__all__ = ["NAMES", "SIDES", "Boundaries", "Condition", "Part", "Segment", "checked_boundaries", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["NAMES", "SIDES", "Area", "Boundaries", "Condition", "Line", "Part", "Segment", "checked_boundaries", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,10 @@ class Condition:
         """The time-dependent number that `line_end` gets."""
         return self.value(width)
 
+    def poured(self) -> Series | None:
+        """Water that it brings where it lies inside the domain, m3 s-1; None if it cannot be there."""
+        return None
+
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         """Largest depth, m, of the water that a series brings in later; 0 if nothing changes with time.
 

@@ -136,6 +136,9 @@ class Discharge(Condition):
     def largest_inflow(self) -> float:
         return max(float(Series.of(self.rate).values.max()), 0.0)
 
+    def poured(self) -> Series | None:
+        return Series.of(self.rate)
+
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         rate = self.value(width)
         return 0.0 if rate.is_constant else (max(float(rate.values.max()), 0.0) ** 2 / gravity) ** (1.0 / 3.0)

@@ -38,10 +38,16 @@ class OpenSides:
         """Whether the sums of a state go over these faces."""
         return np.array_equal(state.get("open_sides", np.zeros(0)), self.places())
 
-    def by_name(self, amounts: np.ndarray) -> dict[str, float]:
-        """Sums over the faces of each part, by its name: the side, and from where to where if it is not all of it."""
-        places = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
-        return {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in places}
+    def by_name(self, amounts: np.ndarray, places: Sequence[str]) -> tuple[dict[str, float], float]:
+        """What came in by name, and as rain, from the amounts of all faces and then of water by its `Terms.places`.
+
+        A part of a side has the side's name, with from where to where if it is not all of it.
+        """
+        parts = zip(self.segments, self.starts[:-1], self.starts[1:], strict=True)
+        found = {self._name(segment): float(amounts[a:b].sum()) for segment, a, b in parts}
+        poured = list(zip(places, amounts[self.lengths.size :].tolist(), strict=False))
+        found |= {place: amount for place, amount in poured if place}
+        return found, sum(amount for place, amount in poured if not place)
 
     def _line(self, segment: Segment) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries.base import Condition
+from eagre.boundaries.inside import Line
 from eagre.boundaries.wall import Wall
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -51,12 +52,15 @@ class Boundaries:
     west, east, south, north : Condition or sequence of Part
         One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Outflow`, `Absorbing`, or parts of the side with one each.
         Discharges are positive into the domain on every side.
+    inside : sequence of Line or Area
+        Walls and discharges inside the domain.
     """
 
     west: Condition | Sequence[Part] = field(default_factory=Wall)
     east: Condition | Sequence[Part] = field(default_factory=Wall)
     south: Condition | Sequence[Part] = field(default_factory=Wall)
     north: Condition | Sequence[Part] = field(default_factory=Wall)
+    inside: Sequence[Line] = ()
 
     def segments(self, grid: Grid) -> list[Segment]:
         """The boundary cells of `grid`, side by side, each exactly once.

@@ -14,7 +14,8 @@ from eagre.config.problems import Key, Problems, problem_of
 from eagre.config.section import Section, check
 from eagre.config.signals import Signal, signal
 from eagre.config.toml import literal
-from eagre.config.values import Metres, quantity
+from eagre.config.units import parse_quantity
+from eagre.config.values import Metres, key_of, quantity
 from eagre.errors import InputError
 from eagre.series import Series
 
@@ -89,13 +90,19 @@ def _side(value: Any, info: ValidationInfo) -> list[SidePart]:
     return parts
 
 
-def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:
-    """Read one table: the keys of its kind, and from and to."""
+def _kind_of(value: Any) -> str:
+    """The kind that a table names."""
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in CONDITIONS:
         got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
         near = nearest(str(kind), CONDITIONS) or "wall"
         raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=f'kind = "{near}"')
+    return kind
+
+
+def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:
+    """Read one table: the keys of its kind, and from and to."""
+    kind = _kind_of(value)
     rest = {name: item for name, item in value.items() if name not in ("from", "to")}
     condition = check(CONDITIONS[kind][0], rest, info.context)
     if not in_list and len(rest) == len(value):
@@ -105,6 +112,69 @@ def _part(value: Any, info: ValidationInfo, in_list: bool) -> SidePart:
     return SidePart(condition, check(Place, {name: value[name] for name in ("from", "to") if name in value}))
 
 
+def _polygon(value: Any, info: ValidationInfo) -> list[list[float]]:
+    """Pairs of numbers in metres, or of texts with a unit."""
+    pairs = isinstance(value, list) and value and all(isinstance(one, list) and len(one) == 2 for one in value)
+    if not pairs:
+        key = key_of(info)
+        fix = f"{key} = [[100.0, 0.0], [100.0, 250.0]]"
+        raise InputError(f"{key} = {literal(value)}", allowed="a list of [x, y], metres", fix=fix)
+    return [[parse_quantity(number, "length", key_of(info)) for number in one] for one in value]
+
+
+Polygon = Annotated[list[list[float]], PlainValidator(_polygon)]
+
+
+class InsidePlace(Section):
+    """Where in the domain a condition lies."""
+
+    points: Polygon | None = Field(
+        default=None,
+        description="corners [x, y] of a line, metres; one is a point",
+        examples=[[[100.0, 0.0], [100.0, 250.0]]],
+    )
+    area: Polygon | None = Field(
+        default=None, description="in place of points: corners [x, y] of a polygon, metres",
+        examples=[[[0.0, 0.0], [80.0, 0.0], [80.0, 60.0]]],
+    )  # fmt: skip
+    name: str = Field(default="", description="a name for the water balance", examples=["spillway"])
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> InsidePlace:
+        if (self.points is None) == (self.area is None):
+            got = "neither points nor area" if self.area is None else "both points and area"
+            raise InputError(got, allowed="one of them", fix="points = [[100.0, 0.0], [100.0, 250.0]]")
+        return self
+
+
+class InsidePart(NamedTuple):
+    """A condition and where in the domain it holds."""
+
+    condition: Condition
+    place: InsidePlace
+
+
+def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
+    """Read a list of tables; every wrong one is told."""
+    if not isinstance(value, list):
+        raise InputError(literal(value), allowed="tables [[boundaries.inside]], with double brackets")
+    parts, problems = [], []
+    for index, item in enumerate(value):
+        try:
+            section = CONDITIONS[_kind_of(item)][0]
+            own = {key: value for key, value in item.items() if key in section.keys()}
+            rest = {key: value for key, value in item.items() if key not in own}
+            parts.append(InsidePart(check(section, own, info.context), check(InsidePlace, rest)))
+        except Problems as error:
+            problems += [problem.under((index,)) for problem in error.problems]
+        except InputError as error:
+            problems += problem_of(error, (index,))
+    if problems:
+        raise Problems(problems)
+    return parts
+
+
+Inside = Annotated[list[InsidePart], PlainValidator(_inside)]
 Side = Annotated[list[SidePart], PlainValidator(_side)]
 
 
@@ -119,6 +189,8 @@ class BoundariesSection(Section):
     east: Side = Field(default_factory=_wall, description="the condition at the east side")
     south: Side = Field(default_factory=_wall, description="the condition at the south side")
     north: Side = Field(default_factory=_wall, description="the condition at the north side")
+
+    inside: Inside = Field(default_factory=list, description="conditions along lines and in areas inside the domain")
 
     @model_validator(mode="after")
     def _periodic_in_pairs(self) -> BoundariesSection:
@@ -143,7 +215,7 @@ class BoundariesSection(Section):
         Returns
         -------
         dict
-            Side to one condition, or to a list of ``Part(start, stop, condition)``.
+            Side to one condition, or to a list of ``Part(start, stop, condition)``; "inside" to lines and areas.
         """
         sides: dict[str, Any] = {}
         for side in SIDES:
@@ -159,6 +231,10 @@ class BoundariesSection(Section):
                     for part, condition in zip(parts, made, strict=True)
                     if part.place
                 ]
+        for index, (condition, place) in enumerate(self.inside):
+            line = boundaries.Line if place.area is None else boundaries.Area
+            made = _make(condition, resolve, ("boundaries", "inside", index))
+            sides.setdefault("inside", []).append(line(place.points or place.area or [], made, place.name))
         return sides
 
 

@@ -26,6 +26,7 @@ class Part(NamedTuple):
     name: str
     cell: Cell
     quantities: tuple[Quantity, ...]
+    place: str = ""  # of water that comes in at a place: its name in the balance
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,11 @@ class Terms:
     def sources(self) -> list[Quantity]:
         """The quantities of water, m s-1."""
         return [quantity for part in self.water for quantity in part.quantities]
+
+    @property
+    def places(self) -> list[str]:
+        """Name in the balance of each of `sources`; empty for rain."""
+        return [part.place for part in self.water for _ in part.quantities]
 
     @property
     def series(self) -> list[Series]:

@@ -93,7 +93,7 @@ class Balance:
         self, segments: Sequence[Segment], table: np.ndarray, grid: Grid, terms: Terms, device: Device
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._rain = [one.series for one in terms.sources]
+        self._rain, self._places = [one.series for one in terms.sources], terms.places
         rained = [float(one.map(grid).sum()) * grid.cell_area for one in terms.sources]
         self._weights = np.append(self._open.lengths, rained or [0.0])
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
@@ -157,7 +157,7 @@ class Balance:
         self.device.fill(self.book, rows)
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
-        """Water that came in through each open part of a side, by its name, and as rain, up to `time`, s; m3."""
+        """Water that came in through each open part of a side or inside, by its name, and as rain, to `time`, s; m3."""
         rows = self.device.host(self.book)
         came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
-        return self._open.by_name(came), float(came[self._open.lengths.size :].sum())
+        return self._open.by_name(came, self._places)

@@ -37,6 +37,8 @@ class Engine(Legs):
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
         }
+        if setup.walls is not None:
+            self.switches["WALLS"] = True
         self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
@@ -65,6 +67,7 @@ class Engine(Legs):
         self.forcing = device.zeros((len(setup.series),), np.float64)
         g_n2 = setup.gravity * setup.manning**2
         self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
+        self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
         self._bind_terms()
 

@@ -11,6 +11,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries, checked_boundaries
+from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
@@ -138,7 +139,7 @@ class ShallowWater(BaseModel):
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.segments(grid)
-        terms = terms_of(sources, grid)
+        terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid))
         longest = min(
             bounds.longest_step_asked("max_time_step", max_time_step),
             bounds.longest_step_with_rain(terms, grid, gravity),
@@ -163,11 +164,11 @@ class ShallowWater(BaseModel):
             else bounds.longest_step_asked("fixed_time_step", fixed_time_step),
             fixed=fixed_time_step is not None,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
+            walls=walls,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
-        start = checked_number("start_time", start_time, -1e12, 1e12)
-        self._begin((surface, hu, hv), start)
+        self._begin((surface, hu, hv), checked_number("start_time", start_time, -1e12, 1e12))
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
@@ -337,4 +338,5 @@ class ShallowWater(BaseModel):
             "kernels": self._engine.schedule.name,
             "device": str(self.device),
             "precision": self.precision,
+            **walls_in_words(setup.walls),
         }

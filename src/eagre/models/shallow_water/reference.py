@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.cells import cell, real, switch
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
@@ -27,6 +27,8 @@ from eagre.models.shallow_water.kernels import (
 )
 from eagre.stepping.clock import DT, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
+
+WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
 
 
 @cell
@@ -75,7 +77,49 @@ def low_flux(q, bed, j, i, across, p):
 
 
 @cell
-def divergence(q, bed, edges, row, column, across, p):
+def is_closed(walls, j, i, across):
+    """Whether the low face of cell (j, i) in the direction `across` is closed; see `eagre.boundaries.inside`."""
+    return (walls[j, i] & across) != 0
+
+
+@cell
+def mirrored(own):
+    """What stands behind a closed face: the water before it, which runs against it."""
+    return own[0], -own[1], own[2], own[3]
+
+
+@cell
+def faces_between_walls(q, bed, walls, j, i, across, p):
+    """`faces_of_cell`, with a mirror in place of a neighbour behind a closed face."""
+    dj, di = across - 1, 2 - across
+    before = cell_of_line(q, bed, j - dj, i - di, across, p)
+    own = cell_of_line(q, bed, j, i, across, p)
+    behind = cell_of_line(q, bed, j + dj, i + di, across, p)
+    if is_closed(walls, j, i, across):
+        before = mirrored(own)
+    if is_closed(walls, j + dj, i + di, across):
+        behind = mirrored(own)
+    return both_faces(before, own, behind, low_bed(bed, j, i, across), low_bed(bed, j + dj, i + di, across), p)
+
+
+@cell
+def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
+    """`low_flux` as the high cell of the face sees it, or its low one; a closed face is a mirror without flow."""
+    dj, di = across - 1, 2 - across
+    _, _, _, _, w_l, z_l, u_l, v_l = faces_between_walls(q, bed, walls, j - dj, i - di, across, p)
+    w_r, z_r, u_r, v_r, _, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
+    if is_closed(walls, j, i, across):
+        if is_high:
+            w_l, z_l, u_l, v_l = w_r, z_r, -u_r, v_r
+        else:
+            w_r, z_r, u_r, v_r = w_l, z_l, -u_l, v_l
+        _, own_l, own_r, along, speed = central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+        return real(0.0), own_l, own_r, along, speed
+    return central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+
+
+@cell
+def divergence(q, bed, edges, walls, row, column, across, p):
     """Net fluxes into an interior cell in one direction: mass, momentum across and along; and the largest rate, s-1.
 
     The pressure of the cell's own side and its bed slope are g h times the rise of its surface between its faces.
@@ -84,13 +128,18 @@ def divergence(q, bed, edges, row, column, across, p):
     dj, di = across - 1, 2 - across
     low, high = (WEST, EAST) if across == 1 else (SOUTH, NORTH)
     n, k, m = (q.shape[2] - 4, column, row) if across == 1 else (q.shape[1] - 4, row, column)
-    mass_l, _, own_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
-    mass_h, own_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
+    if WALLS:
+        mass_l, _, own_l, along_l, speed_l = flux_between_walls(q, bed, walls, j, i, across, True, p)
+        mass_h, own_h, _, along_h, speed_h = flux_between_walls(q, bed, walls, j + dj, i + di, across, False, p)
+        w_l, _, _, _, w_h, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
+    else:
+        mass_l, _, own_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
+        mass_h, own_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
+        w_l, _, _, _, w_h, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
     if k == 0:
         mass_l = let_through(edges, low, m, mass_l)
     if k == n - 1:
         mass_h = let_through(edges, high, m, mass_h)
-    w_l, _, _, _, w_h, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))
     rate = larger(speed_l, speed_h) * over
@@ -98,11 +147,11 @@ def divergence(q, bed, edges, row, column, across, p):
 
 
 @cell
-def stage(j, i, q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
+def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
     """New state of interior cell (j, i) in the stage that SECOND names, and its largest rate, s-1, as a bit pattern."""
     if open_gate(clock, turn):
-        mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, np.int64(j), np.int64(i), 1, p)
-        mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, np.int64(j), np.int64(i), 2, p)
+        mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 1, p)
+        mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 2, p)
         r_w, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
         row, column = j + 2, i + 2
         w, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]

@@ -122,7 +122,7 @@ class Reference(March):
         """See `step.Stages`."""
         engine = self.engine
         program = engine.device.loop(reference.stage, engine.precision, {**engine.switches, **switches})
-        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges)
+        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
         arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
 
@@ -211,7 +211,7 @@ def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> 
 
 
 def schedule_for(engine: Any) -> March | Tiles:
-    """The fastest way to make the steps of a run on its device, or the plain one if that was asked for."""
-    if engine.setup.kernels == "reference":
+    """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
+    if engine.setup.kernels == "reference" or engine.setup.walls is not None:
         return Reference(engine)
     return Tiles(engine) if Tiles.serve(engine.setup, engine.device) else March(engine)

@@ -12,6 +12,7 @@ import numpy as np
 
 from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import padded_bed
+from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
 from eagre.grid import Grid
 from eagre.models.shallow_water import kernels as cells
 from eagre.series import Series
@@ -55,6 +56,7 @@ class Setup:
     longest_step: float
     fixed: bool
     kernels: str = "fast"  # or "reference"
+    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
 
     @cached_property
     def series(self) -> list[Series]:
@@ -75,6 +77,22 @@ class Setup:
     def padded_bed(self) -> np.ndarray:
         """Bed at the corners with two more all round, (ny + 5, nx + 5), m."""
         return padded_bed(self.bed, *self.wraps, self.segments)
+
+    def padded_walls(self) -> np.ndarray:
+        """Bits of closed faces laid out as the cells with their ghosts and a row and column behind, (ny + 5, nx + 5).
+
+        Ghosts have what they mirror or repeat; a face on the boundary is closed by its condition.
+        """
+        assert self.walls is not None
+        padded = np.zeros((self.grid.ny + 5, self.grid.nx + 5), np.uint8)
+        for bit, faces, wraps in ((SOUTH_FACE, padded, self.wraps[1]), (WEST_FACE, padded.T, self.wraps[0])):
+            own = self.walls & bit if faces is padded else (self.walls & bit).T
+            n = own.shape[0]
+            for k in range(-2, n + 3):
+                inner = k % n if wraps else (k if 0 <= k <= n else -k if k < 0 else 2 * n - k)
+                if 0 < inner < n:
+                    faces[k + 2, 2 : 2 + own.shape[1]] |= own[inner]
+        return padded
 
     def sides_at(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, are made from: side, cells, kind, level and value a segment."""

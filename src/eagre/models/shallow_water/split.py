@@ -172,7 +172,8 @@ class Band(Engine):
         own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
         if book is None:
             return {**own, "open_sides": np.full((1, 3), -1)}
-        return {**own, **self.balance.state(), "book": np.concatenate([book[self.places], book[-1:]])}
+        behind = book[self.places.size - len(self.balance.book) :]
+        return {**own, **self.balance.state(), "book": np.concatenate([book[self.places], behind])}
 
 
 class Bands(Legs):
@@ -184,6 +185,8 @@ class Bands(Legs):
         grid, count = setup.grid, len(group.members)
         if setup.kernels == "reference":
             raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
+        if setup.walls is not None:
+            raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, wraps = (LAYERS, 0), (setup.wraps[1], False)
@@ -323,7 +326,8 @@ class Bands(Legs):
         rows = np.zeros(self._book.book.shape)
         for band in sorted(self.bands, key=lambda band: band.balance.varies):  # those that keep a book last
             own = band.device.host(band.balance.book)
-            rows[band.places], rows[-1] = own[:-1], own[-1]
+            faces = band.places.size
+            rows[band.places], rows[faces - len(own) :] = own[:faces], own[faces:]
         self._book.device.fill(self._book.book, rows)
         return self._book
 

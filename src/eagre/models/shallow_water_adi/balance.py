@@ -66,7 +66,7 @@ class Balance:
 
     def __init__(self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, terms: Terms, device: Device) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
-        self._sources = len(terms.sources)
+        self._sources, self._places = len(terms.sources), terms.places
         rained = [float((one.map(grid) * (bed < LAND)).sum()) * grid.cell_area for one in terms.sources]
         self._weights = np.append(self._open.lengths, rained or [0.0])
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
@@ -102,9 +102,9 @@ class Balance:
         self.device.fill(self.book, book)
 
     def amounts(self) -> tuple[dict[str, float], float]:
-        """Water that came in through each open part of a side, by its name, and as rain, m3."""
+        """Water that came in through each open part of a side or inside, by its name, and as rain, m3."""
         came = self._weights * self.device.host(self.book)
-        return self._open.by_name(came), float(came[self._open.lengths.size :].sum())
+        return self._open.by_name(came, self._places)
 
 
 def _faces_of(segment: Segment, grid: Grid) -> list[tuple[int, int, int, int]]:

@@ -49,6 +49,7 @@ def band_setup(setup: Setup, low: int, high: int) -> Setup:
         grid=part,
         bed=setup.bed[rows],
         friction=setup.friction[rows],
+        walls=None if setup.walls is None else setup.walls[rows],
         terms=setup.terms.rows(low, high, part),
         segments=cut_segments(setup.segments, grid.ny, low, high, low),
         dries=setup.may_dry,

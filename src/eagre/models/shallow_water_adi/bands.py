@@ -142,7 +142,8 @@ class Bands:
         book = np.zeros(self._book.book.shape)
         for band in self.bands:
             own = band.device.host(band.engine.balance.book)
-            book[band.places], book[-1] = own[:-1], own[-1]
+            faces = band.places.size
+            book[band.places], book[faces - own.size :] = own[:faces], own[faces:]
         self._book.resume(book)
         return self._book
 
@@ -221,10 +222,11 @@ class Bands:
         count = len(self.engines)
         if any([engine.resume_plan(state, rank, count) for rank, engine in enumerate(self.engines)]):
             self.rounds.clear()
-        self.set_state(state["z"], *stopped_at_walls(state, self.sides))
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         book = self._book.book_of(state)
         for band in self.bands:
-            band.engine.balance.resume(np.append(book[band.places], book[-1]))
+            behind = book[band.places.size - band.engine.balance.book.size :]
+            band.engine.balance.resume(np.append(book[band.places], behind))
         self.device.synchronize()
 
 

@@ -13,7 +13,7 @@ from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
-from eagre.models.shallow_water_adi.forcing import terms_along
+from eagre.models.shallow_water_adi.forcing import terms_along, with_walls
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.setup import Setup
@@ -59,7 +59,8 @@ class Engine:
         self.values = device.zeros((2 * self.batch, max(1, len(setup.series))), np.float64)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
-        self._terms = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
+        bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
+        self._terms = [with_walls(one, setup, device) for one in bound]
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         grid = self.setup.grid
@@ -338,7 +339,7 @@ class Engine:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         self.resume_plan(state)
-        self.set_state(state["z"], *stopped_at_walls(state, self.sides))
+        self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         self.balance.resume(self.balance.book_of(state))
 
     def restagger(self, dt: float) -> None:

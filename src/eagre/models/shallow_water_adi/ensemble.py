@@ -120,7 +120,9 @@ def _side_by_side(given: Boundaries | Sequence[Boundaries] | None, grid: Grid, m
     each = [given or Boundaries()] * members if given is None or isinstance(given, Boundaries) else list(given)
     if len(each) != members:
         raise InputError(f"{len(each)} Boundaries for {members} members", allowed="one for all, or one a member")
-    sides: dict[str, list[Part]] = {"west": [], "east": []}
+    if any(own.inside for own in each):
+        raise InputError("lines inside the domain of an ensemble", allowed="none", fix="one ShallowWaterADI a member")
+    sides: dict[str, Any] = {"west": [], "east": []}
     for m, own in enumerate(each):
         for segment in own.segments(grid):
             if segment.side in sides:

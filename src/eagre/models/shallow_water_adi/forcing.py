@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.cells import cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
@@ -25,6 +25,28 @@ def water_on(d, forcing, row, at, p):
 def push_on(depths, p_here, q_sum, forcing, row, at, p):
     """Explicit forces on a face times dt, m2 s-1; depths, q_sum : sums of two depths and of four fluxes across."""
     return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)
+
+
+WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
+
+
+@cell
+def no_walls(terms):
+    """Where none is."""
+    return terms
+
+
+WALLS_OF = switch("WALLS_OF", no_walls)
+"""WALLS_OF(terms): the padded bits of closed faces."""
+
+
+def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
+    """The terms with the closed faces of the run behind them: what has none pays nothing."""
+    if setup.walls is None:
+        return bound
+    bits = device.array(padded(setup.walls, setup.grid, np.uint8, 0))
+    text = f"def walls_of(terms):\n    return terms[{len(bound.arguments)}]\n"
+    return Bound((*bound.arguments, bits), {**bound.switches, "WALLS": True, "WALLS_OF": written(text, {})})
 
 
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:

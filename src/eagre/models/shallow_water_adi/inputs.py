@@ -29,3 +29,15 @@ def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
         return checked_number("dry_depth", given, 1e-6, 1e3)
     deepest = float(thickness.max())
     return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3
+
+
+def check_wet(thickness: np.ndarray, land: np.ndarray) -> None:
+    """Refuse dry cells that are not land: of a run without drying."""
+    dry = ~land & (thickness <= 0.0)
+    if dry.any():
+        j, i = np.argwhere(dry)[0]
+        raise InputError(
+            f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
+            allowed="water in every cell that is not land",
+            fix='drying = "on", or land = depth <= 0',
+        )

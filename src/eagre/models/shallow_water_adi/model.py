@@ -12,6 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries, checked_boundaries
+from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
@@ -28,7 +29,7 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.bands import engine_for
-from eagre.models.shallow_water_adi.inputs import checked_land, depth_of_dry_faces
+from eagre.models.shallow_water_adi.inputs import check_wet, checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
@@ -145,11 +146,13 @@ class ShallowWaterADI(Fields, BaseModel):
         self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
+        segments = self.boundaries.segments(grid)
+        terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
             grid=grid,
             bed=np.where(dry_land, OUTSIDE, self.bed),
-            segments=self.boundaries.segments(grid),
+            segments=segments,
             friction=friction,
             law=law,
             terms=terms,
@@ -161,19 +164,24 @@ class ShallowWaterADI(Fields, BaseModel):
             dry_depth=depth_of_dry_faces(dry_depth, np.where(dry_land, 0.0, thickness)),
             time_step=step,
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
-            kernels=one_of("kernels", kernels, ("fast", "reference")),
+            kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
+            walls=walls,
         )
-        if not self.setup.drying and (thickness[~dry_land] <= 0.0).any():
-            j, i = np.argwhere(~dry_land & (thickness <= 0.0))[0]
-            raise InputError(
-                f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",
-                allowed="water in every cell that is not land",
-                fix='drying = "on", or land = depth <= 0',
-            )
+        if not self.setup.drying:
+            check_wet(thickness, dry_land)
         self._start = one_of("start", start, ("half-step", "zero"))
         time = checked_number("start_time", start_time, -1e12, 1e12)
         given = {"velocity_x": velocity_x, "velocity_y": velocity_y}
         self._begin(surface, [thickness * checked_field(name, u, grid, "centre") for name, u in given.items()], time)
+
+    def _kernels(self, asked: str, walls: np.ndarray | None) -> str:
+        """Which kernels run: with walls inside the domain those of a GPU are the plain ones."""
+        if walls is None or self.device.kind == "cpu":
+            return asked
+        if isinstance(self.device, Group):
+            got = f"walls inside the domain on {len(self.device.members)} devices"
+            raise InputError(got, allowed="one GPU, or CPUs", fix='device = "cuda"')
+        return "reference"
 
     def _begin(self, surface: np.ndarray, discharge: list[np.ndarray], start: float) -> None:
         """Build the engine and set its first state."""
@@ -304,6 +312,7 @@ class ShallowWaterADI(Fields, BaseModel):
             "lines": self._engine.method,
             "device": str(self.device),
             "precision": self.precision,
+            **walls_in_words(setup.walls),
         }
 
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Launch
+from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
 from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
-from eagre.models.shallow_water_adi.forcing import push_on, water_on
-from eagre.models.shallow_water_adi.kernels import WALL, depth, end_row, face_row
+from eagre.kernels.roots import select
+from eagre.models.shallow_water_adi.forcing import WALLS, WALLS_OF, push_on, water_on
+from eagre.models.shallow_water_adi.kernels import OUTSIDE, WALL, depth, end_row, face_row
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -52,17 +54,40 @@ def table_row(j, along):
 
 
 @cell
+def around(a, j, i):
+    """The eight cells of `face_row` around the low face of cell (j, i)."""
+    return (
+        pick(a, j, i, -1, -1), pick(a, j, i, 0, -1), pick(a, j, i, -1, 0), pick(a, j, i, 0, 0),
+        pick(a, j, i, -1, 1), pick(a, j, i, 0, 1), pick(a, j, i, -2, 0), pick(a, j, i, 1, 0),
+    )  # fmt: skip
+
+
+@cell
+def beyond(d, walls, j, i, along, across, bit):
+    """Bed d of a cell, or that of land if the low face at (along, across), in the direction of the bit, is closed."""
+    return select((pick(walls, j, i, along, across) & bit) != 0, real(OUTSIDE), d)
+
+
+@cell
+def beds_between_walls(d, walls, j, i):
+    """The eight beds of `row_of`, with land beyond every closed face, and whether the face itself is closed."""
+    here = WEST_FACE if ALONG_X else SOUTH_FACE
+    side = SOUTH_FACE if ALONG_X else WEST_FACE
+    beds = (
+        beyond(d[0], walls, j, i, -1, 0, side), beyond(d[1], walls, j, i, 0, 0, side), d[2], d[3],
+        beyond(d[4], walls, j, i, -1, 1, side), beyond(d[5], walls, j, i, 0, 1, side),
+        beyond(d[6], walls, j, i, -1, 0, here), beyond(d[7], walls, j, i, 1, 0, here),
+    )  # fmt: skip
+    return beds, (pick(walls, j, i, 0, 0) & here) != 0
+
+
+@cell
 def row_of(fields, forcing, j, i, p):
     """A, B, C, D of the low face of cell (j, i), and r of that cell."""
     z, d, flux, qo, qn, friction = fields
-    zs = (
-        pick(z, j, i, -1, -1), pick(z, j, i, 0, -1), pick(z, j, i, -1, 0), pick(z, j, i, 0, 0),
-        pick(z, j, i, -1, 1), pick(z, j, i, 0, 1), pick(z, j, i, -2, 0), pick(z, j, i, 1, 0),
-    )  # fmt: skip
-    ds = (
-        pick(d, j, i, -1, -1), pick(d, j, i, 0, -1), pick(d, j, i, -1, 0), pick(d, j, i, 0, 0),
-        pick(d, j, i, -1, 1), pick(d, j, i, 0, 1), pick(d, j, i, -2, 0), pick(d, j, i, 1, 0),
-    )  # fmt: skip
+    zs, ds, shut = around(z, j, i), around(d, j, i), False
+    if WALLS:
+        ds, shut = beds_between_walls(ds, WALLS_OF(forcing[0]), j, i)
     fluxes = (
         pick(flux, j, i, -1, 0), pick(flux, j, i, 0, 0), pick(flux, j, i, 1, 0),
         pick(flux, j, i, 0, -1), pick(flux, j, i, 0, 1),
@@ -78,6 +103,10 @@ def row_of(fields, forcing, j, i, p):
         forced = push_on(depths, fluxes[1], across, forcing, table_row(j, 0), (j, i, 0), p)
         rain_l = water_on(ds[2], forcing, table_row(j, -1), (j, i, -1), p)
         rain_r = water_on(ds[3], forcing, table_row(j, 0), (j, i, 0), p)
+    if WALLS:
+        a, b, c, e, r = face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
+        zero = real(0.0)
+        return select(shut, zero, a), select(shut, real(1.0), b), select(shut, zero, c), select(shut, zero, e), r
     return face_row(zs, ds, fluxes, old, new, factor, forced, rain_l, rain_r, p)
 
 

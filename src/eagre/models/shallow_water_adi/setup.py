@@ -35,6 +35,7 @@ class Setup:
     deepest: float  # m, at the start and outside
     dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
     kernels: str = "fast"  # or "reference"
+    walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
 
     @property
     def may_dry(self) -> bool:
@@ -42,6 +43,7 @@ class Setup:
         if self.dries is not None:
             return self.dries
         is_open = any(side.kind != WALL for side in sides_of(self.segments))
+        is_open |= self.walls is not None
         rules = self.drying or self.dissipation or self.viscosity > 0.0
         return rules or is_open or bool((self.bed > LAND).any())
 

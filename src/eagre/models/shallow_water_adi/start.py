@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries import Segment
+from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.layout import faces_of
 from eagre.models.shallow_water_adi.sides import Side
 
+BITS = {"x": WEST_FACE, "y": SOUTH_FACE}
 SIDES_ACROSS = {"x": ("west", "east"), "y": ("south", "north")}  # sides that a flux along x, along y passes
 
 
@@ -27,6 +29,8 @@ def open_faces(setup: Any, z: np.ndarray, along: str) -> np.ndarray:
     inner = ridge < LAND
     if setup.drying:
         inner &= np.maximum(z[cut_low], z[cut_high]) - ridge > setup.dry_depth
+    if setup.walls is not None:
+        inner &= setup.walls[cut_high] & BITS[along] == 0
     return np.insert(np.insert(inner, 0, False, axis), inner.shape[axis] + 1, False, axis)
 
 
@@ -36,13 +40,19 @@ def faces_on(segment: Segment) -> tuple[Any, Any]:
     return {"west": (part, 0), "east": (part, -1), "south": (0, part), "north": (-1, part)}[segment.side]
 
 
-def stopped_at_walls(state: Mapping[str, np.ndarray], sides: Sequence[Side]) -> list[np.ndarray]:
+def stopped_at_walls(
+    state: Mapping[str, np.ndarray], sides: Sequence[Side], walls: np.ndarray | None
+) -> list[np.ndarray]:
     """p, q before and q after of a state, 0 through walls: a restart may have one where there was none."""
     fluxes = [state[name].copy() for name in ("p", "q_before", "q_after")]
     for side in sides:
         if side.kind == WALL:
             for flux in fluxes[:1] if side.segment.side in SIDES_ACROSS["x"] else fluxes[1:]:
                 flux[faces_on(side.segment)] = 0.0
+    if walls is not None:
+        fluxes[0][:, :-1][walls & WEST_FACE != 0] = 0.0
+        for flux in fluxes[1:]:
+            flux[:-1][walls & SOUTH_FACE != 0] = 0.0
     return fluxes
 
 

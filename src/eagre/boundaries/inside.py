@@ -1,0 +1,257 @@
+"""Conditions along lines and in areas inside the domain: walls that close faces, and water that is poured in.
+
+A line closes a face where it separates the centres of the two cells beside it: a staircase of faces that no path from
+cell to neighbouring cell crosses, without holes, however fine or coarse the grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell
+from eagre.boundaries.base import Condition
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.terms.base import Quantity
+from eagre.terms.collect import Part, Terms
+
+WEST_FACE, SOUTH_FACE = 1, 2  # bits of a map of closed faces: of the cell's low face across x, and across y
+
+
+@cell
+def poured(rate):
+    """Water that is poured into a cell, m s-1: dh/dt = Q(t) / area. It brings no momentum."""
+    return rate
+
+
+@dataclass(frozen=True)
+class Line:
+    """A condition along a line inside the domain, or at a point.
+
+    Parameters
+    ----------
+    points : sequence of (x, y), m
+        Corners of the line; one is a point. The line is closed if it ends where it begins.
+    condition : Wall or Discharge
+        A wall closes the faces that the line separates, for water of any height. A discharge, 0 or more, is poured into
+        the cells that the line crosses, evenly along its length.
+    name : str, optional
+        Its name in the water balance; without one "inside 1", "inside 2" ...
+    """
+
+    points: Sequence[Sequence[float]]
+    condition: Condition
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Area(Line):
+    """A condition in a polygon inside the domain: a wall round it, or a discharge into all cells with centres inside.
+
+    The parameters are those of `Line`, with three points or more.
+    """
+
+
+def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
+    """Name and points, (n, 2), of all lines.
+
+    Raises
+    ------
+    InputError
+        For what is no line, conditions that cannot be inside, and points outside the domain.
+    """
+    if isinstance(given, Line) or not all(isinstance(one, Line) for one in given):
+        raise InputError(
+            f"inside = {given!r}", allowed="a list of Line(points, condition) and Area(points, condition)",
+            fix="inside = [Line([(100.0, 0.0), (100.0, 250.0)], Wall())]",
+        )  # fmt: skip
+    found = [
+        (one.name or f"inside {k}", _points(one, one.name or f"inside {k}", grid), one)
+        for k, one in enumerate(given, 1)
+    ]
+    names = [name for name, _, _ in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two lines inside that are called {twice!r}", allowed="a name of its own for each")
+    for name, _, line in found:
+        if not is_wall(line) and line.condition.poured() is None:
+            raise InputError(
+                f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain"
+            )
+    return found
+
+
+def is_wall(line: Line) -> bool:
+    """Whether a line closes faces."""
+    return line.condition.closed and not line.condition.periodic
+
+
+def _points(line: Line, name: str, grid: Grid) -> np.ndarray:
+    """The points of a line; the first again at the end of an area."""
+    least = 3 if isinstance(line, Area) else 2 if is_wall(line) else 1
+    try:
+        points = np.asarray(line.points, np.float64)
+    except (TypeError, ValueError):
+        points = np.zeros(0)
+    if points.ndim != 2 or points.shape[1:] != (2,) or len(points) < least or not np.isfinite(points).all():
+        raise InputError(
+            f"points = {line.points!r} of {name}", allowed=f"{least} or more pairs (x, y), metres",
+            fix="points = [[100.0, 0.0], [100.0, 250.0], [180.0, 250.0]]",
+        )  # fmt: skip
+    west, east, south, north = grid.extent
+    for x, y in zip(points[:, 0], points[:, 1], strict=True):
+        if not (west <= x <= east and south <= y <= north):
+            raise InputError(
+                f"the point ({x:.10g}, {y:.10g}) of {name}",
+                allowed=f"x in [{west:.10g}, {east:.10g}], y in [{south:.10g}, {north:.10g}] (the domain)",
+            )
+    return np.concatenate([points, points[:1]]) if isinstance(line, Area) else points
+
+
+# -- walls ------------------------------------------------------------------------------------------
+
+
+def closed_faces(points: np.ndarray, grid: Grid) -> np.ndarray:
+    """Faces between cells that a line through `points`, (n, 2), closes: (ny, nx) bits WEST_FACE and SOUTH_FACE.
+
+    A face is closed if the line lies between the centres of its cells: they are on different sides of one of its
+    straight pieces, whose ends are on different sides of the line through both centres. A line through a centre counts
+    as one a little further east, and less further north: each face is passed or not, and rings have no holes.
+    """
+    closed = np.zeros(grid.shape, np.uint8)
+    for (x_a, y_a), (x_b, y_b) in pairwise(points):
+        columns = _near(x_a, x_b, grid.x0, grid.dx, grid.nx)
+        rows = _near(y_a, y_b, grid.y0, grid.dy, grid.ny)
+        x, y = grid.x[columns], grid.y[rows][:, None]
+        turn = (x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a)
+        left = (turn > 0.0) | ((turn == 0.0) & (y_b > y_a or (y_b == y_a and x_b < x_a)))
+        part = closed[rows, columns]
+        passes = (y_a < y) != (y_b < y)
+        part[:, 1:] |= np.where((left[:, 1:] != left[:, :-1]) & passes, WEST_FACE, 0).astype(np.uint8)
+        passes = (x_a < x) != (x_b < x)
+        part[1:] |= np.where((left[1:] != left[:-1]) & passes, SOUTH_FACE, 0).astype(np.uint8)
+    return closed
+
+
+def _near(a: float, b: float, origin: float, size: float, cells: int) -> slice:
+    """Cells along an axis whose centres a piece from a to b may pass between."""
+    low = math.floor((min(a, b) - origin) / size) - 1
+    return slice(max(low, 0), min(math.floor((max(a, b) - origin) / size) + 2, cells))
+
+
+def walls_inside(given: Sequence[Line], grid: Grid) -> np.ndarray | None:
+    """Faces that all walls inside the domain close, (ny, nx) bits, or None where there are none.
+
+    Raises
+    ------
+    InputError
+        If a wall closes no face.
+    """
+    closed = None
+    for name, points, line in check_inside(given, grid):
+        if not is_wall(line):
+            continue
+        own = closed_faces(points, grid)
+        if not own.any():
+            raise InputError(
+                f"the wall {name}, which passes between no two centres of cells",
+                allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m), inside the domain",
+            )
+        closed = own if closed is None else closed | own
+    return closed
+
+
+def check_open_sides(closed: np.ndarray, segments: Sequence[Any]) -> None:
+    """Raise `InputError` if a wall runs along an open side, one cell before it: the side needs two cells."""
+    high = {"west": (slice(None), 1), "east": (slice(None), -1), "south": (1, slice(None)), "north": (-1, slice(None))}
+    for segment in segments:
+        across_x = segment.side in ("west", "east")
+        if segment.condition.closed or closed.shape[1 if across_x else 0] < 2:
+            continue
+        beside = closed[high[segment.side]] & (WEST_FACE if across_x else SOUTH_FACE)
+        if beside[segment.first : segment.last].any():
+            raise InputError(
+                f"a wall inside that runs along the {segment.side} side, one cell before an open part of it",
+                allowed="two cells between a wall and an open side",
+            )
+
+
+def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
+    """The entry of a model's settings: cells with a closed low face."""
+    return {} if closed is None else {"walls_inside": int((closed != 0).sum())}
+
+
+# -- water ------------------------------------------------------------------------------------------
+
+
+def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
+    """Length of a line in each cell, (ny, nx), m; 1 in the cell of a point."""
+    length = np.zeros(grid.shape)
+    if len(points) == 1 or (points == points[0]).all():
+        length[grid.cell_of(*points[0])] = 1.0
+        return length
+    for a, b in pairwise(points):
+        cuts = [np.array([0.0, 1.0])]
+        for axis, edges in ((0, grid.x_corner), (1, grid.y_corner)):
+            if a[axis] != b[axis]:
+                cuts.append((edges - a[axis]) / (b[axis] - a[axis]))
+        t = np.unique(np.clip(np.concatenate(cuts), 0.0, 1.0))
+        middle = a + (0.5 * (t[1:] + t[:-1]))[:, None] * (b - a)
+        i = np.clip(((middle[:, 0] - grid.x0) / grid.dx).astype(int), 0, grid.nx - 1)
+        j = np.clip(((middle[:, 1] - grid.y0) / grid.dy).astype(int), 0, grid.ny - 1)
+        np.add.at(length, (j, i), (t[1:] - t[:-1]) * math.hypot(*(b - a)))
+    return length
+
+
+def cells_in_area(points: np.ndarray, grid: Grid) -> np.ndarray:
+    """1 in each cell whose centre lies in the polygon, (ny, nx), by the number of its sides to the west."""
+    x, y = grid.mesh()
+    inside = np.zeros(grid.shape, bool)
+    for (x_a, y_a), (x_b, y_b) in pairwise(points):
+        if y_a != y_b:
+            inside ^= ((y_a < y) != (y_b < y)) & (x_a + (y - y_a) * ((x_b - x_a) / (y_b - y_a)) < x)
+    return inside.astype(float)
+
+
+def placed_inside(
+    given: Sequence[Line], segments: Sequence[Any], terms: Terms, land: np.ndarray | None = None
+) -> tuple[Terms, np.ndarray | None]:
+    """The terms of a run with the water of all lines, and the faces that they close (`with_poured`, `walls_inside`)."""
+    walls = walls_inside(given, terms.grid)
+    if walls is not None:
+        check_open_sides(walls, segments)
+    return with_poured(terms, given, land), walls
+
+
+def with_poured(terms: Terms, given: Sequence[Line], land: np.ndarray | None = None) -> Terms:
+    """The terms of a run and the discharges inside its domain; land : (ny, nx), cells that take no water.
+
+    Raises
+    ------
+    InputError
+        If a discharge is negative, or none of its cells can take water.
+    """
+    grid, found = terms.grid, []
+    for name, points, line in check_inside(given, grid):
+        series = line.condition.poured()
+        if is_wall(line) or series is None:
+            continue
+        if (series.values < 0.0).any():
+            raise InputError(
+                f"a discharge of {series.values.min():g} m3/s on {name}",
+                allowed="0 or more inside the domain: a dry cell gives nothing",
+            )
+        share = cells_in_area(points, grid) if isinstance(line, Area) else share_of_cells(points, grid)
+        share = share if land is None else np.where(land, 0.0, share)
+        if share.sum() == 0.0:
+            what = "land only" if land is not None else "no centre of a cell"
+            raise InputError(f"{name}, with {what} in it", allowed="an area with cells that take water")
+        rate = Quantity.of(share / (share.sum() * grid.cell_area), series)
+        found.append(Part("Poured", poured, (rate,), name))
+    return replace(terms, water=(*terms.water, *found)) if found else terms
