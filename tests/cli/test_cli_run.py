@@ -109,7 +109,7 @@ def test_volume_in_the_summary(tmp_path):
         {"volume": 2e6, "volume_change": -45e3, "volume_error": 1e-9, "volume_inflow": -46e3, "volume_rain": 1e3},
     ):
         inflow = {"west": -50e3, "east 0 to 40 m": 4e3} if found.get("volume_inflow") else {}
-        facts_of_end = water_facts(found, inflow) if "volume" in found else []
+        facts_of_end = water_facts(found, inflow, {}) if "volume" in found else []
         summary = types.SimpleNamespace(**facts, cell_steps_per_second=1.0, diagnostics=found)
         model = types.SimpleNamespace(device=types.SimpleNamespace(kind="cpu"), facts=facts_of_end)
         rows = _summary_rows(summary, plan, model)

@@ -58,8 +58,8 @@ class Condition:
         """The time-dependent number that `line_end` gets."""
         return self.value(width)
 
-    def poured(self) -> Series | None:
-        """Water that it brings where it lies inside the domain, m3 s-1; None if it cannot be there."""
+    def given_discharge(self) -> Series | None:
+        """Water that it is to bring, m3 s-1; None where that is not given: then it cannot lie inside the domain."""
         return None
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

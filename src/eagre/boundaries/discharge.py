@@ -56,6 +56,22 @@ def inflow_surface(w_1, bed_1, bed_k, slope, m, critical, p):
 
 
 @cell
+def shore_or_slope(w_1, w_2, h_1, bed_rise):
+    """What the face sees of a bed that rises outwards by `bed_rise` a cell: that rise, that of the surface, if shore.
+
+    A cell of less water than half a step of the bed that rises inland is a shore: it keeps a level surface and a
+    velocity without slope, and stands on a bed of its own, as deep at the face as 2 h
+    (`eagre.models.shallow_water.kernels.hydrostatic_faces`). Water enters over that bed, as over a crest.
+    """
+    zero = real(0.0)
+    slope = bed_rise if OF_DISCHARGES else max(bed_rise, real(-2.0) * h_1)
+    if slope > bed_rise:
+        return slope, zero, True
+    room = real(0.5) * h_1
+    return slope, min(max(w_1 - w_2, min(slope, zero) - room), max(slope, zero) + room), False
+
+
+@cell
 def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Unit discharge `value` through the face; the depth there comes from the interior.
 
@@ -71,8 +87,7 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     w_1, n_1, _ = near
     w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
-    slope = (bed_k - bed_1) / m
-    rise = min(max(w_1 - w_2, min(slope, zero) - real(0.5) * h_1), max(slope, zero) + real(0.5) * h_1)
+    slope, rise, shore = shore_or_slope(w_1, w_2, h_1, (bed_k - bed_1) / m)
     w_k = w_1 + rise
     w_face = w_1 + half_slope(scaled_difference(w_2, w_1, p), scaled_difference(w_1, w_k, p), p)
     if m > real(1.5):
@@ -87,6 +102,7 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     u_2 = n_2 * (over_face if OF_DISCHARGES else desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4))
     u_q = value * over_face
     u = real(2.0) * u_q - u_1
+    u_2 = u_1 if shore else u_2
     if m > real(1.5):
         change = half_slope(scaled_difference(u, u_1, p), scaled_difference(u_1, u_2, p), p)
         u_out = balanced_velocity(u_1 - change, u_q, math.sqrt(p.g * h_face))
@@ -136,7 +152,7 @@ class Discharge(Condition):
     def largest_inflow(self) -> float:
         return max(float(Series.of(self.rate).values.max()), 0.0)
 
-    def poured(self) -> Series | None:
+    def given_discharge(self) -> Series | None:
         return Series.of(self.rate)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

@@ -80,7 +80,7 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two lines inside that are called {twice!r}", allowed="a name of its own for each")
     for name, _, line in found:
-        if not is_wall(line) and line.condition.poured() is None:
+        if not is_wall(line) and line.condition.given_discharge() is None:
             raise InputError(
                 f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain"
             )
@@ -239,7 +239,7 @@ def with_poured(terms: Terms, given: Sequence[Line], land: np.ndarray | None = N
     """
     grid, found = terms.grid, []
     for name, points, line in check_inside(given, grid):
-        series = line.condition.poured()
+        series = line.condition.given_discharge()
         if is_wall(line) or series is None:
             continue
         if (series.values < 0.0).any():

@@ -49,6 +49,11 @@ class OpenSides:
         found |= {place: amount for place, amount in poured if place}
         return found, sum(amount for place, amount in poured if not place)
 
+    def asked(self, start: float, end: float) -> dict[str, float]:
+        """Water that prescribed discharges were to bring from `start` to `end`, s, by the name of the part; m3."""
+        rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
+        return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
+
     def _line(self, segment: Segment) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""
         grid = self.grid

@@ -48,15 +48,19 @@ def water_balance(volume: float, first: float, inflow: float, rain: float) -> di
     return {"volume_change": change, "volume_inflow": inflow, "volume_rain": rain, "volume_error": error}
 
 
-def water_facts(found: Mapping[str, float], inflow: Mapping[str, float]) -> list[tuple[str, str]]:
+def water_facts(
+    found: Mapping[str, float], inflow: Mapping[str, float], asked: Mapping[str, float]
+) -> list[tuple[str, str]]:
     """Rows of a run's summary: the volume's change, and where water came from or went to, if it could.
 
-    `found` are a water model's diagnostics, `inflow` the volume that came in, m3, by open side.
+    `found` are a water model's diagnostics, `inflow` the volume that came in, m3, by open side, `asked` what of it was
+    prescribed.
     """
     change, rain = found["volume_change"], found["volume_rain"]
     if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
         return []
-    parts = [f"{value:+.4g} m3 through {name}" for name, value in inflow.items()]
+    wanted = {name: f" of {volume:+.4g} m3 asked" for name, volume in asked.items()}
+    parts = [f"{value:+.4g} m3{wanted.get(name, '')} through {name}" for name, value in inflow.items()]
     parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"
     return [("volume", f"{found['volume']:.4g} m3, {gained}")] + [("", part) for part in parts]

@@ -110,6 +110,10 @@ class Balance:
         """Whether any rate of the book changes with time: open sides, or rain with a series."""
         return bool(self._open.segments) or not all(series.is_constant for series in self._rain)
 
+    def asked(self, start: float, end: float) -> dict[str, float]:
+        """See `OpenSides.asked`."""
+        return self._open.asked(start, end)
+
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 

@@ -175,7 +175,7 @@ class ShallowWater(BaseModel):
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
-        self._first_volume = self._engine.sums()["volume"]
+        self._first_time, self._first_volume = time, self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
 
     # -- time ---------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class ShallowWater(BaseModel):
         self._engine.restore(state)
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):
-            self._first_volume = self._engine.sums()["volume"]
+            self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
         self._cache = None
         self._stepper.keeper.forget()
 
@@ -302,7 +302,7 @@ class ShallowWater(BaseModel):
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Where water came from or went to, for the summary of a run."""
-        return water_facts(self.diagnostics(), self.inflow)
+        return water_facts(self.diagnostics(), self.inflow, self._engine.balance.asked(self._first_time, self.time))
 
     @property
     def bytes_per_step(self) -> int:

@@ -73,6 +73,10 @@ class Balance:
         self._faces = device.array(np.array(rows, np.int64).reshape(-1, 4))
         self.book = device.zeros((self._weights.size,), np.float64)
 
+    def asked(self, start: float, end: float) -> dict[str, float]:
+        """See `OpenSides.asked`."""
+        return self._open.asked(start, end)
+
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
         """What books a sweep; fluxes : p and q, old and new; `values[at, slot]` is the first factor of rain."""
         if not self._sources and not self._open.segments:

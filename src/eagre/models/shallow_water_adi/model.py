@@ -194,7 +194,7 @@ class ShallowWaterADI(Fields, BaseModel):
         q = face_flux(self.setup, sides, surface, discharge[1], "y", start)
         before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
         self._engine.set_state(surface, p, before, after)
-        self._stepper = Stepper(self._engine, start, surface)
+        self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         self._forget()
 
     # -- time ---------------------------------------------------------------------------------------
@@ -250,6 +250,8 @@ class ShallowWaterADI(Fields, BaseModel):
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, "z", self.grid.shape, self.grid)
         self._stepper.restore(state)
+        if not self._engine.balance.goes_on(state):
+            self._first_time = self.time
         self._stepper.keeper.forget()
         self._forget()
 
@@ -270,7 +272,8 @@ class ShallowWaterADI(Fields, BaseModel):
     def facts(self) -> list[tuple[str, str]]:
         """Where water came from or went to, and how fast it crossed cells, for the summary of a run."""
         braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying)
-        return [*water_facts(self.diagnostics(), self.inflow), *braked]
+        asked = self._engine.balance.asked(self._first_time, self.time)
+        return [*water_facts(self.diagnostics(), self.inflow, asked), *braked]
 
     @property
     def bytes_per_step(self) -> int:
