@@ -31,7 +31,18 @@ NAMES = {
 """Module of each condition, which is also its kind in a case file, by the name of its class."""
 _HOME = {**NAMES, **{name: module for module, names in _SHARED.items() for name in names}}
 
-__all__ = ["NAMES", "SIDES", "Area", "Boundaries", "Condition", "Line", "Part", "Segment", "checked_boundaries", *sorted(NAMES)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "NAMES",
+    "SIDES",
+    "Area",
+    "Boundaries",
+    "Condition",
+    "Line",
+    "Part",
+    "Segment",
+    "checked_boundaries",
+    *sorted(NAMES),
+]
 
 
 def __getattr__(name: str) -> Any:

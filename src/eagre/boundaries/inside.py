@@ -97,7 +97,7 @@ def _points(line: Line, name: str, grid: Grid) -> np.ndarray:
     least = 3 if isinstance(line, Area) else 2 if is_wall(line) else 1
     try:
         points = np.asarray(line.points, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         points = np.zeros(0)
     if points.ndim != 2 or points.shape[1:] != (2,) or len(points) < least or not np.isfinite(points).all():
         raise InputError(
