@@ -44,6 +44,20 @@ def test_rain_that_single_precision_would_lose_is_remarked():
     assert len(told[60.0, "single"]) == 1 and "up to 43% of it" in told[60.0, "single"][0]
 
 
+def test_water_on_high_ground_in_single_precision_is_remarked():
+    """Only ground under water counts: dry mountains do no harm."""
+    told = {}
+    for height, depth, precision in (
+        (60.0, 1.0, "single"), (60.0, 1.0, "double"), (60.0, 0.0, "single"), (4.0, 1.0, "single")
+    ):  # fmt: skip
+        bed = np.full((4, 5), height)
+        options = {"depth": depth, "device": PlainDevice(), "precision": precision}
+        told[height, depth, precision] = eagre.ShallowWater(eagre.Grid(4, 3, 20.0, 20.0), bed, **options).remarks
+    [remark] = told.pop((60.0, 1.0, "single"))
+    assert "ground 60 m high" in remark and "to 4e-06 m" in remark and 'precision = "double"' in remark
+    assert list(told.values()) == [[], [], []]
+
+
 def test_beta_plane(light_device):
     model = box(light_device, eagre.Coriolis(f=1e-4, beta=2e-11), velocity_x=1.0, fixed_time_step=1.0)
     model.advance(1.0)

@@ -13,6 +13,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.terms.collect import Terms
 
+HIGH_GROUND = 5.0  # m: a closed valley that falls from 10 m won 4 % of water in 6 h
 UNBOUNDED = 1e12  # s
 
 
@@ -61,6 +62,23 @@ def rain_remarks(terms: Terms, grid: Grid, bed: np.ndarray, gravity: float) -> l
     return [
         f"rain of {3.6e6 * rate:.3g} mm/h on a bed of up to {highest:.4g} m in single precision: up to "
         f'{min(lost, 1.0):.0%} of it may be lost to rounding; write: precision = "double"'
+    ]
+
+
+def highest_water(surface: np.ndarray, bed: np.ndarray) -> float:
+    """Highest bed under water, m; -inf where there is none. surface : (ny, nx); bed : (ny + 1, nx + 1), at corners."""
+    centre = 0.25 * (bed[1:, 1:] + bed[1:, :-1] + bed[:-1, 1:] + bed[:-1, :-1])
+    return float(np.max(centre, where=surface > centre, initial=-math.inf))
+
+
+def height_remarks(highest: float) -> list[str]:
+    """What single precision makes of water on high ground: `highest` is that of the start, m."""
+    if highest < HIGH_GROUND:
+        return []
+    return [
+        f"water on ground {highest:.4g} m high in single precision, which holds its surface to "
+        f"{float(np.spacing(np.float32(highest))):.1g} m: where it drains from there its volume may grow by percents "
+        'in hours; write: precision = "double"'
     ]
 
 

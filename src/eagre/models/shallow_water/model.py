@@ -176,6 +176,7 @@ class ShallowWater(BaseModel):
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
+        self._highest_water = bounds.highest_water(state[0], self.setup.bed)
         self._cache: tuple[int, np.ndarray] | None = None
 
     # -- time ---------------------------------------------------------------------------------------
@@ -297,7 +298,8 @@ class ShallowWater(BaseModel):
         setup = self.setup
         if self.precision == "double":
             return []
-        return bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
+        rain = bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
+        return [*rain, *bounds.height_remarks(self._highest_water)]
 
     @property
     def facts(self) -> list[tuple[str, str]]:
