@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.device import PlainDevice
 from eagre.terms.collect import terms_of
 
 ROUND = eagre.Boundaries(*(eagre.Periodic() for _ in range(4)))
@@ -31,17 +30,6 @@ def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device)
     assert model.field("velocity_x") == pytest.approx(0.0, abs=1e-5)
     assert model.field("velocity_y") == pytest.approx(sense, rel=1e-5)
     assert model.diagnostics()["volume_error"] == 0.0  # known: only rain and open sides bring water
-
-
-def test_rain_that_single_precision_would_lose_is_remarked():
-    """10 mm/h for 1.6 s are 4.4e-6 m; a surface at 60 m has differences of 3.8e-6 m, at 1 m of 1.2e-7."""
-    told = {}
-    for height, precision in ((60.0, "single"), (60.0, "double"), (0.5, "single")):
-        bed, rain = np.full((4, 5), height), [eagre.Rain(0.01 / 3600.0)]
-        options = {"depth": 0.0, "sources": rain, "device": PlainDevice(), "precision": precision}
-        told[height, precision] = eagre.ShallowWater(eagre.Grid(4, 3, 20.0, 20.0), bed, **options).remarks
-    assert told[60.0, "double"] == [] == told[0.5, "single"]
-    assert len(told[60.0, "single"]) == 1 and "up to 43% of it" in told[60.0, "single"][0]
 
 
 def test_beta_plane(light_device):

@@ -19,11 +19,13 @@ class Condition:
     (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
     of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
     from `near` in cells, the condition's numbers at the time of the state, and the model's
-    parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
-    its slope beside an open one.
+    parameters. All elevations are over one level, the base of the ghost (`eagre.models.shallow_water.kernels`):
+    only their differences mean anything. The bed of the ghosts mirrors the domain beside a closed condition
+    and goes on with its slope beside an open one.
     """
 
     ghost: ClassVar[Cell]
+    gives_level: ClassVar[bool] = False  # whether `value` is an elevation, which moves with the datum
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
 

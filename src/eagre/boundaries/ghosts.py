@@ -25,8 +25,8 @@ LAYERS = 2
 # layer to the next, and from one copied cell to the next.
 GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
-LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
-COLUMNS = 16
+LENGTH, KIND, NORMAL, SIGN, LEVELLED = 12, 13, 14, 15, 16  # LEVELLED: 1 where the forcing is an elevation, else 0
+COLUMNS = 17
 # Columns of a table of faces: the cell on the high side of a face, 1 across x and 2 across y, the sign of inflow.
 FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
@@ -58,6 +58,12 @@ def ghost_of_kind(kind, near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
+def base(b):
+    """What the surface of a cell is counted from, m: its bed, or the datum (`eagre.models.shallow_water.kernels`)."""
+    return max(b, real(0.0))
+
+
+@cell
 def corner_mean(bed, j, i):
     """Bed of cell (j, i), m."""
     return real(0.25) * ((bed[j, i] + bed[j + 1, i]) + (bed[j, i + 1] + bed[j + 1, i + 1]))
@@ -79,14 +85,17 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     sign = real(table[s, SIGN])
     sj = fj + table[s, STEP_J]
     si = fi + table[s, STEP_I]
-    w, n, t = ghost_of_kind(
+    bed_k, bed_1, bed_2 = corner_mean(bed, j, i), corner_mean(bed, fj, fi), corner_mean(bed, sj, si)
+    level = base(bed_k)  # from which all elevations are counted: what comes out is eta of the ghost
+    eta, n, t = ghost_of_kind(
         table[s, KIND],
-        (q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi]),
-        (q[0, sj, si], sign * q[across, sj, si], corner_mean(bed, sj, si)),
-        (q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci]),
-        corner_mean(bed, fj, fi), corner_mean(bed, j, i), real(k + 1), real(forcing[s]), levels[s], p,
+        (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
+        (q[0, sj, si] + (base(bed_2) - level), sign * q[across, sj, si], bed_2 - level),
+        (q[0, cj, ci] + (base(corner_mean(bed, cj, ci)) - level), sign * q[across, cj, ci], q[along, cj, ci]),
+        bed_1 - level, bed_k - level, real(k + 1),
+        real(forcing[s]) - real(table[s, LEVELLED]) * level, levels[s] - level, p,
     )  # fmt: skip
-    q[0, j, i] = w
+    q[0, j, i] = eta
     q[across, j, i] = sign * n
     q[along, j, i] = t
 
@@ -183,6 +192,7 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
         row[STEP_J + axis] = step
         row[LENGTH] = segment.last - segment.first
         row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
+        row[LEVELLED] = segment.condition.gives_level
     if len(kinds) > 6:
         raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}

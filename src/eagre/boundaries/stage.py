@@ -52,6 +52,7 @@ class Stage(Condition):
 
     level: float | Series = 0.0
     ghost = stage_ghost
+    gives_level = True
 
     def value(self, width: float) -> Series:
         return Series.of(self.level)

@@ -1,8 +1,11 @@
 """Cells of the shallow-water model: one stage of the central-upwind scheme.
 
-State arrays are (3, ny + 4, nx + 4): surface elevation w (m) and unit discharges hu, hv (m2 s-1)
-at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m, at corners: corner (j, i)
-is the low corner of cell (j, i). The equation numbers are those of README.md beside this file.
+State arrays are (3, ny + 4, nx + 4): eta, the surface over the base of the cell (m), and unit discharges
+hu, hv (m2 s-1) at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m over the datum of the
+run, at corners: corner (j, i) is the low corner of cell (j, i). The base of a cell is its bed, or the datum where
+that is higher: eta is the depth on land and the elevation of the surface in a sea, and keeps the digits of either.
+Means of corners and differences of the bed are exact (`datum`). Equation numbers are those of README.md beside this
+file.
 """
 
 from typing import NamedTuple
@@ -10,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
+from eagre.kernels.bits import binade, wrapped
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
+from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
 GHOSTS = 2
-DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
+DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of eta
 
 
 class Parameters(NamedTuple):
@@ -31,12 +36,25 @@ class Parameters(NamedTuple):
     over_dx: np.floating  # 1/dx, m-1
     over_dy: np.floating  # 1/dy, m-1
     friction: np.floating  # g n^2 of a uniform Manning n
+    first_row: np.floating  # of the domain that is row 0 here
 
 
 @cell
-def depth(w, bed):
-    """Depth of a cell, m: h = max(0, w - B), B the mean of its four corners."""
-    return larger(real(0.0), w - bed)
+def base(b):
+    """What the surface of a cell is counted from, m: its bed b, or the datum."""
+    return larger(b, real(0.0))
+
+
+@cell
+def depth(eta, b):
+    """Depth of a cell, m: h = max(0, w - b), b the mean of its four corners."""
+    return larger(real(0.0), eta - smaller(b, real(0.0)))
+
+
+@cell
+def rise(eta_l, b_l, eta_h, b_h, p):
+    """Scaled difference of the surfaces of two neighbours (see `scaled_difference`), from eta and bed of both, m."""
+    return p.theta * ((eta_h - eta_l) + (base(b_h) - base(b_l)))
 
 
 # -- what is reconstructed in a cell and what a face sees of it: the two wet/dry treatments ---------
@@ -55,18 +73,18 @@ def velocity_of_cell(q, over_h):
 
 
 @cell
-def wedge(w, w_l, w_h, h, b_high, p):
+def wedge(over, w_l, w_h, h, p):
     """How much deeper than the mean the water of a shore cell stands at its high face, -h to h, m.
 
     A level surface that the bed cuts makes a wedge; it needs water that stands against it, so it is
     no thicker than the neighbour's surface lies above the bed of the cell. A film that runs down to
-    a lower neighbour stays as deep as it is.
+    a lower neighbour stays as deep as it is. over : the surface over the bed of the high face, m.
     """
     zero = real(0.0)
     undo = real(4.0) * p.central  # of the scale of the differences
     behind = larger(smaller(h - undo * w_l, h), zero)
     ahead = larger(smaller(h + undo * w_h, h), zero)
-    level = smaller(larger(w - b_high, zero), h + h) - h
+    level = smaller(larger(over, zero), h + h) - h
     return smaller(larger(level, -behind), ahead)
 
 
@@ -74,47 +92,50 @@ def wedge(w, w_l, w_h, h, b_high, p):
 def covered(least, w, p):
     """Whether water covers both faces of a cell, so that its surface is a plain limited slope.
 
-    least : lower bound of the depths at its faces, whose mean is the depth of the cell, m; w : its surface, m.
+    least : lower bound of the depths at its faces, whose mean is the depth of the cell, m; w : a number, m, whose
+    rounding is that of the bound.
     """
     return least >= p.dry + real(DRY_ULP) * abs(w)
 
 
 @cell
-def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
-    """Face values of a covered cell: w, u, v at its low face, then at its high one; see `hydrostatic_faces`."""
+def hydrostatic_covered(eta, w_l, w_h, u, u_l, u_h, v, v_l, v_h, o_low, o_high, p):
+    """Face values of a covered cell: h, u, v at its low face, then at its high one, and its rise; see below."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    return w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v
+    return eta - (s + o_low), u - s_u, v - s_v, eta + (s - o_high), u + s_u, v + s_v, s + s
 
 
 @cell
-def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
-    """Face values of any cell: w, z, u, v at its low face, then at its high one.
+def hydrostatic_faces(eta, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, o_low, o_high, p):
+    """Face values of any cell: y, h, u, v at its low face, then at its high one, and the rise of its surface, m.
 
-    w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
-    h : depth; b_low, b_high : bed at the faces.
+    eta, u, v : cell values; _l, _h : scaled differences to the low and the high side; h : depth;
+    o_low, o_high : bed at the faces over the base of the cell. y : surface over the bed of the face, m;
+    h : depth there, m, never more than twice that of the cell.
 
-    Where the reconstructed surface stays above the bed, the bed at the face is that of the face.
+    Where the reconstructed surface stays above the bed, the bed at the face is that of the face, and y is h.
     A shore cell, whose surface would cut the bed, keeps a level surface, and its water stands on a
     bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h. A dry cell is flat.
     """
     zero = real(0.0)
-    w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(
-        w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p
+    h_low, u_low, v_low, h_high, u_high, v_high, steep = hydrostatic_covered(
+        eta, w_l, w_h, u, u_l, u_h, v, v_l, v_h, o_low, o_high, p
     )
-    dry = h < p.dry + real(DRY_ULP) * abs(w)
-    shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
-    more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
+    dry = h < p.dry + real(DRY_ULP) * abs(eta)
+    shore = (smaller(h_high, h_low) < zero) | dry
+    more = select(dry, zero, wedge(eta - o_high, w_l, w_h, h, p))
     return (
-        select(shore, w, w_low),
-        select(shore, w - (h - more), b_low),
+        select(shore, eta - o_low, h_low),
+        select(shore, h - more, h_low),
         select(shore, u, u_low),
         select(shore, v, v_low),
-        select(shore, w, w_high),
-        select(shore, w - (h + more), b_high),
+        select(shore, eta - o_high, h_high),
+        select(shore, h + more, h_high),
         select(shore, u, u_high),
         select(shore, v, v_high),
+        select(shore, zero, steep),
     )
 
 
@@ -125,41 +146,43 @@ def discharge_of_cell(q, over_h):
 
 
 @cell
-def discharges_to_velocities(w_low, q_low, r_low, w_high, q_high, r_high, b_low, b_high, p):
-    """Face values w, u, v, low then high, from surface and unit discharges q, r at the faces."""
-    over_low = over_depth(larger(w_low - b_low, real(0.0)), p)
-    over_high = over_depth(larger(w_high - b_high, real(0.0)), p)
-    return w_low, q_low * over_low, r_low * over_low, w_high, q_high * over_high, r_high * over_high
+def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
+    """Velocities at the low face, then at the high one, from depth and unit discharges q, r at the faces."""
+    over_low = over_depth(larger(h_low, real(0.0)), p)
+    over_high = over_depth(larger(h_high, real(0.0)), p)
+    return q_low * over_low, r_low * over_low, q_high * over_high, r_high * over_high
 
 
 @cell
-def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p):
+def kurganov_petrova_covered(eta, w_l, w_h, u, u_l, u_h, v, v_l, v_h, o_low, o_high, p):
     """As `hydrostatic_covered`, in the document's treatment; u, v here are unit discharges."""
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    return discharges_to_velocities(w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v, b_low, b_high, p)
+    h_low, h_high = eta - (s + o_low), eta + (s - o_high)
+    u_low, v_low, u_high, v_high = discharges_to_velocities(h_low, u - s_u, v - s_v, h_high, u + s_u, v + s_v, p)
+    return h_low, u_low, v_low, h_high, u_high, v_high, s + s
 
 
 @cell
-def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
+def kurganov_petrova_faces(eta, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, o_low, o_high, p):
     """As `hydrostatic_faces`, in the document's treatment; u, v here are unit discharges.
 
     A surface that would cut the bed at one face is turned about the cell's mean until it touches
     it there (Kurganov and Petrova 2007, equation (2.8)); not balanced in partly wet cells.
     """
-    high = w + half_slope(w_l, w_h, p)
-    low = w + w - high
-    cut_high = high < b_high
-    cut_low = low < b_low
-    w_high = select(cut_high, b_high, select(cut_low, w + w - b_low, high))
-    w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
+    zero = real(0.0)
+    s = half_slope(w_l, w_h, p)
+    high, low = eta + (s - o_high), eta - (s + o_low)
+    cut_high = high < zero
+    cut_low = low < zero
+    h_high = select(cut_high, zero, select(cut_low, h + h, high))
+    h_low = select(cut_high, h + h, select(cut_low, zero, low))
+    steep = select(cut_high | cut_low, (h_high - h_low) + (o_high - o_low), s + s)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    w_low, u_low, v_low, w_high, u_high, v_high = discharges_to_velocities(
-        w_low, u - s_u, v - s_v, w_high, u + s_u, v + s_v, b_low, b_high, p
-    )
-    return w_low, b_low, u_low, v_low, w_high, b_high, u_high, v_high
+    u_low, v_low, u_high, v_high = discharges_to_velocities(h_low, u - s_u, v - s_v, h_high, u + s_u, v + s_v, p)
+    return h_low, h_low, u_low, v_low, h_high, h_high, u_high, v_high, steep
 
 
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
@@ -169,6 +192,7 @@ SKIP_DRY = switch("SKIP_DRY", False)  # early exit: leave out the fluxes between
 RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
+DITHER = switch("DITHER", False)  # whether eta is rounded at random: in single precision
 
 
 # -- the bed --------------------------------------------------------------------------------------
@@ -192,6 +216,43 @@ def bed_centre(bed, j, i):
     return real(0.5) * (bed_west(bed, j, i) + bed_west(bed, j, i + 1))
 
 
+# -- rounding ------------------------------------------------------------------------------------
+
+
+@cell
+def seed_of(clock):
+    """A random number of the stage, 0 to 2^32: the number of the stage, twice multiplied and folded."""
+    n = (np.int64(clock[STEPS]) * 2 + (1 if SECOND else 0)) & 0xFFFFFFFF
+    n = ((n ^ (n >> 16)) * 0x7FEB352D) & 0xFFFFFFFF
+    n = ((n ^ (n >> 15)) * 0x6C8E9CF5) & 0xFFFFFFFF
+    return n ^ (n >> 16)
+
+
+@cell
+def noise_of(seed, j, i, p):
+    """For interior cell (j, i) and this stage, between -1/2 and 1/2 of a unit in the last place of 1, single precision.
+
+    From cell to cell it goes on by an irrational part of the interval, which it so fills evenly; where it begins is
+    random from stage to stage.
+    """
+    if DITHER:
+        place = seed + (np.int64(p.first_row) + np.int64(j)) * 0x45EBCA6B + np.int64(i) * 0x2545F491
+        return real(wrapped(place)) * real(2.0**-55 * (1.0 - 2.0**-12))
+    return real(0.0)
+
+
+@cell
+def added(eta, x, noise):
+    """eta + x, rounded up as often as the part of a unit in the last place says that x has in excess.
+
+    To the nearest, a film's outflow and a weak rain are rounded away in each of a million steps; so they are right on
+    the average (and still water, x = 0, keeps its bits). Croci et al. (2022), doi:10.1098/rsos.211631, section 3.
+    """
+    if DITHER:
+        return select(x == real(0.0), eta, eta + (x + noise * binade(eta)))
+    return eta + x
+
+
 # -- the update -----------------------------------------------------------------------------------
 
 
@@ -210,34 +271,35 @@ def friction_rate(hu, hv, over_h, g_n2):
 
 
 @cell
-def first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """w, hu, hv after a forward step with the tendencies r_w, r_u, r_v: Q* of equation 2.9."""
+def first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, p, dt, noise):
+    """eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9."""
     keep = real(1.0)
     hu = kept_momentum(h, hu, u, p)
     hv = kept_momentum(h, hv, v, p)
     if FRICTION != 0:
         keep = reciprocal(real(1.0) + dt * friction_rate(hu, hv, over_h, g_n2))
-    return w + dt * r_w, (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
+    return added(eta, dt * r_h, noise), (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
 
 
 @cell
-def second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """w, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
+def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, p, dt, noise):
+    """eta, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
     half = real(0.5)
     keep = half
     hu = kept_momentum(h, hu, u, p)
     hv = kept_momentum(h, hv, v, p)
     if FRICTION != 0:
         keep = half * reciprocal(real(1.0) + half * dt * friction_rate(hu, hv, over_h, g_n2))
-    return half * (w_n + w + dt * r_w), (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
+    eta = added(eta_n, half * ((eta - eta_n) + dt * r_h), noise)
+    return eta, (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
 
 
 @cell
-def updated(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """New w, hu, hv of a cell in the stage that SECOND names."""
+def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, p, dt, noise):
+    """New eta, hu, hv of a cell in the stage that SECOND names."""
     if SECOND:
-        return second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
-    return first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
+        return second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, p, dt, noise)
+    return first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, p, dt, noise)
 
 
 @cell
@@ -249,11 +311,11 @@ def manning_of(manning, j, i, p):
 
 
 @cell
-def with_terms(r_w, r_u, r_v, h, hu, hv, forcing, j, i):
+def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
     """Tendencies with the terms of the run added at interior cell (j, i); forcing: see `eagre.terms.compose`."""
     at = (j, i)
     return (
-        WATER(r_w, forcing, j, at),
+        WATER(r_h, forcing, j, at),
         FORCE_X(r_u, h, hu, hv, forcing, j, at),
         FORCE_Y(r_v, h, hv, hu, forcing, j, at),
     )

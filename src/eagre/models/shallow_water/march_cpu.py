@@ -19,13 +19,17 @@ from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
     SKIP_DRY,
+    base,
     bed_centre,
     bed_south,
     bed_west,
     covered,
     depth,
     manning_of,
+    noise_of,
     over_depth,
+    rise,
+    seed_of,
     updated,
     with_terms,
 )
@@ -39,29 +43,34 @@ TILE_COLUMNS = 256
 WIDTH = TILE_COLUMNS + 8
 U0, U1, U2 = 0 * WIDTH, 1 * WIDTH, 2 * WIDTH  # u of three rows, south to north
 V0, V1, V2 = 3 * WIDTH, 4 * WIDTH, 5 * WIDTH
-HIGH_W, HIGH_Z, HIGH_V, HIGH_U = 6 * WIDTH, 7 * WIDTH, 8 * WIDTH, 9 * WIDTH  # north face of the row below
-RISE0, RISE1 = 10 * WIDTH, 11 * WIDTH  # rise of the surface across the cells of two rows, in y
-SOUTH_M, SOUTH_N, SOUTH_T = 12 * WIDTH, 13 * WIDTH, 14 * WIDTH  # south flux: mass, normal, tangential
-NORTH_M, NORTH_B, NORTH_N, NORTH_T = 15 * WIDTH, 16 * WIDTH, 17 * WIDTH, 18 * WIDTH  # B: normal, seen from below
-WEST_W, WEST_Z, WEST_U, WEST_V = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH, 22 * WIDTH  # west face values
-EAST_W, EAST_Z, EAST_U, EAST_V = 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
-FACE_M, FACE_L, FACE_R, FACE_T = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH  # flux in x, L and R as seen from
-OVER0, OVER1, OVER2 = 31 * WIDTH, 32 * WIDTH, 33 * WIDTH  # 1/h of three rows
-SCRATCH = 34 * WIDTH
+BED0, BED1, BED2 = 6 * WIDTH, 7 * WIDTH, 8 * WIDTH
+OVER0, OVER1, OVER2 = 9 * WIDTH, 10 * WIDTH, 11 * WIDTH  # 1/h of three rows
+HIGH_Y, HIGH_H, HIGH_V, HIGH_U = 12 * WIDTH, 13 * WIDTH, 14 * WIDTH, 15 * WIDTH  # north face of the row below
+RISE0, RISE1 = 16 * WIDTH, 17 * WIDTH  # rise of the surface across the cells of two rows, in y
+SOUTH_M, SOUTH_N, SOUTH_T = 18 * WIDTH, 19 * WIDTH, 20 * WIDTH  # south flux: mass, normal, tangential
+NORTH_M, NORTH_B, NORTH_N, NORTH_T = 21 * WIDTH, 22 * WIDTH, 23 * WIDTH, 24 * WIDTH  # B: normal, seen from below
+WEST_Y, WEST_H, WEST_U, WEST_V = 25 * WIDTH, 26 * WIDTH, 27 * WIDTH, 28 * WIDTH  # west face values
+EAST_Y, EAST_H, EAST_U, EAST_V = 29 * WIDTH, 30 * WIDTH, 31 * WIDTH, 32 * WIDTH
+RISE_X = 33 * WIDTH
+FACE_M, FACE_L, FACE_R, FACE_T = 34 * WIDTH, 35 * WIDTH, 36 * WIDTH, 37 * WIDTH  # flux in x, L and R as seen from
+SCRATCH = 38 * WIDTH
 
 COVERED, SHORES, DRY = 0, 1, 2  # what a row is
 
 
 @cell
 def velocities(q, bed, s, j, i0, n, p):
-    """Move the velocities of the tile a row down and add those of row j."""
+    """Move the velocities and the bed of the tile a row down and add those of row j."""
     for i in range(n):
-        h = depth(q[0, j, i0 + i], bed_centre(bed, j, i0 + i))
+        b = bed_centre(bed, j, i0 + i)
         s[U0 + i] = s[U1 + i]
         s[V0 + i] = s[V1 + i]
         s[U1 + i] = s[U2 + i]
         s[V1 + i] = s[V2 + i]
-        over_h = over_depth(h, p)
+        s[BED0 + i] = s[BED1 + i]
+        s[BED1 + i] = s[BED2 + i]
+        s[BED2 + i] = b
+        over_h = over_depth(depth(q[0, j, i0 + i], b), p)
         s[OVER0 + i] = s[OVER1 + i]
         s[OVER1 + i] = s[OVER2 + i]
         s[OVER2 + i] = over_h
@@ -79,8 +88,10 @@ def look_at_row(q, bed, s, j, i0, n, p):
     uncovered = 0
     for i in range(n):
         c = i0 + i
-        w = q[0, j + 1, c + 1]
-        low = min(w, min(min(q[0, j, c + 1], q[0, j + 2, c + 1]), min(q[0, j + 1, c], q[0, j + 1, c + 2])))
+        w = q[0, j + 1, c + 1] + base(s[BED1 + 1 + i])
+        south, north = q[0, j, c + 1] + base(s[BED0 + 1 + i]), q[0, j + 2, c + 1] + base(s[BED2 + 1 + i])
+        west, east = q[0, j + 1, c] + base(s[BED1 + i]), q[0, j + 1, c + 2] + base(s[BED1 + 2 + i])
+        low = min(w, min(min(south, north), min(west, east)))
         high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
         uncovered += 0 if covered(low - high, w, p) else 1
     if uncovered == 0:
@@ -95,55 +106,51 @@ def look_at_row(q, bed, s, j, i0, n, p):
 def covered_flux_y(q, bed, s, j, c, i, p):
     """Flux through the south face of cell (j + 1, c + 2), column i of the tile, where both sides are covered.
 
-    Then w, z, v, u at the north face of the cell and the rise of its surface.
+    Then y, h, v, u at the north face of the cell and the rise of its surface.
     """
-    w = q[0, j + 1, c + 2]
-    z = bed_south(bed, j + 1, c + 2)
-    z_h = bed_south(bed, j + 2, c + 2)
+    eta = q[0, j + 1, c + 2]
+    b = s[BED1 + 2 + i]
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
-    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
+    h_l, v_l, u_l, h_h, v_h, u_h, steep = COVERED_FACES(
+        eta, rise(q[0, j, c + 2], s[BED0 + 2 + i], eta, b, p), rise(eta, b, q[0, j + 2, c + 2], s[BED2 + 2 + i], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        z, z_h, p,
+        bed_south(bed, j + 1, c + 2) - base(b), bed_south(bed, j + 2, c + 2) - base(b), p,
     )  # fmt: skip
-    mass, below, above, along, speed = covered_flux(
-        s[HIGH_W + i] - z, s[HIGH_V + i], s[HIGH_U + i], w_l - z, v_l, u_l, p.g
-    )
-    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+    mass, below, above, along, speed = covered_flux(s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], h_l, v_l, u_l, p.g)
+    return mass, below, above, along, speed, h_h, h_h, v_h, u_h, steep
 
 
 @cell
 def any_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for any cells."""
-    w = q[0, j + 1, c + 2]
-    south = bed_south(bed, j + 1, c + 2)
-    north = bed_south(bed, j + 2, c + 2)
+    eta = q[0, j + 1, c + 2]
+    b = s[BED1 + 2 + i]
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
-    w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
+    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, steep = FACES(
+        eta, rise(q[0, j, c + 2], s[BED0 + 2 + i], eta, b, p), rise(eta, b, q[0, j + 2, c + 2], s[BED2 + 2 + i], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        depth(w, real(0.5) * (south + north)), south, north, p,
+        depth(eta, b), bed_south(bed, j + 1, c + 2) - base(b), bed_south(bed, j + 2, c + 2) - base(b), p,
     )  # fmt: skip
     mass, below, above, along, speed = central_upwind(
-        s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
+        s[HIGH_Y + i], s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], y_l, h_l, v_l, u_l, p.g
     )
-    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+    return mass, below, above, along, speed, y_h, h_h, v_h, u_h, steep
 
 
 @cell
 def no_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for dry cells."""
     zero = real(0.0)
-    w = q[0, j + 1, c + 2]
-    return zero, zero, zero, zero, zero, w, w, zero, zero, zero
+    y_h = q[0, j + 1, c + 2] - (bed_south(bed, j + 2, c + 2) - base(s[BED1 + 2 + i]))
+    return zero, zero, zero, zero, zero, y_h, zero, zero, zero, zero
 
 
 @cell
-def keep_flux_y(s, i, mass, below, above, along, speed, w_h, z_h, v_h, u_h, rise):
+def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, steep):
     """Move the fluxes of column i a row down and keep new ones; returns the wave speed."""
     s[SOUTH_M + i] = s[NORTH_M + i]
     s[SOUTH_N + i] = s[NORTH_N + i]
@@ -153,11 +160,11 @@ def keep_flux_y(s, i, mass, below, above, along, speed, w_h, z_h, v_h, u_h, rise
     s[NORTH_B + i] = below
     s[NORTH_N + i] = above
     s[NORTH_T + i] = along
-    s[HIGH_W + i] = w_h
-    s[HIGH_Z + i] = z_h
+    s[HIGH_Y + i] = y_h
+    s[HIGH_H + i] = h_h
     s[HIGH_V + i] = v_h
     s[HIGH_U + i] = u_h
-    s[RISE1 + i] = rise
+    s[RISE1 + i] = steep
     return to_bits(speed)
 
 
@@ -182,48 +189,47 @@ def fluxes_y(q, bed, s, j, i0, n, below, own, p):
 
 @cell
 def covered_faces_x(q, bed, s, j, c, i, p):
-    """w, z, u, v at the west and at the east face of covered cell (j, c + 1), column i + 1 of the tile."""
-    w = q[0, j, c + 1]
-    west = bed_west(bed, j, c + 1)
-    east = bed_west(bed, j, c + 2)
+    """y, h, u, v at the west and the east face of covered cell (j, c + 1), column i + 1 of the tile, and its rise."""
+    eta = q[0, j, c + 1]
+    b = s[BED0 + i + 1]
     u = s[U0 + i + 1]
     v = s[V0 + i + 1]
-    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+    h_l, u_l, v_l, h_h, u_h, v_h, steep = COVERED_FACES(
+        eta, rise(q[0, j, c], s[BED0 + i], eta, b, p), rise(eta, b, q[0, j, c + 2], s[BED0 + i + 2], p),
         u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
         v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-        west, east, p,
+        bed_west(bed, j, c + 1) - base(b), bed_west(bed, j, c + 2) - base(b), p,
     )  # fmt: skip
-    return w_l, west, u_l, v_l, w_h, east, u_h, v_h
+    return h_l, h_l, u_l, v_l, h_h, h_h, u_h, v_h, steep
 
 
 @cell
 def any_faces_x(q, bed, s, j, c, i, p):
     """What `covered_faces_x` returns, for any cell."""
-    w = q[0, j, c + 1]
-    west = bed_west(bed, j, c + 1)
-    east = bed_west(bed, j, c + 2)
+    eta = q[0, j, c + 1]
+    b = s[BED0 + i + 1]
     u = s[U0 + i + 1]
     v = s[V0 + i + 1]
     return FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+        eta, rise(q[0, j, c], s[BED0 + i], eta, b, p), rise(eta, b, q[0, j, c + 2], s[BED0 + i + 2], p),
         u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
         v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-        depth(w, real(0.5) * (west + east)), west, east, p,
+        depth(eta, b), bed_west(bed, j, c + 1) - base(b), bed_west(bed, j, c + 2) - base(b), p,
     )  # fmt: skip
 
 
 @cell
-def keep_faces_x(s, i, w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h):
-    """Keep the face values of column i + 1 of the tile."""
-    s[WEST_W + i] = w_l
-    s[WEST_Z + i] = z_l
+def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, steep):
+    """Keep the face values and the rise of column i + 1 of the tile."""
+    s[WEST_Y + i] = y_l
+    s[WEST_H + i] = h_l
     s[WEST_U + i] = u_l
     s[WEST_V + i] = v_l
-    s[EAST_W + i] = w_h
-    s[EAST_Z + i] = z_h
+    s[EAST_Y + i] = y_h
+    s[EAST_H + i] = h_h
     s[EAST_U + i] = u_h
     s[EAST_V + i] = v_h
+    s[RISE_X + i] = steep
 
 
 @cell
@@ -239,19 +245,17 @@ def keep_flux_x(s, i, mass, left, right, along, speed):
 @cell
 def covered_flux_x(s, i, p):
     """Flux through face i of a covered row."""
-    z = s[WEST_Z + i + 1]
     return covered_flux(
-        s[EAST_W + i] - z, s[EAST_U + i], s[EAST_V + i],
-        s[WEST_W + i + 1] - z, s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
-    )  # fmt: skip
+        s[EAST_H + i], s[EAST_U + i], s[EAST_V + i], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g
+    )
 
 
 @cell
 def any_flux_x(s, i, p):
     """Flux through face i of any row."""
     return central_upwind(
-        s[EAST_W + i], s[EAST_Z + i], s[EAST_U + i], s[EAST_V + i],
-        s[WEST_W + i + 1], s[WEST_Z + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
+        s[EAST_Y + i], s[EAST_H + i], s[EAST_U + i], s[EAST_V + i],
+        s[WEST_Y + i + 1], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
     )  # fmt: skip
 
 
@@ -270,7 +274,7 @@ def fluxes_x(q, bed, s, j, i0, n, own, p):
     elif own == DRY:
         zero = real(0.0)
         for i in range(n + 2):
-            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero)
+            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero, zero)
             keep_flux_x(s, i, zero, zero, zero, zero, zero)
     else:
         for i in range(n + 2):
@@ -294,34 +298,34 @@ def close_x(edges, s, side, row, i):
 
 
 @cell
-def update(q, out, bed, manning, forcing, s, row, i0, n, p, dt):
+def update(q, out, manning, forcing, s, row, i0, n, p, dt, seed):
     """Interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
-        h = depth(q[0, j, c], bed_centre(bed, j, c))
+        h = depth(q[0, j, c], s[BED0 + i + 2])
         gh = p.g * h
-        r_w = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1]) + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
-        r_u = p.over_dx * (
-            s[FACE_R + i] - s[FACE_L + i + 1] - gh * (s[EAST_W + i + 1] - s[WEST_W + i + 1])
-        ) + p.over_dy * (s[SOUTH_T + i] - s[NORTH_T + i])
+        r_h = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1]) + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
+        r_u = p.over_dx * (s[FACE_R + i] - s[FACE_L + i + 1] - gh * s[RISE_X + i + 1]) + p.over_dy * (
+            s[SOUTH_T + i] - s[NORTH_T + i]
+        )
         r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
             s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
         )
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
-        w, hu, hv = updated(
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
+        eta, hu, hv = updated(
             q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
-            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v,
-            manning_of(manning, row, i0 + i, p), p, dt,
+            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v,
+            manning_of(manning, row, i0 + i, p), p, dt, noise_of(seed, row, i0 + i, p),
         )  # fmt: skip
-        out[0, j, c] = w
+        out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt, seed):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
@@ -350,7 +354,7 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt):
             close_x(edges, s, WEST, j, 0)
         if i0 + columns == nx:
             close_x(edges, s, EAST, j, columns)
-        update(q, out, bed, manning, forcing, s, j, i0, columns, p, dt)
+        update(q, out, manning, forcing, s, j, i0, columns, p, dt, seed)
     return to_bits(rate)
 
 
@@ -360,7 +364,7 @@ def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, cloc
 
     The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
     """
-    dt = real(clock[DT])
+    dt, seed = real(clock[DT]), seed_of(clock)
     count = tiles.shape[0] if open_gate(clock, turn) else 0
     for t in prange(count):
         rates[t] = tile(
@@ -377,6 +381,7 @@ def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, cloc
             np.int64(tiles[t, 3]),
             p,
             dt,
+            seed,
         )
 
 

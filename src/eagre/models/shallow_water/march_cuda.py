@@ -21,6 +21,10 @@ from eagre.models.shallow_water.kernels import (
     FRICTION,
     SECOND,
     SKIP_DRY,
+    base,
+    depth,
+    noise_of,
+    seed_of,
     updated,
     with_terms,
 )
@@ -30,6 +34,8 @@ from eagre.models.shallow_water.march_lanes import (
     Flux,
     Row,
     State,
+    at_face,
+    bed_between,
     load_corners,
     load_state,
     make_row,
@@ -52,34 +58,33 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
 
     `top` is the row above that; `north` and `next_north` are the corners around `above`.
     """
-    z = middle(north.west, north.east)
-    z_h = middle(next_north.west, next_north.east)
-    w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
-    )
-    mass, low, high, along, speed = covered_flux(face.w - z, face.v, face.u, w_l - z, v_l, u_l, p.g)
-    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_l
+    h_l, v_l, u_l, h_h, v_h, u_h, steep = COVERED_FACES(
+        above.eta, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u,
+        middle(north.west, north.east) - base(above.b), middle(next_north.west, next_north.east) - base(above.b), p,
+    )  # fmt: skip
+    mass, low, high, along, speed = covered_flux(face.h, face.v, face.u, h_l, v_l, u_l, p.g)
+    return Flux(mass, low, high, along, speed), Face(h_h, v_h, u_h), steep
 
 
 @cell
 def faces_y(row, above, south, north, p):
-    """w, z, v, u at the south face of any row, then at its north face."""
+    """y, h, v, u at the south face of any row, then at its north face, and its rise."""
     return FACES(
-        row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
-        middle(south.west, south.east), middle(north.west, north.east), p,
+        row.eta, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, depth(row.eta, row.b),
+        middle(south.west, south.east) - base(row.b), middle(north.west, north.east) - base(row.b), p,
     )  # fmt: skip
 
 
 @cell
 def any_flux_y(row, above, top, south, north, next_north, p):
     """What `covered_flux_y` returns, for any rows; `south` are the corners to the south of `row`."""
-    if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
-        zero = real(0.0)
-        return Flux(zero, zero, zero, zero, zero), Face(above.w, above.v, above.u), zero
-    _, _, _, _, w_s, z_s, v_s, u_s = faces_y(row, above, south, north, p)
-    w_n, z_n, v_n, u_n, w_h, _, v_h, u_h = faces_y(above, top, north, next_north, p)
-    mass, low, high, along, speed = central_upwind(w_s, z_s, v_s, u_s, w_n, z_n, v_n, u_n, p.g)
-    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_n
+    zero = real(0.0)
+    if SKIP_DRY and not anywhere(larger(row.over_h, above.over_h) > zero):
+        return Flux(zero, zero, zero, zero, zero), Face(zero, above.v, above.u), zero
+    _, _, _, _, y_s, h_s, v_s, u_s, _ = faces_y(row, above, south, north, p)
+    y_n, h_n, v_n, u_n, _, h_h, v_h, u_h, steep = faces_y(above, top, north, next_north, p)
+    mass, low, high, along, speed = central_upwind(y_s, h_s, v_s, u_s, y_n, h_n, v_n, u_n, p.g)
+    return Flux(mass, low, high, along, speed), Face(h_h, v_h, u_h), steep
 
 
 @cell
@@ -90,38 +95,47 @@ def differences_x(x, p):
 
 
 @cell
+def rises_x(row, z, z_h, p):
+    """What `differences_x` returns, of the surface; z, z_h : bed at the west and the east face, m."""
+    east = p.theta * (from_lane_above(at_face(row.eta, row.b, z), 1) - at_face(row.eta, row.b, z_h))
+    return from_lane_below(east, 1), east
+
+
+@cell
 def covered_flux_x(row, south, north, p):
     """Flux through the west face of a lane's cell, and the rise of its surface in x, all under water."""
-    d_w, e_w = differences_x(row.w, p)
+    z, z_h = middle(south.west, north.west), middle(south.east, north.east)
+    d_w, e_w = rises_x(row, z, z_h, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
-    z = middle(south.west, north.west)
-    z_h = middle(south.east, north.east)
-    w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z, z_h, p)
-    mass, low, high, along, speed = covered_flux(
-        from_lane_below(w_h, 1) - z, from_lane_below(u_h, 1), from_lane_below(v_h, 1), w_l - z, u_l, v_l, p.g
+    h_l, u_l, v_l, h_h, u_h, v_h, steep = COVERED_FACES(
+        row.eta, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v, z - base(row.b), z_h - base(row.b), p
     )
-    return Flux(mass, low, high, along, speed), w_h - w_l
+    mass, low, high, along, speed = covered_flux(
+        from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1), h_l, u_l, v_l, p.g
+    )
+    return Flux(mass, low, high, along, speed), steep
 
 
 @cell
 def any_flux_x(row, south, north, p):
     """What `covered_flux_x` returns, for any row."""
-    if SKIP_DRY and not anywhere(row.h > real(0.0)):
+    if SKIP_DRY and not anywhere(row.over_h > real(0.0)):
         zero = real(0.0)
         return Flux(zero, zero, zero, zero, zero), zero
-    d_w, e_w = differences_x(row.w, p)
+    z, z_h = middle(south.west, north.west), middle(south.east, north.east)
+    d_w, e_w = rises_x(row, z, z_h, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
-    w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
-        row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
-        row.h, middle(south.west, north.west), middle(south.east, north.east), p,
+    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, steep = FACES(
+        row.eta, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
+        depth(row.eta, row.b), z - base(row.b), z_h - base(row.b), p,
     )  # fmt: skip
     mass, low, high, along, speed = central_upwind(
-        from_lane_below(w_h, 1), from_lane_below(z_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
-        w_l, z_l, u_l, v_l, p.g,
+        from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
+        y_l, h_l, u_l, v_l, p.g,
     )  # fmt: skip
-    return Flux(mass, low, high, along, speed), w_h - w_l
+    return Flux(mass, low, high, along, speed), steep
 
 
 @cell
@@ -135,7 +149,7 @@ def friction_ahead(manning, j, i, p):
 
 @cell
 def store_row(
-    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt
+    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt, seed
 ):  # fmt: skip
     """Write interior row j of the new state; returns the largest rate met.
 
@@ -146,8 +160,9 @@ def store_row(
         walls = walls_of(edges, i, j, ny, out.shape[2] - 4)
     north = select(j + 1 == ny, walls.north, real(1.0))
     x_mass, y_mass = x.mass * walls.west, y.mass * north
-    gh = p.g * row.h
-    r_w = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
+    h = depth(row.eta, row.b)
+    gh = p.g * h
+    r_h = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential
     )
@@ -160,12 +175,12 @@ def store_row(
     if store:
         fastest = larger(fastest, y.speed * p.over_dy)
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
-        w, hu, hv = updated(
-            row.w, row.hu, row.hv, before.w, before.hu, before.hv,
-            row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, g_n2, p, dt,
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, row.hu, row.hv, forcing, j, i - 2)
+        eta, hu, hv = updated(
+            row.eta, row.hu, row.hv, before.eta, before.hu, before.hv,
+            h, row.over_h, row.u, row.v, r_h, r_u, r_v, g_n2, p, dt, noise_of(seed, j, i - 2, p),
         )  # fmt: skip
-        out[0, j + 2, i] = w
+        out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
     return fastest
@@ -200,6 +215,7 @@ def update_row(
     faced,
     p,
     dt,
+    seed,
 ):
     """Update interior row j and move one row north.
 
@@ -209,7 +225,7 @@ def update_row(
     `top_corners` belong to the row above `above`, and those of one more row are asked for here.
     Returns all these for the next row, and the largest rate met.
     """
-    before = State(row.w, row.hu, row.hv)
+    before = State(row.eta, row.hu, row.hv)
     if SECOND:
         before = load_state(old, j + 2, i)
     g_n2 = friction_ahead(manning, j, i, p)
@@ -221,15 +237,18 @@ def update_row(
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
         fastest = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt, seed
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
         fastest = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt, seed
         )  # fmt: skip
-    shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
+    shore_top = uncovered(
+        (above.eta, above.b), (top.eta, top.b), (ahead.eta, bed_between(top_corners, ahead_corners)),
+        next_north, top_corners, p,
+    )  # fmt: skip
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest
 
 
@@ -265,7 +284,7 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     top_state = load_state(q, j0 + 4, i)
     if not open_gate(clock, turn):
         return
-    dt = real(clock[DT])
+    dt, seed = real(clock[DT]), seed_of(clock)
     forcing = (terms, TERM_FACTORS(terms, 0))
 
     zero = real(0.0)
@@ -286,8 +305,9 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     if j0 == 0:
         south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
         flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
-    shore = uncovered(row_1.w, row.w, above.w, south, north, p)
-    shore_above = uncovered(row.w, above.w, top_state.w, north, next_north, p)
+    shore = uncovered((row_1.eta, row_1.b), (row.eta, row.b), (above.eta, above.b), south, north, p)
+    top_b = bed_between(next_north, top_corners)
+    shore_above = uncovered((row.eta, row.b), (above.eta, above.b), (top_state.eta, top_b), north, next_north, p)
 
     last = np.uint32(ny + 3)
     j = j0
@@ -295,14 +315,14 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
         top, state_5, corners_6, flux, face, rise, shore, shore_above, rate = update_row(
             q, old, out, bed, manning, forcing, edges, walls, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
-            flux, face, rise, shore, shore_above, store, faced, p, dt,
+            flux, face, rise, shore, shore_above, store, faced, p, dt, seed,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
         next_top, state_6, corners_7, flux, face, rise, shore, shore_above, rate = update_row(
             q, old, out, bed, manning, forcing, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
-            flux, face, rise, shore, shore_above, store and more, faced and more, p, dt,
+            flux, face, rise, shore, shore_above, store and more, faced and more, p, dt, seed,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         row, above, top_state = top, next_top, state_6

@@ -7,7 +7,7 @@ from eagre.backend.warp import anywhere, from_lane_above, from_lane_below
 from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import PRIMITIVE, covered, depth, over_depth
+from eagre.models.shallow_water.kernels import PRIMITIVE, base, covered, depth, over_depth
 
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions: its faces are looked up one by one
 
@@ -15,10 +15,10 @@ PARTS = switch("PARTS", False)  # whether a side has walls and other conditions:
 class Row(NamedTuple):
     """What a lane holds of one row of its column; d_* are scaled differences to the row below."""
 
-    w: float
+    eta: float
     hu: float
     hv: float
-    h: float
+    b: float  # bed of the cell
     over_h: float
     u: float
     v: float
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 class State(NamedTuple):
     """The unknowns of a cell."""
 
-    w: float
+    eta: float
     hu: float
     hv: float
 
@@ -45,7 +45,7 @@ class Bed(NamedTuple):
 class Face(NamedTuple):
     """State on the south side of a face in y, where water covers it."""
 
-    w: float
+    h: float
     v: float
     u: float
 
@@ -90,21 +90,23 @@ def load_corners(bed, j, i):
 
 @cell
 def load_state(q, j, i):
-    """w, hu, hv of row j, asked for now and needed later."""
+    """eta, hu, hv of row j, asked for now and needed later."""
     return State(load_ahead(q, 0, j, i), load_ahead(q, 1, j, i), load_ahead(q, 2, j, i))
 
 
 @cell
 def make_row(state, south, north, below, p):
     """A row of a lane's column from its state and the corners to its south and north."""
-    w, hu, hv = state
-    h = depth(w, real(0.25) * ((south.west + north.west) + (south.east + north.east)))
-    over_h = over_depth(h, p)
+    eta, hu, hv = state
+    b = bed_between(south, north)
+    over_h = over_depth(depth(eta, b), p)
     u = PRIMITIVE(hu, over_h)
     v = PRIMITIVE(hv, over_h)
+    z = middle(south.west, south.east)
     return Row(
-        w, hu, hv, h, over_h, u, v,
-        scaled_difference(below.w, w, p), scaled_difference(below.u, u, p), scaled_difference(below.v, v, p),
+        eta, hu, hv, b, over_h, u, v,
+        scaled_difference(at_face(below.eta, below.b, z), at_face(eta, b, z), p),
+        scaled_difference(below.u, u, p), scaled_difference(below.v, v, p),
     )  # fmt: skip
 
 
@@ -115,12 +117,30 @@ def middle(a, b):
 
 
 @cell
-def uncovered(below, w, above, south, north, p):
-    """Whether the surface w of a row may leave a face of a cell dry, in any lane.
+def bed_between(south, north):
+    """Bed of a cell between the corners to its south and north."""
+    return real(0.25) * ((south.west + north.west) + (south.east + north.east))
 
-    below, above : the surfaces of the rows beside it. A limited surface stays between those of the
+
+@cell
+def at_face(eta, b, z):
+    """Surface of a cell over the bed z of its face, or over the datum where that is higher, m.
+
+    Both sides of a face have this level in common: the difference of theirs is that of their surfaces, and a lane
+    asks its neighbour for one number.
+    """
+    return eta + (base(b) - base(z))
+
+
+@cell
+def uncovered(below, own, above, south, north, p):
+    """Whether the surface of a row may leave a face of a cell dry, in any lane.
+
+    below, own, above : (eta, bed) of the row and those beside it. A limited surface stays between those of the
     cell's neighbours: where they and its own are above its corners, water covers its faces.
     """
+    w = own[0] + base(own[1])
+    below, above = below[0] + base(below[1]), above[0] + base(above[1])
     low = smaller(smaller(w, smaller(below, above)), smaller(from_lane_below(w, 1), from_lane_above(w, 1)))
     high = larger(larger(south.west, south.east), larger(north.west, north.east))
     return anywhere(not covered(low - high, w, p))

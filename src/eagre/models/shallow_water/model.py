@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device
+from eagre.backend.device import Device, check_precision
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries
 from eagre.checks import (
@@ -27,7 +27,7 @@ from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
-from eagre.models.shallow_water import bounds
+from eagre.models.shallow_water import bounds, datum
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.split import engine_for
 from eagre.models.shallow_water.stepper import Stepper
@@ -91,8 +91,9 @@ class ShallowWater(BaseModel):
     Notes
     -----
     Good values: theta = 1.3, cfl = 0.25, n = 0.02 to 0.035 for natural channels. Limits: depth-averaged,
-    hydrostatic flow; no turbulence closure; single precision resolves surface changes of 1e-7 of
-    the largest |surface elevation|.
+    hydrostatic flow; no turbulence closure. Single precision keeps 7 digits of the depth, or of the elevation
+    of the surface over the lowest one at the start where the bed is lower, and water to 1e-6 in a day; the bed is
+    rounded to 2e-7 of its relief.
 
     References
     ----------
@@ -143,9 +144,13 @@ class ShallowWater(BaseModel):
             bounds.longest_step_with_rain(terms, grid, gravity),
             bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
         )
+        cfl = checked_number("cfl", cfl, 1e-6, 0.5)
+        fixed = fixed_time_step is not None
+        first = bounds.UNBOUNDED if fixed else bounds.first_step(surface, thickness, grid, cfl, gravity)
         self.setup = Setup(
             grid=grid,
             bed=bed,
+            datum=datum.datum_for(bed, thickness),
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
             terms=terms,
@@ -155,18 +160,22 @@ class ShallowWater(BaseModel):
             theta=checked_number("theta", theta, 1.0, 2.0),
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
-            cfl=checked_number("cfl", cfl, 1e-6, 0.5),
+            cfl=cfl,
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
             longest_step=longest
             if fixed_time_step is None
             else bounds.longest_step_asked("fixed_time_step", fixed_time_step),
-            fixed=fixed_time_step is not None,
+            first_step=first,
+            fixed=fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
         start = checked_number("start_time", start_time, -1e12, 1e12)
-        self._begin((surface, hu, hv), start)
+        level = surface - self.setup.datum if depth is None else None
+        real = check_precision(precision)
+        self._bed = datum.means(self.setup.padded_bed(real)[2:-2, 2:-2])
+        self._begin((datum.eta_of(self._bed, thickness, level), hu, hv), start)
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
@@ -228,30 +237,29 @@ class ShallowWater(BaseModel):
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
-        bed = self.setup.bed
-        mean = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
-        return self._fields_of(self._cache[1], mean.astype(self._engine.real))[name]
+        return self._fields_of(self._cache[1], self._bed)[name]
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray) -> dict[str, np.ndarray]:
-        """Output variables from w, h, hu, hv, u, v and the bed of the same cells."""
-        w, h, hu, hv, u, v = values
+        """Output variables from eta, h, hu, hv, u, v and the bed of the same cells over the datum, m, in double."""
+        eta, h, hu, hv, u, v = values
+        low = self.setup.datum
         dry = h <= self._engine.parameters.dry
         zero = np.zeros((), h.dtype)
         return {
-            "surface_elevation": w,
+            "surface_elevation": (low + datum.base(bed) + eta).astype(h.dtype),
             "depth": np.maximum(h, zero),
             "discharge_x": np.where(dry, zero, hu),
             "discharge_y": np.where(dry, zero, hv),
             "velocity_x": np.where(dry, zero, u),
             "velocity_y": np.where(dry, zero, v),
             "speed": np.where(dry, zero, np.hypot(u, v)),
-            "bed": bed,
+            "bed": (low + bed).astype(h.dtype),
         }
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
-        found = self._fields_of(values[:6], values[6])
+        found = self._fields_of(values[:6], values[6].astype(np.float64))
         return {name: found[name] for name in names}
 
     @property
@@ -263,17 +271,32 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._engine.state(), "first_volume": np.array(self._first_volume)}
+        numbers = {"first_volume": np.array(self._first_volume), "datum": np.array(self.setup.datum)}
+        return {**self._engine.state(), **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, "q", self._engine.shape)
-        self._engine.restore(state)
+        self._engine.restore({**state, "q": self._over_this_datum(state)})
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):
             self._first_volume = self._engine.sums()["volume"]
         self._cache = None
         self._stepper.keeper.forget()
+
+    def _over_this_datum(self, state: dict[str, np.ndarray]) -> np.ndarray:
+        """The arrays of a state, over the datum of this run; older states have elevations of the surface over 0."""
+        setup, real = self.setup, self._engine.real
+        own, q = setup.datum, state["q"]
+        if "datum" in state and float(state["datum"]) == own:
+            return q
+        found, bed = q.astype(np.float64), datum.means(setup.padded_bed(real))
+        if "datum" in state:
+            other = float(state["datum"])
+            found[0] = datum.moved(found[0], datum.means(setup.padded_bed(real, other)), bed, own - other)
+        else:
+            found[0] -= own + datum.base(bed)
+        return found.astype(real)
 
     # -- facts --------------------------------------------------------------------------------------
 
@@ -287,14 +310,6 @@ class ShallowWater(BaseModel):
     def inflow(self) -> dict[str, float]:
         """Water that came in since the start, m3, by the name of the open side or part ("west", "east 0 to 40 m")."""
         return self._engine.balance.amounts(self.time)[0]
-
-    @property
-    def remarks(self) -> list[str]:
-        """What a user should know before the run."""
-        setup = self.setup
-        if self.precision == "double":
-            return []
-        return bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
 
     @property
     def facts(self) -> list[tuple[str, str]]:

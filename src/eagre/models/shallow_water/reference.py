@@ -16,12 +16,16 @@ from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
+    base,
     bed_centre,
     bed_south,
     bed_west,
     depth,
     manning_of,
+    noise_of,
     over_depth,
+    rise,
+    seed_of,
     updated,
     with_terms,
 )
@@ -31,10 +35,10 @@ from eagre.terms.compose import TERM_FACTORS, TERMS
 
 @cell
 def cell_of_line(q, bed, j, i, across, p):
-    """w, velocity across and along the face as the model reconstructs them, and depth of a cell."""
-    h = depth(q[0, j, i], bed_centre(bed, j, i))
-    over_h = over_depth(h, p)
-    return q[0, j, i], PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), h
+    """eta, velocity across and along the face as the model reconstructs them, and bed of a cell."""
+    b = bed_centre(bed, j, i)
+    over_h = over_depth(depth(q[0, j, i], b), p)
+    return q[0, j, i], PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), b
 
 
 @cell
@@ -45,13 +49,13 @@ def low_bed(bed, j, i, across):
 
 @cell
 def both_faces(before, own, behind, b_low, b_high, p):
-    """w, z, u, v at both faces of the middle one of three cells of a line."""
-    w, u, v, h = own
+    """y, h, u, v at both faces of the middle one of three cells of a line, and its rise."""
+    eta, u, v, b = own
     return FACES(
-        w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
+        eta, rise(before[0], before[3], eta, b, p), rise(eta, b, behind[0], behind[3], p),
         u, scaled_difference(before[1], u, p), scaled_difference(u, behind[1], p),
         v, scaled_difference(before[2], v, p), scaled_difference(v, behind[2], p),
-        h, b_low, b_high, p,
+        depth(eta, b), b_low - base(b), b_high - base(b), p,
     )  # fmt: skip
 
 
@@ -69,9 +73,9 @@ def faces_of_cell(q, bed, j, i, across, p):
 def low_flux(q, bed, j, i, across, p):
     """Flux through the low face of cell (j, i): see `eagre.kernels.central_upwind.central_upwind`."""
     dj, di = across - 1, 2 - across
-    _, _, _, _, w_l, z_l, u_l, v_l = faces_of_cell(q, bed, j - dj, i - di, across, p)
-    w_r, z_r, u_r, v_r, _, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
-    return central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+    _, _, _, _, y_l, h_l, u_l, v_l, _ = faces_of_cell(q, bed, j - dj, i - di, across, p)
+    y_r, h_r, u_r, v_r, _, _, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
+    return central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
 
 
 @cell
@@ -90,11 +94,11 @@ def divergence(q, bed, edges, row, column, across, p):
         mass_l = let_through(edges, low, m, mass_l)
     if k == n - 1:
         mass_h = let_through(edges, high, m, mass_h)
-    w_l, _, _, _, w_h, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
+    _, _, _, _, _, _, _, _, steep = faces_of_cell(q, bed, j, i, across, p)
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))
     rate = larger(speed_l, speed_h) * over
-    return over * (mass_l - mass_h), over * (own_l - own_h - gh * (w_h - w_l)), over * (along_l - along_h), rate
+    return over * (mass_l - mass_h), over * (own_l - own_h - gh * steep), over * (along_l - along_h), rate
 
 
 @cell
@@ -103,17 +107,33 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     if open_gate(clock, turn):
         mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, np.int64(j), np.int64(i), 1, p)
         mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, np.int64(j), np.int64(i), 2, p)
-        r_w, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
+        r_h, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
         row, column = j + 2, i + 2
-        w, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
-        w_n, hu_n, hv_n = old[0, row, column], old[1, row, column], old[2, row, column]
-        h = depth(w, bed_centre(bed, row, column))
+        eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
+        eta_n, hu_n, hv_n = old[0, row, column], old[1, row, column], old[2, row, column]
+        h = depth(eta, bed_centre(bed, row, column))
         over_h = over_depth(h, p)
         u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
         g_n2, dt = manning_of(manning, j, i, p), real(clock[DT])
         out[0, row, column], out[1, row, column], out[2, row, column] = updated(
-            w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt
+            eta,
+            hu,
+            hv,
+            eta_n,
+            hu_n,
+            hv_n,
+            h,
+            over_h,
+            u,
+            v,
+            r_h,
+            r_u,
+            r_v,
+            g_n2,
+            p,
+            dt,
+            noise_of(seed_of(clock), j, i, p),
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))

@@ -14,6 +14,7 @@ from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import padded_bed
 from eagre.grid import Grid
 from eagre.models.shallow_water import kernels as cells
+from eagre.models.shallow_water.datum import rounded
 from eagre.series import Series
 from eagre.terms.collect import Terms
 
@@ -41,6 +42,7 @@ class Setup:
 
     grid: Grid
     bed: np.ndarray  # (ny + 1, nx + 1) corners, m
+    datum: float  # what the arrays of the run count elevations from, m (`datum.datum_for`)
     segments: Sequence[Segment]
     manning: np.ndarray  # (ny, nx), s m-1/3
     terms: Terms
@@ -53,13 +55,19 @@ class Setup:
     cfl: float
     time_step: str
     longest_step: float
+    first_step: float
     fixed: bool
     kernels: str = "fast"  # or "reference"
+    first_row: int = 0  # of the domain that is row 0 here
 
     @cached_property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the terms."""
-        own = [segment.condition.value(segment.width) for segment in self.segments]
+        """Series that drive the run: one a segment, elevations over the datum, then the factors of the terms."""
+        own = []
+        for segment in self.segments:
+            given = segment.condition.value(segment.width)
+            lower = self.datum if segment.condition.gives_level else 0.0
+            own.append(Series(given.times, given.values - lower, given.name))
         return own + self.terms.series
 
     @property
@@ -72,9 +80,13 @@ class Setup:
         """Segments by the faces that they have here; `segments` may have ghosts beside rows of other subdomains."""
         return self.segments
 
-    def padded_bed(self) -> np.ndarray:
-        """Bed at the corners with two more all round, (ny + 5, nx + 5), m."""
-        return padded_bed(self.bed, *self.wraps, self.segments)
+    def padded_bed(self, real: Any, datum: float | None = None) -> np.ndarray:
+        """Bed over the datum, or another one, at the corners with two more all round, (ny + 5, nx + 5), m.
+
+        It is exact in the precision `real`, and so are the means of its corners.
+        """
+        low = self.datum if datum is None else datum
+        return rounded(padded_bed(self.bed - low, *self.wraps, self.segments), real)
 
     def sides_at(self, time: float) -> np.ndarray:
         """What the ghosts of a state at `time`, s, are made from: side, cells, kind, level and value a segment."""
@@ -115,6 +127,6 @@ class Setup:
         uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
             0.5 * self.theta, 0.5 / self.theta, self.kappa, self.kappa**4, 1e-3 * self.kappa, self.gravity,
-            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform,
+            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform, self.first_row,
         )  # fmt: skip
         return cells.Parameters._make(map(real, numbers))

@@ -26,11 +26,15 @@ from eagre.models.shallow_water.kernels import (
     SECOND,
     depth,
     manning_of,
+    noise_of,
     over_depth,
+    seed_of,
     updated,
     with_terms,
 )
 from eagre.models.shallow_water.tile_faces import (
+    BED,
+    ETA,
     FLUX_X,
     FLUX_Y,
     PITCH,
@@ -40,7 +44,6 @@ from eagre.models.shallow_water.tile_faces import (
     Place,
     U,
     V,
-    W,
     bed_east,
     bed_west,
     faces_of_cell,
@@ -106,7 +109,7 @@ class Steering(NamedTuple):
 class Own(NamedTuple):
     """The cell of a thread before the stage."""
 
-    w: float
+    eta: float
     hu: float
     hv: float
     h: float
@@ -151,15 +154,17 @@ def corners(bed, j, i):
 
 @cell
 def keep_state(s, k, state, z, p):
-    """Leave surface and velocity of cell k of the tile, between corners z, in shared memory."""
-    w, hu, hv = state
-    h = depth(w, real(0.5) * (bed_west(z) + bed_east(z)))
+    """Leave eta, bed and velocity of cell k of the tile, between corners z, in shared memory."""
+    eta, hu, hv = state
+    b = real(0.5) * (bed_west(z) + bed_east(z))
+    h = depth(eta, b)
     over_h = over_depth(h, p)
     u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
-    shared_store(s, k, W, w)
+    shared_store(s, k, ETA, eta)
+    shared_store(s, k, BED, b)
     shared_store(s, k, U, u)
     shared_store(s, k, V, v)
-    return Own(w, hu, hv, h, over_h, u, v)
+    return Own(eta, hu, hv, h, over_h, u, v)
 
 
 @cell
@@ -270,21 +275,22 @@ def book_now(s, sides, ny, nx):
 
 
 @cell
-def write_cell(fields, terms, own, before, rates, parity, at, p, dt):
+def write_cell(fields, terms, own, before, rates, parity, at, p, clock):
     """The new state of a thread's cell, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
-    r_w, r_u, r_v = rates
+    r_h, r_u, r_v = rates
     if TERMS:
         forcing = (terms, TERM_FACTORS(terms, 0))
-        r_w, r_u, r_v = with_terms(r_w, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
+        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
     g_n2 = manning_of(fields.manning, row, column, p)
-    w, hu, hv = updated(
-        own.w, own.hu, own.hv, before[0], before[1], before[2],
-        own.h, own.over_h, own.u, own.v, r_w, r_u, r_v, g_n2, p, dt,
+    eta, hu, hv = updated(
+        own.eta, own.hu, own.hv, before[0], before[1], before[2],
+        own.h, own.over_h, own.u, own.v, r_h, r_u, r_v, g_n2, p, real(clock[DT]),
+        noise_of(seed_of(clock), row, column, p),
     )  # fmt: skip
     target = fields.pair[0 if parity else 1] if SECOND else fields.middle
     j, i = np.uint32(at.j), np.uint32(at.i)
-    target[0, j, i] = w
+    target[0, j, i] = eta
     target[1, j, i] = hu
     target[2, j, i] = hv
 
@@ -354,7 +360,7 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     cuda.syncthreads()
     if at.inside and clock[ATTEMPTED] > 0.0:
         rates = tendencies(s, at.k, x, y, west, south, own.h, p)
-        write_cell(fields, terms, own, before, rates, parity, at, p, real(clock[DT]))
+        write_cell(fields, terms, own, before, rates, parity, at, p, clock)
 
 
 @entry

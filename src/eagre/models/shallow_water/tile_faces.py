@@ -13,16 +13,17 @@ from eagre.backend.warp import perhaps_anywhere
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered, depth
+from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, base, covered, depth, rise
 
 WIDE = 32
 PITCH = WIDE + 4
 TALL = switch("TALL", 16)  # rows of a tile
 PLANE = switch("PLANE", PITCH * (16 + 4))  # words of a plane
-# Planes: surface and velocity of a cell; once there are faces, its fluxes to the west.
-W, U, V = 0, 1, 2
-EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface, bed, velocity across and along
-FLUX_X, FLUX_Y = W, 11  # through its west and south face: mass, momentum across as the low cell sees it, along
+# Planes: eta and velocity of a cell; once there are faces, its fluxes to the west.
+ETA, U, V = 0, 1, 2
+EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface over the bed, depth, velocity across and along
+FLUX_X, FLUX_Y = ETA, 11  # through its west and south face: mass, momentum across as the low cell sees it, along
+BED = FLUX_Y  # of a cell, until there are fluxes
 PLANES = 14
 
 
@@ -55,9 +56,9 @@ class Place(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Surface and velocities across and along a face, each with its scaled differences to the low and high side."""
+    """eta and velocities across and along a face, each with its scaled differences to the low and high side; bed."""
 
-    w: float
+    eta: float
     w_l: float
     w_h: float
     n: float
@@ -66,19 +67,21 @@ class Slopes(NamedTuple):
     t: float
     t_l: float
     t_h: float
+    b: float
 
 
 class Faces(NamedTuple):
-    """Face values of a cell in one direction: its low face, then its high one."""
+    """Face values of a cell in one direction: its low face, then its high one, and the rise of its surface."""
 
-    w_l: float
-    z_l: float
+    y_l: float  # surface over the bed of the face
+    h_l: float
     n_l: float  # velocity across the face
     t_l: float  # and along it
-    w_h: float
-    z_h: float
+    y_h: float
+    h_h: float
     n_h: float
     t_h: float
+    rise: float
 
 
 class Flux(NamedTuple):
@@ -129,38 +132,42 @@ def shared_store(s, k, plane, value):
 @cell
 def slopes(s, k, across, along, step, p):
     """Slopes of cell k towards k - step and k + step; across, along : planes of the velocities."""
-    w, n, t = shared_load(s, k, W, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
+    eta, n, t = shared_load(s, k, ETA, 0), shared_load(s, k, across, 0), shared_load(s, k, along, 0)
+    b = shared_load(s, k, BED, 0)
     return Slopes(
-        w, scaled_difference(shared_load(s, k, W, -step), w, p), scaled_difference(w, shared_load(s, k, W, step), p),
+        eta, rise(shared_load(s, k, ETA, -step), shared_load(s, k, BED, -step), eta, b, p),
+        rise(eta, b, shared_load(s, k, ETA, step), shared_load(s, k, BED, step), p),
         n, scaled_difference(shared_load(s, k, across, -step), n, p),
         scaled_difference(n, shared_load(s, k, across, step), p),
         t, scaled_difference(shared_load(s, k, along, -step), t, p),
-        scaled_difference(t, shared_load(s, k, along, step), p),
+        scaled_difference(t, shared_load(s, k, along, step), p), b,
     )  # fmt: skip
 
 
 @cell
 def covered_faces(d, z_l, z_h, p):
     """Faces of a cell with slopes d if water covers them; and whether it does."""
-    w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l, z_h, p)
-    return Faces(w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h), covered(smaller(w_l - z_l, w_h - z_h), d.w, p)
+    h_l, n_l, t_l, h_h, n_h, t_h, steep = COVERED_FACES(
+        d.eta, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l - base(d.b), z_h - base(d.b), p
+    )
+    return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, steep), covered(smaller(h_l, h_h), d.eta, p)
 
 
 @cell
 def any_faces(d, z_l, z_h, p):
     """Faces of any cell with slopes d."""
-    h = depth(d.w, real(0.5) * (z_l + z_h))
-    w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h = FACES(
-        d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, h, z_l, z_h, p
-    )
-    return Faces(w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h)
+    y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, steep = FACES(
+        d.eta, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, depth(d.eta, d.b),
+        z_l - base(d.b), z_h - base(d.b), p,
+    )  # fmt: skip
+    return Faces(y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, steep)
 
 
 @cell
 def share(s, k, plane, faces):
     """Leave the high face of a cell for the neighbour beyond it."""
-    shared_store(s, k, plane, faces.w_h)
-    shared_store(s, k, plane + 1, faces.z_h)
+    shared_store(s, k, plane, faces.y_h)
+    shared_store(s, k, plane + 1, faces.h_h)
     shared_store(s, k, plane + 2, faces.n_h)
     shared_store(s, k, plane + 3, faces.t_h)
 
@@ -178,7 +185,7 @@ def faces_across(s, k, across, along, step, z_l, z_h, p):
 def faces_of_cell(s, z, at, p):
     """Faces of a cell in x and in y where they matter, shared with the neighbours; z : its `Corners`."""
     zero = real(0.0)
-    x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero)
+    x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
     if at.across_x:
         x = faces_across(s, at.k, U, V, 1, bed_west(z), bed_east(z), p)
         share(s, at.k, EAST_SIDE, x)
@@ -192,15 +199,14 @@ def faces_of_cell(s, z, at, p):
 def flux(s, k, plane, step, faces, p):
     """Flux through the low face of cell k; `plane` holds the high faces, the neighbour's is `step` back.
 
-    Where every face of the warp has one bed on both sides, below both surfaces, the short formulas do.
+    Where on both sides of every face of the warp water stands on its bed, the short formulas do.
     """
-    w, z = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
+    y, h = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
     n, t = shared_load(s, k, plane + 2, -step), shared_load(s, k, plane + 3, -step)
-    if perhaps_anywhere(z != faces.z_l or smaller(w, faces.w_l) < z):
-        mass, low, high, along, speed = central_upwind(w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g)
+    if perhaps_anywhere(y != h or faces.y_l != faces.h_l):
+        mass, low, high, along, speed = central_upwind(y, h, n, t, faces.y_l, faces.h_l, faces.n_l, faces.t_l, p.g)
     else:
-        z = faces.z_l
-        mass, low, high, along, speed = covered_flux(w - z, n, t, faces.w_l - z, faces.n_l, faces.t_l, p.g)
+        mass, low, high, along, speed = covered_flux(h, n, t, faces.h_l, faces.n_l, faces.t_l, p.g)
     return mass, low, high, along, speed
 
 
@@ -235,15 +241,15 @@ def fluxes_of_cell(s, x, y, at, p):
 
 @cell
 def tendencies(s, k, x, y, west, south, h, p):
-    """Tendencies of w, hu and hv of cell k, of depth h, from the fluxes around it."""
+    """Tendencies of h, hu and hv of cell k, of depth h, from the fluxes around it."""
     gh = p.g * h
-    r_w = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
+    r_h = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
         south.mass - shared_load(s, k, FLUX_Y, PITCH)
     )
-    r_u = p.over_dx * (west.normal - shared_load(s, k, FLUX_X + 1, 1) - gh * (x.w_h - x.w_l)) + p.over_dy * (
+    r_u = p.over_dx * (west.normal - shared_load(s, k, FLUX_X + 1, 1) - gh * x.rise) + p.over_dy * (
         south.tangential - shared_load(s, k, FLUX_Y + 2, PITCH)
     )
     r_v = p.over_dx * (west.tangential - shared_load(s, k, FLUX_X + 2, 1)) + p.over_dy * (
-        south.normal - shared_load(s, k, FLUX_Y + 1, PITCH) - gh * (y.w_h - y.w_l)
+        south.normal - shared_load(s, k, FLUX_Y + 1, PITCH) - gh * y.rise
     )
-    return r_w, r_u, r_v
+    return r_h, r_u, r_v
