@@ -24,8 +24,11 @@ def random_setup(nx=27, ny=19, seed=3):
 @pytest.mark.parametrize("jacobian", ["arakawa", "advective"])
 @pytest.mark.parametrize(
     ("scheme", "radius", "walls"),
-    [("ab2", None, "free-slip"), ("ab3", 0.5, "no-slip-thom"), ("ab3", None, "no-slip"), ("ab2", 0.5, "no-slip")],
-)
+    [
+        ("ab2", None, "free-slip"), ("ab3", 0.5, "no-slip-thom"), ("ab3", None, "no-slip"),
+        pytest.param("ab2", 0.5, "no-slip", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_steps_as_the_transcription(precision, jacobian, scheme, radius, walls):
     grid, zeta, curl = random_setup()
     physics = {"beta": 3.0, "viscosity": 0.02}

@@ -87,3 +87,16 @@ def test_slow_flow_says_its_number():
     model = channel(0.3)
     model.advance(100.0)
     assert model.facts[-1] == ("|u| dt / dx", "up to 0.3")
+
+
+def test_a_state_that_is_taken_up_brings_its_own_bounds():
+    """2 m of water in a model that began with a centimetre."""
+    low, high = (
+        eagre.ShallowWater(
+            eagre.Grid(9, 7, 10.0, 10.0), 0.0, depth=depth, fixed_time_step=0.05, device="cpu", precision="double"
+        )
+        for depth in (0.01, 2.0)
+    )
+    low.restore(high.state())
+    low.advance(0.5)
+    assert low.field("depth") == pytest.approx(2.0)

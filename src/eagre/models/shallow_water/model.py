@@ -272,7 +272,7 @@ class ShallowWater(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, "q", self._engine.shape, self.grid)
-        self._engine.restore(state)
+        self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
