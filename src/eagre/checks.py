@@ -14,7 +14,7 @@ from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
 LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
@@ -146,7 +146,7 @@ def initial_surface(surface: Any, depth: Any, bed: np.ndarray, grid: Grid) -> tu
         raise InputError(
             "surface_elevation and depth", allowed="one of the two", fix="ShallowWater(..., surface_elevation=0.0)"
         )
-    bed_mean = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
+    bed_mean = centre_bed(bed)
     if depth is not None:
         thickness = checked_field("depth", depth, grid, "centre", low=0.0)
         return bed_mean + thickness, thickness

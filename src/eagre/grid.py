@@ -148,3 +148,8 @@ class Grid:
         i = min(int((x - self.x0) / self.dx), self.nx - 1)
         j = min(int((y - self.y0) / self.dy), self.ny - 1)
         return j, i
+
+
+def centre_bed(bed: np.ndarray) -> np.ndarray:
+    """Bed at centres, (ny, nx), from the corners (ny + 1, nx + 1), m."""
+    return 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, real
 from eagre.boundaries.sides import SIDES, Segment
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.kernels.roots import select
 
 SEGMENT, CLOSED, BOOK, KIND = 0, 1, 2, 3  # of a face; BOOK: its row in the water balance, or -1; KIND: of condition
@@ -53,8 +53,7 @@ def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray)
     (4, 5, max(nx, ny)) array
         By side, LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m, and cell along the side.
     """
-    c = padded_bed
-    bed = 0.25 * ((c[:-1, :-1] + c[1:, :-1]) + (c[:-1, 1:] + c[1:, 1:]))
+    bed = centre_bed(padded_bed)
     levels = np.zeros((4, 5, max(grid.shape)))
     for side, lines in enumerate((bed.T, bed.T[::-1], bed, bed[::-1])):
         along = grid.ny if side <= EAST else grid.nx

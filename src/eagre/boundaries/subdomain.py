@@ -36,6 +36,17 @@ def places_of_faces(segments: Sequence[Segment], grid: Grid, low: int, high: int
     return np.concatenate(found)
 
 
+def cut_book(book: np.ndarray, places: np.ndarray, rows: int) -> np.ndarray:
+    """The `rows` of a domain's book that a band keeps: of its faces (`places_of_faces`), then those of all water."""
+    return np.concatenate([book[places], book[places.size - rows :]])
+
+
+def join_book(book: np.ndarray, places: np.ndarray, own: np.ndarray) -> None:
+    """Enter a band's book into that of the domain."""
+    faces = places.size
+    book[places], book[faces - len(own) :] = own[:faces], own[faces:]
+
+
 def _cut(segment: Segment, ny: int, low: int, high: int) -> tuple[int, int]:
     """First and last cell of a segment that lie in rows low .. high - 1; none if the first is not below the last."""
     if segment.side in ("west", "east"):

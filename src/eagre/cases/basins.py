@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from eagre.cases.exact.basins import bowl, planar_frequency, radial_frequency, thacker_planar, thacker_radial
-from eagre.cases.water import Water, WaterCase, centre_bed
+from eagre.cases.water import Water, WaterCase
 from eagre.constants import GRAVITY
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 
 REFERENCE = "W. C. Thacker (1981), doi:10.1017/S0022112081001882; Delestre et al. (2013), doi:10.1002/fld.3741"
 

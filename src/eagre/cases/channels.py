@@ -6,9 +6,9 @@ import numpy as np
 
 from eagre.boundaries import Boundaries, Discharge, Outflow, Stage
 from eagre.cases.exact.channels import SteadyChannel, normal_depth, subcritical_channel, transcritical_channel
-from eagre.cases.water import Water, WaterCase, centre_bed
+from eagre.cases.water import Water, WaterCase
 from eagre.constants import GRAVITY
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 
 REFERENCE = "I. MacDonald et al. (1997), doi:10.1061/(ASCE)0733-9429(1997)123:11(1041); Delestre et al. (2013)"
 ROWS = 4

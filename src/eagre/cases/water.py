@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.boundaries import Boundaries
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 
 Profile = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 GAUSS_POINTS = (-0.7745966692414834, 0.0, 0.7745966692414834)
@@ -101,11 +101,6 @@ class WaterCase:
             manning=self.manning,
             **{**self.options, **options},
         )
-
-
-def centre_bed(bed: np.ndarray) -> np.ndarray:
-    """Bed at centres, (ny, nx), from the corners (ny + 1, nx + 1), m."""
-    return 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
 
 
 def still_water(bed: np.ndarray, surface: float | np.ndarray) -> Water:

@@ -71,12 +71,12 @@ class GaugeWriter:
             choose(name, moving, "gauge variable", 'variables = ["{}"]')
         full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what="gauge file")
         time = time_attributes(start_date)
-        resume = append and full.exists()
+        resume, until = append and full.exists(), math.inf if overwrite else until
         if full.suffix.lower() == ".csv":
             header = header_line(_columns(model, points, self._names, time["units"]))
-            self._file = RowFile(full, header, float(model.time) if resume else None, math.inf if overwrite else until)
+            self._file = RowFile(full, header, float(model.time) if resume else None, until)
         elif resume:
-            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
+            self._file = RecordFile.resume(full, model, time, until=until)
             _check_same(self._file, points, self._names)
         else:
             self._file = RecordFile.create(full, global_attributes(model, attributes), time)

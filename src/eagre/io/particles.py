@@ -58,15 +58,15 @@ class ParticleWriter:
             raise InputError("a particle file of a model without particles", allowed="a model with particles")
         full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what="particle file")
         time = time_attributes(start_date)
-        resume = append and full.exists()
+        resume, until = append and full.exists(), math.inf if overwrite else until
         self._file: RecordFile | RowFile
         if full.suffix.lower() == ".csv":
             unit = time["units"].replace("seconds", "s", 1)
             names = [f"{k} {axis} (m)" for k in range(count) for axis in "xy"]
             header = header_line([f"time ({unit})", *names])
-            self._file = RowFile(full, header, float(model.time) if resume else None, math.inf if overwrite else until)
+            self._file = RowFile(full, header, float(model.time) if resume else None, until)
         elif resume:
-            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
+            self._file = RecordFile.resume(full, model, time, until=until)
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):
                 self._file.close()

@@ -132,3 +132,10 @@ def _largest(terms: Terms, names: tuple[str, ...]) -> float:
 def highest_surface(surface: np.ndarray, bed: np.ndarray) -> float:
     """Highest surface where there is water, m; -inf where there is none."""
     return float(np.max(surface, where=surface > bed, initial=-math.inf))
+
+
+def cell_of_extreme(name: str, depth: np.ndarray, speed: np.ndarray) -> tuple[int, int]:
+    """(j, i) of "max_speed", "max_depth" or "min_depth" of the fields."""
+    extreme = {"max_speed": speed, "max_depth": depth, "min_depth": -depth}[name]
+    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
+    return int(j), int(i)

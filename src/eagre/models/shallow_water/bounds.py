@@ -10,7 +10,7 @@ import numpy as np
 from eagre.boundaries import Segment
 from eagre.checks import checked_number
 from eagre.errors import InputError
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.terms.collect import Terms
 
 HIGH_GROUND = 5.0  # m: a closed valley that falls from 10 m won 4 % of water in 6 h
@@ -65,14 +65,10 @@ def rain_remarks(terms: Terms, grid: Grid, bed: np.ndarray, gravity: float) -> l
     ]
 
 
-def highest_water(surface: np.ndarray, bed: np.ndarray) -> float:
-    """Highest bed under water, m; -inf where there is none. surface : (ny, nx); bed : (ny + 1, nx + 1), at corners."""
-    centre = 0.25 * (bed[1:, 1:] + bed[1:, :-1] + bed[:-1, 1:] + bed[:-1, :-1])
-    return float(np.max(centre, where=surface > centre, initial=-math.inf))
-
-
-def height_remarks(highest: float) -> list[str]:
-    """What single precision makes of water on high ground: `highest` is that of the start, m."""
+def height_remarks(surface: np.ndarray, corners: np.ndarray) -> list[str]:
+    """What single precision makes of water on high ground; surface : at the start, m; corners : the bed there."""
+    bed = centre_bed(corners)
+    highest = float(np.max(bed, where=surface > bed, initial=-math.inf))
     if highest < HIGH_GROUND:
         return []
     return [

@@ -26,7 +26,7 @@ from eagre.checks import (
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
@@ -176,7 +176,7 @@ class ShallowWater(BaseModel):
         self._engine.set_state(*state, time)
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
-        self._highest_water = bounds.highest_water(state[0], self.setup.bed)
+        self._height_remarks = [] if self.precision == "double" else bounds.height_remarks(state[0], self.setup.bed)
         self._cache: tuple[int, np.ndarray] | None = None
 
     # -- time ---------------------------------------------------------------------------------------
@@ -232,9 +232,7 @@ class ShallowWater(BaseModel):
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
-        bed = self.setup.bed
-        mean = 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))
-        return self._fields_of(self._cache[1], mean.astype(self._engine.real))[name]
+        return self._fields_of(self._cache[1], centre_bed(self.setup.bed).astype(self._engine.real))[name]
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray) -> dict[str, np.ndarray]:
         """Output variables from w, h, hu, hv, u, v and the bed of the same cells."""
@@ -299,7 +297,7 @@ class ShallowWater(BaseModel):
         if self.precision == "double":
             return []
         rain = bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
-        return [*rain, *bounds.height_remarks(self._highest_water)]
+        return [*rain, *self._height_remarks]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

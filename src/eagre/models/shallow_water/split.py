@@ -22,7 +22,7 @@ from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.boundaries import Segment
 from eagre.boundaries.ghosts import LAYERS, segment_table
-from eagre.boundaries.subdomain import cut_segments, places_of_faces
+from eagre.boundaries.subdomain import cut_book, cut_segments, join_book, places_of_faces
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
@@ -172,8 +172,7 @@ class Band(Engine):
         own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
         if book is None:
             return {**own, "open_sides": np.full((1, 3), -1)}
-        behind = book[self.places.size - len(self.balance.book) :]
-        return {**own, **self.balance.state(), "book": np.concatenate([book[self.places], behind])}
+        return {**own, **self.balance.state(), "book": cut_book(book, self.places, len(self.balance.book))}
 
 
 class Bands(Legs):
@@ -325,9 +324,7 @@ class Bands(Legs):
         self.device.synchronize()
         rows = np.zeros(self._book.book.shape)
         for band in sorted(self.bands, key=lambda band: band.balance.varies):  # those that keep a book last
-            own = band.device.host(band.balance.book)
-            faces = band.places.size
-            rows[band.places], rows[faces - len(own) :] = own[:faces], own[faces:]
+            join_book(rows, band.places, band.device.host(band.balance.book))
         self._book.device.fill(self._book.book, rows)
         return self._book
 

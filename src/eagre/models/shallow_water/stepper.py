@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import BlowUpError
+from eagre.grid import centre_bed
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
-from eagre.stepping.reach import Reach, highest_surface, reach_of
+from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 CPU_LOOK_STEPS = 50  # between two looks at the state
@@ -23,7 +24,7 @@ class Stepper:
 
     def __init__(self, engine: Any, surface: np.ndarray) -> None:
         self.engine = engine
-        self.reach = reach_of_case(engine.setup, self.time).begun_with(engine.sums(), self._highest(surface))
+        self.reach = self._reach(reach_of_case(engine.setup, self.time), surface) if engine.setup.fixed else None
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
         self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("shallow-water.steps").look
@@ -42,11 +43,12 @@ class Stepper:
         failure = self.engine.failure
         if failure:
             return Failure(FAILURES[failure], self.engine.bad_cell())
-        excess = self.reach.excess(self.engine.sums(), self.time) if self.engine.setup.fixed else None
+        excess = self.reach.excess(self.engine.sums(), self.time) if self.reach is not None else None
         return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
 
-    def _highest(self, surface: np.ndarray) -> float:
-        return highest_surface(surface, centres_of(self.engine.setup.bed))
+    def _reach(self, reach: Reach, surface: np.ndarray) -> Reach:
+        """The bounds of a run that has this surface now, (ny, nx), m."""
+        return reach.begun_with(self.engine.sums(), highest_surface(surface, centre_bed(self.engine.setup.bed)))
 
     def state(self) -> State:
         """Everything that a restart needs to go on bit for bit."""
@@ -55,8 +57,8 @@ class Stepper:
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
         self.engine.restore(state)
-        inner = state["q"][0, 2:-2, 2:-2]
-        self.reach = self.reach.begun_with(self.engine.sums(), self._highest(inner))
+        if self.reach is not None:
+            self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """The error, with the time before the first bad step and the bad cell, or the fastest one before it."""
@@ -65,22 +67,14 @@ class Stepper:
         return BlowUpError(self.time, cell, failure.what, **advice)
 
 
-def centres_of(corners: np.ndarray) -> np.ndarray:
-    """Bed of the cells, the mean of their corners."""
-    return 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
-
-
 def reach_of_case(setup: Any, start: float) -> Reach:
     """Bounds of what the water of a case can reach, before the water at the start is known."""
     numbers = {"manning": float(setup.manning.max()), "thinnest": setup.kappa}
-    bed = centres_of(setup.bed)
+    bed = centre_bed(setup.bed)
     return reach_of(setup.grid, bed, setup.segments, setup.terms, setup.gravity, start, **numbers)
 
 
 def largest_cell(engine: Any, name: str) -> tuple[int, int]:
     """(j, i) of an extreme among the sums, from host copies of the fields."""
     fields = engine.derived()
-    depth, speed = fields[1], np.hypot(fields[4], fields[5])
-    extreme = speed if name == "max_speed" else depth if name == "max_depth" else -depth
-    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
-    return int(j), int(i)
+    return cell_of_extreme(name, fields[1], np.hypot(fields[4], fields[5]))

@@ -14,6 +14,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import BARRIER, Group, Stage
+from eagre.boundaries.subdomain import cut_book, join_book
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.balance import Balance
@@ -141,9 +142,7 @@ class Bands:
         self.device.synchronize()
         book = np.zeros(self._book.book.shape)
         for band in self.bands:
-            own = band.device.host(band.engine.balance.book)
-            faces = band.places.size
-            book[band.places], book[faces - own.size :] = own[:faces], own[faces:]
+            join_book(book, band.places, band.device.host(band.engine.balance.book))
         self._book.resume(book)
         return self._book
 
@@ -225,8 +224,7 @@ class Bands:
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         book = self._book.book_of(state)
         for band in self.bands:
-            behind = book[band.places.size - band.engine.balance.book.size :]
-            band.engine.balance.resume(np.append(book[band.places], behind))
+            band.engine.balance.resume(cut_book(book, band.places, band.engine.balance.book.size))
         self.device.synchronize()
 
 

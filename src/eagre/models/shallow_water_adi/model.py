@@ -25,7 +25,7 @@ from eagre.checks import (
 )
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.bands import engine_for
@@ -143,7 +143,7 @@ class ShallowWaterADI(Fields, BaseModel):
         terms = terms_of(sources, grid)
         check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
-        self.bed = 0.25 * ((corners[:-1, :-1] + corners[1:, :-1]) + (corners[:-1, 1:] + corners[1:, 1:]))
+        self.bed = centre_bed(corners)
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         segments = self.boundaries.segments(grid)

@@ -157,9 +157,10 @@ def plan_of(
     picked: dict[str, Any] = {"width": 32, "kinds": along_y.kept[precision], "ask": along_y.prefetch[precision]}
     picked["row_bytes"] = along_y.row_bytes
     picked |= _along_x(device, grid, reach, overlap, open_x, precision, exact)
-    blocks = along_y.blocks[precision] if light or precision == "single" else [along_y.heavy["block"]]
+    blocks, of_y = along_y.blocks[precision], along_y.registers[precision]
+    if precision == "double" and not light:
+        blocks, of_y = [along_y.heavy["block"]], along_y.heavy["registers"]
     picked |= _along_y(device, grid, reach, open_y, precision, exact, blocks) | chosen
-    of_y = along_y.registers[precision] if light or precision == "single" else along_y.heavy["registers"]
     usual = (device.layout(f"{NAME}.x").registers[precision], of_y)
     of_x, of_y = picked.get("registers", usual)
     if picked["ahead"] and "registers" not in chosen:

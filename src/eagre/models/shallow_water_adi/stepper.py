@@ -14,7 +14,7 @@ from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.stepping import first_bad
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
-from eagre.stepping.reach import Reach, highest_surface, reach_of
+from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
 
 KEEP_SECONDS = {"cpu": 0.0, "cuda": 20.0}  # wall time between two copies of the state to the host
 ADVICE = "a shorter time_step (|u| dt / dx below 1), a check of bed and boundary values near that cell"
@@ -110,9 +110,10 @@ class Stepper:
             self.engine.set_time_step(dt)
         self.engine.restore(state)
         self.brake.resume(self.time)
-        self.reach = self.reach.begun_with(self.engine.sums(), self._highest(state["z"]))
+        sums = self.engine.sums()
+        self.reach = self.reach.begun_with(sums, self._highest(state["z"]))
         if not self.engine.balance.goes_on(state):
-            self.first_volume = self.engine.sums()["volume"]
+            self.first_volume = sums["volume"]
 
 
 def reach_of_case(setup: Any, start: float) -> Reach:
@@ -132,7 +133,4 @@ def largest_cell(engine: Any, name: str) -> tuple[int, int]:
     signed = np.where(setup.bed < LAND, engine.surface() - setup.bed, 0.0)
     p, _, q = (flux.astype(float) for flux in engine.fluxes())
     moved = np.hypot(p[:, 1:] + p[:, :-1], q[1:] + q[:-1]) * (signed > 2.0 * setup.dry_depth)
-    speed = moved / np.maximum(signed, setup.dry_depth)
-    extreme = speed if name == "max_speed" else signed if name == "max_depth" else -signed
-    j, i = np.unravel_index(np.argmax(extreme), extreme.shape)
-    return int(j), int(i)
+    return cell_of_extreme(name, signed, moved / np.maximum(signed, setup.dry_depth))
