@@ -1,10 +1,12 @@
 """Change formulas one at a time and name the changes that no test notices.
 
-From the root of the repository: ``python tools/mutate.py [--count 200] [--seed 1] [--out mutants.md] [FILE ...]``.
+From the root of the repository: ``python tools/mutate.py [--count 200] [--seed 1] [--out mutants.md] [PATH ...]``.
 A mutant is one sign, operator, comparison, index or factor of a formula or a driver, changed in a copy of ``src``. The
-tests that `TESTS` chooses for its file run on it and stop at the first that fails. What survives is named with its
-line, before and after. Some survive rightly (``<=`` for ``<``, where nothing is equal): a person looks at the report.
-Takes up to some minutes a mutant: programs are compiled anew.
+tests that `TESTS` (of GPU kernels `SIMULATED`, in the simulator) chooses for its file run on it and stop at the first
+that fails. What survives is named with its line, before and after. Some survive rightly (``<=`` for ``<``, where
+nothing is equal): a person looks at the report, and docs/reference/mutants.md says what was found.
+First the same tests run on the source as it is: they must hold, and their programs are then in the cache, so that a
+mutant compiles those that it changes only. Seconds to minutes a mutant; the report grows with each.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +34,8 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_barotropic_physics.py",
     "models/shallow_water/": "tests/physics/test_against_oracle.py tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
-    "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi.py "
-    "tests/kernels/test_adi_reference.py",
+    "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
+    "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
@@ -41,7 +43,22 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
 }
-FORMULAS = ("boundaries", "kernels", "models", "series.py", "solvers", "stepping", "terms")
+SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
+    "models/barotropic/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "models/barotropic/vectors_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "models/shallow_water_adi/sweep_cuda": ("tests/kernels/test_adi_kernels.py", "simulated_sweeps"),
+    "solvers/poisson/bands_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
+    "solvers/poisson/box_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "solvers/poisson/columns_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_columns"),
+    "solvers/poisson/rows_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_sine or simulated_cuda"),
+    "solvers/poisson/sine_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_sine or simulated_cuda"),
+    "solvers/tridiagonal/columns.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
+    "solvers/tridiagonal/lanes.py": ("tests/kernels/test_lanes.py", "exactly or leave_out"),
+    "solvers/tridiagonal/partition.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
+    "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_reduction"),
+}
+FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/geotiff.py", "io/resample.py", "io/series.py",
+            "kernels", "models", "series.py", "solvers", "stepping", "terms")  # fmt: skip
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 ORDERS = {ast.Lt: ">=", ast.LtE: "<", ast.Gt: "<=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 NAMES = {"min": "max", "max": "min", "smaller": "larger", "larger": "smaller"}
@@ -148,37 +165,63 @@ def mutants_of(file: Path) -> list[Mutant]:
     return finder.found
 
 
-def tests_of(file: Path, source: Path) -> list[str]:
+def tests_of(file: Path, source: Path) -> tuple[str, ...]:
     """Arguments of pytest for a file under `source`."""
     name = file.relative_to(source).as_posix()
+    usual = ("-m", "not slow and not gpu and not simulator")
+    fitting = [start for start in SIMULATED if name.startswith(start)]
+    if fitting:
+        path, part = SIMULATED[max(fitting, key=len)]
+        return path, "-k", part, "-m", "simulator and not slow"
     fitting = [start for start in TESTS if name.startswith(start)]
-    return TESTS[max(fitting, key=len)].split() if fitting else ["tests/unit"]
+    return (*(TESTS[max(fitting, key=len)].split() if fitting else ["tests/unit"]), *usual)
 
 
-def survives(mutant: Mutant, source: Path, tests: list[str], seconds: float) -> bool:
-    """Whether the tests hold on a copy of the source with the mutant in it; one that takes too long has failed."""
+def outcome(tests: Sequence[str], package: Path, cache: Path, seconds: float) -> tuple[bool | None, str]:
+    """Whether the tests hold on the source in `package` (None if they take too long), and their last lines."""
+    environment = {**os.environ, "PYTHONPATH": str(package), "EAGRE_CACHE": str(cache)}
+    if "simulator and not slow" in tests:
+        environment["NUMBA_ENABLE_CUDASIM"] = "1"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    try:
+        done = subprocess.run(command, env=environment, timeout=seconds, capture_output=True, text=True, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"more than {seconds:g} s"
+    if done.returncode == 5:  # pytest found no test
+        raise SystemExit(f"error: no test is chosen by {' '.join(tests)!r}: mend TESTS or SIMULATED")
+    return done.returncode == 0, done.stdout[-2000:]
+
+
+def survives(mutant: Mutant, source: Path, tests: Sequence[str], cache: Path, seconds: float) -> bool | None:
+    """Whether the tests hold on a copy of the source with the mutant in it; None if they take too long.
+
+    Programs in `cache` are keyed by their text: those that the mutant does not change are not compiled anew.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(source.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
         text = mutant.file.read_text(encoding="utf-8")
         target = copy / mutant.file.relative_to(source.parent)
         target.write_text(text[: mutant.start] + mutant.after + text[mutant.end :], encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(copy), "EAGRE_CACHE": str(Path(folder) / "cache")}
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-        command += ["-m", "not slow and not gpu and not simulator"]
-        try:
-            done = subprocess.run(command, env=environment, timeout=seconds, capture_output=True, check=False)
-        except subprocess.TimeoutExpired:
-            return False
-        if done.returncode == 5:  # pytest found no test
-            raise SystemExit(f"error: no test is chosen by {' '.join(tests)!r} for {mutant.file}: mend TESTS")
-        return done.returncode == 0
+        return outcome(tests, copy, cache, seconds)[0]
 
 
-def reports(mutants: list[Mutant], source: Path, seconds: float) -> Iterator[tuple[Mutant, bool]]:
-    """Each mutant, and whether it survives."""
+def reports(mutants: list[Mutant], source: Path, cache: Path, seconds: float) -> Iterator[tuple[Mutant, bool | None]]:
+    """Each mutant, and whether it survives; None if its tests take too long."""
+    sound: set[tuple[str, ...]] = set()
     for mutant in mutants:
-        yield mutant, survives(mutant, source, tests_of(mutant.file, source), seconds)
+        tests = tests_of(mutant.file, source)
+        if tests not in sound:
+            held, said = outcome(tests, source.parent, cache, 10 * seconds)
+            if not held:
+                raise SystemExit(f"error: {' '.join(tests)!r} does not hold on the source as it is\n{said}")
+            sound.add(tests)
+        yield mutant, survives(mutant, source, tests, cache, seconds)
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The Python files among paths and in folders among them."""
+    return [file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
 
 
 def line_of(mutant: Mutant, source: Path) -> str:
@@ -192,35 +235,29 @@ def line_of(mutant: Mutant, source: Path) -> str:
 def main() -> None:
     """Choose mutants, try them, print the survivors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("files", nargs="*", type=Path, help="else all formulas and drivers")
+    parser.add_argument("paths", nargs="*", type=Path, help="files and folders; else all formulas and drivers")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=600.0, help="of one mutant's tests, at most")
     parser.add_argument("--out", type=Path, help="Markdown; the report is printed too")
+    parser.add_argument("--cache", type=Path, default=Path("build/mutants"), help="of compiled programs")
     given = parser.parse_args()
     source = Path("src/eagre").resolve()
-    files = [file.resolve() for file in given.files]
-    for start in () if files else FORMULAS:
-        files += sorted((source / start).rglob("*.py")) if (source / start).is_dir() else [source / start]
+    files = files_of([file.resolve() for file in given.paths] or [source / start for start in FORMULAS])
     everything = [mutant for file in files for mutant in mutants_of(file)]
     chosen = random.Random(given.seed).sample(everything, min(given.count, len(everything)))
-    lines = [
-        f"{len(chosen)} of {len(everything)} mutants, seed {given.seed}",
-        "",
-        "| survivor | change | line |",
-        "|---|---|---|",
-    ]
-    print("\n".join(lines), flush=True)
-    alive = 0
-    for mutant, lives in reports(chosen, source, given.seconds):
+    table, alive, late = ["| survivor | change | line |", "|---|---|---|"], 0, 0
+    print("\n".join(table), flush=True)
+    for tried, (mutant, lives) in enumerate(reports(chosen, source, given.cache.resolve(), given.seconds), 1):
+        late += lives is None
         if lives:
             alive += 1
-            lines.append(line_of(mutant, source))
-            print(lines[-1], flush=True)
-    lines.append(f"\n{alive} of {len(chosen)} survive.")
-    print(lines[-1])
-    if given.out:
-        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            table.append(line_of(mutant, source))
+            print(table[-1], flush=True)
+        ending = f"{alive} of {tried} survive, {late} took too long; {len(everything)} in all, seed {given.seed}."
+        if given.out:
+            given.out.write_text("\n".join([*table, "", ending]) + "\n", encoding="utf-8")
+    print(f"\n{ending}")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,24 @@ def test_simulated_sweeps_equal_the_cpu_on_shores_and_in_fast_flow(layout):
 
 
 @pytest.mark.simulator
+def test_simulated_windows_keep_a_uniform_flow():
+    """At inner ends of windows the old flux stands for the unknown: in a steady flow they are the same."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    grid = Grid(150, 2, 100.0, 100.0)
+    sides = Boundaries(west=Discharge(200.0), east=Discharge(-200.0))
+    model = ShallowWaterADI(
+        grid, -10.0, 40.0, surface_elevation=0.0, velocity_x=0.1, boundaries=sides, device=SimulatedDevice(),
+        precision="double",
+    )  # fmt: skip
+    model._engine.replan(overlap=8, warps=1, run=2, rows=2, threads=1, width=32, mode_y=0, ask=False)
+    assert model._engine.plan.shape_x(grid)[0][0] == 2  # windows
+    model._engine.run(2, 0.0, 0)
+    state = model.state()
+    assert abs(state["p"] - 1.0).max() < 1e-13 and abs(state["z"]).max() < 1e-13
+
+
+@pytest.mark.simulator
 def test_coupling_that_is_left_out_is_noticed_and_joined_from_then_on():
     """A step far too long for three pieces of six cells: the guard sees it, and what follows is exact."""
     from eagre.backend.simulated import SimulatedDevice

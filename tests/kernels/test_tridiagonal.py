@@ -31,11 +31,17 @@ def banded(a, b, c, d):
 
 
 def systems(lines, n, kind="dominant", seed=0):
-    """a, b, c, d of (lines, n): diagonally dominant by a margin, or the second difference, which is by none."""
+    """a, b, c, d of (lines, n): diagonally dominant by a margin, or the second difference, which is by none.
+
+    Of "downwards" and "upwards" each unknown hangs on one neighbour alone, and far: pieces are coupled in one sense.
+    """
     a, c, d = np.random.default_rng(seed).standard_normal((3, lines, n))
     if kind == "second-difference":
         a[:], c[:] = -1.0, -1.0
         return a, np.full_like(a, 2.0), c, d
+    if kind != "dominant":
+        a[:], c[:] = (-0.95, 0.0) if kind == "downwards" else (0.0, -0.95)
+        return a, np.ones_like(a), c, d
     return a, abs(a) + abs(c) + 0.5, c, d
 
 
@@ -147,7 +153,7 @@ def test_simulated_reduction(simulated, monkeypatch, method, lines, n, axis):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("kind", ["dominant", "second-difference"])
+@pytest.mark.parametrize("kind", ["dominant", "second-difference", "downwards", "upwards"])
 @pytest.mark.parametrize(("lines", "n", "axis"), [(2, 5, 1), (1, 300, 1), (1, 259, 1), (3, 20, 0), (33, 7, 0)])
 def test_simulated_pieces(simulated, kind, lines, n, axis):
     system = systems(lines, n, kind)

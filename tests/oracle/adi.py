@@ -238,8 +238,8 @@ def step(z, p, qo, qn, d, o, o_half=None):
     return z_new.T, p_new, qn, q_new.T
 
 
-def half_step_start(z, q, d, o):
-    """q at -dt/2 and +dt/2 from q at 0: half an explicit step of the surface slope each way."""
+def half_step_start(z, p, q, d, o):
+    """q at -dt/2 and +dt/2 from q at 0: half an explicit step of the surface slope and the forces each way."""
     land = np.zeros(z.shape, bool) if o.land is None else o.land
     h = z - d if o.linear_depth is None else np.full_like(z, o.linear_depth)
     h = np.where(land, 0.0, np.maximum(h, 0.0))
@@ -249,9 +249,12 @@ def half_step_start(z, q, d, o):
             if land[j - 1, i] or land[j, i] or not face_is_open(z[j - 1, i], z[j, i], d[j - 1, i], d[j, i], o):
                 before[j, i] = after[j, i] = 0.0
                 continue
-            push = 0.5 * o.dt * o.g * 0.5 * (h[j, i] + h[j - 1, i]) * (z[j, i] - z[j - 1, i]) / o.dy
             if o.drying is not None and min(z[j, i], z[j - 1, i]) < max(d[j, i], d[j - 1, i]):
-                push = 0.0
-            before[j, i] += push
-            after[j, i] -= push
+                continue
+            mean = lambda m: 0.5 * (at(m, j - 1, i) + at(m, j, i))  # noqa: B023, E731
+            rate = -o.g * mean(h) * (z[j, i] - z[j - 1, i]) / o.dy
+            rate -= mean(o.coriolis) * (p[j - 1, i] + p[j - 1, i + 1] + p[j, i] + p[j, i + 1]) / 4
+            rate += mean(o.stress[1]) + mean(h) * mean(o.accel[1])
+            before[j, i] -= 0.5 * o.dt * rate
+            after[j, i] += 0.5 * o.dt * rate
     return before, after

@@ -10,7 +10,7 @@ from oracle import adi
 
 def run(z, p, q, d, o, steps, start="half-step"):
     """Steps from still or moving water; q is given at time 0."""
-    qo, qn = adi.half_step_start(z, q, d, o) if start == "half-step" else (q.copy(), q.copy())
+    qo, qn = adi.half_step_start(z, p, q, d, o) if start == "half-step" else (q.copy(), q.copy())
     for _ in range(steps):
         z, p, qo, qn = adi.step(z, p, qo, qn, d, o)
     return z, p, qo, qn

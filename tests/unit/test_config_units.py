@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity, unit_factor
+from eagre.config.units import DIMENSIONS, UNITS, is_quantity, parse_quantity, unit_factor
 from eagre.errors import InputError
 
 
@@ -80,6 +80,33 @@ def test_message(value, dimension, words):
         parse_quantity(value, dimension, "end_time")
     for word in words:
         assert word in str(caught.value)
+
+
+EVERY_UNIT = {  # in SI, written out by hand
+    "number": {"1": 1.0, "%": 0.01, "rad": 1.0} | dict.fromkeys(("deg", "degree", "degrees"), 0.017453292519943295),
+    "length": {"mm": 0.001, "cm": 0.01, "km": 1000.0, "ft": 0.3048, "nmi": 1852.0}
+    | dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
+    "time": {"ms": 0.001}
+    | dict.fromkeys(("s", "sec", "second", "seconds"), 1.0)
+    | dict.fromkeys(("min", "minute", "minutes"), 60.0)
+    | dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0)
+    | dict.fromkeys(("d", "day", "days"), 86400.0)
+    | dict.fromkeys(("week", "weeks"), 604800.0),
+    "speed": dict.fromkeys(("kn", "knot", "knots"), 0.5144444444444445),
+    "discharge": {"l/s": 0.001, "L/s": 0.001},
+    "pressure": {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0, "kPa": 1000.0, "bar": 100000.0, "N/m2": 1.0}
+    | {"kg/m/s2": 1.0, "g/m/s2": 0.001},
+    "frequency": {"Hz": 1.0},
+}
+
+
+def test_every_unit():
+    names = set()
+    for dimension, units in EVERY_UNIT.items():
+        for unit, factor in units.items():
+            assert unit_factor(unit, dimension) == pytest.approx(factor, rel=1e-15), unit
+            names.add(unit.split("/")[0])
+    assert names == set(UNITS)
 
 
 def test_unit_factor_refuses_another_dimension():

@@ -60,11 +60,30 @@ def test_a_mutant_lives_where_tests_do_not_look(small, tmp_path):
     test = tmp_path / "test_slope.py"
     test.write_text("from eagre.slope import LIMIT\n\n\ndef test():\n    assert LIMIT == 0.5\n", encoding="utf-8")
     by_line = {one.line: one for one in mutate.mutants_of(small)}
-    assert not mutate.survives(by_line[2], package, [str(test)], 60.0)
-    assert mutate.survives(by_line[9], package, [str(test)], 60.0)
+    assert not mutate.survives(by_line[2], package, [str(test)], tmp_path / "cache", 60.0)
+    assert mutate.survives(by_line[9], package, [str(test)], tmp_path / "cache", 60.0)
     assert "slope.py:9" in mutate.line_of(by_line[9], package)
 
 
+def test_tests_that_fail_on_the_source_itself_choose_nothing(small, tmp_path, monkeypatch):
+    test = tmp_path / "test_slope.py"
+    test.write_text("def test():\n    assert False\n", encoding="utf-8")
+    monkeypatch.setattr(mutate, "tests_of", lambda file, source: (str(test),))
+    with pytest.raises(SystemExit, match="does not hold on the source as it is"):
+        next(mutate.reports(mutate.mutants_of(small), small.parent, tmp_path, 60.0))
+
+
 def test_the_chosen_tests_are_there():
-    for tests in mutate.TESTS.values():
-        assert all((ROOT / name).exists() for name in tests.split())
+    paths = [path for tests in mutate.TESTS.values() for path in tests.split()]
+    for start, (path, part) in mutate.SIMULATED.items():
+        assert any((ROOT / "src" / "eagre").glob(f"{start}*")), start
+        assert any(word in (ROOT / path).read_text() for word in part.split(" or ")), part
+        paths.append(path)
+    assert all((ROOT / path).exists() for path in paths)
+
+
+def test_kernels_of_a_gpu_are_simulated():
+    package = ROOT / "src" / "eagre"
+    tests = mutate.tests_of(package / "models" / "shallow_water_adi" / "sweep_cuda_x.py", package)
+    assert tests == ("tests/kernels/test_adi_kernels.py", "-k", "simulated_sweeps", "-m", "simulator and not slow")
+    assert "not slow and not gpu and not simulator" in mutate.tests_of(package / "series.py", package)

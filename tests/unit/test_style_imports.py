@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 pytest.importorskip("grimp", reason="pip install 'eagre[dev]'")
@@ -14,6 +16,16 @@ def test_no_imports_in_a_circle():
     imports = imports_of("eagre")
     assert len(imports) > 100 and "eagre.backend.device" in imports["eagre.backend.cuda_device"]
     assert circles(imports) == []
+
+
+def test_oracles_take_nothing_from_the_package(root):
+    files = sorted((root / "tests" / "oracle").glob("*.py"))
+    assert len(files) > 3
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.split(".")[0] == "eagre" for name in names), f"{file.name}:{node.lineno}"
 
 
 @pytest.mark.parametrize(
