@@ -16,6 +16,7 @@ import ast
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/columns.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
     "solvers/tridiagonal/lanes.py": ("tests/kernels/test_lanes.py", "exactly or leave_out"),
     "solvers/tridiagonal/partition.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
-    "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_reduction"),
+    "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/geotiff.py", "io/resample.py", "io/series.py",
             "kernels", "models", "series.py", "solvers", "stepping", "terms")  # fmt: skip
@@ -242,6 +243,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="Markdown; the report is printed too")
     parser.add_argument("--cache", type=Path, default=Path("build/mutants"), help="of compiled programs")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it, and so would the tests
     source = Path("src/eagre").resolve()
     files = files_of([file.resolve() for file in given.paths] or [source / start for start in FORMULAS])
     everything = [mutant for file in files for mutant in mutants_of(file)]

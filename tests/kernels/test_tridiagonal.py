@@ -141,9 +141,9 @@ def simulated(monkeypatch, own_layout):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("method", ["pcr", "cr", "cr-pcr"])
+@pytest.mark.parametrize("method", ["thomas", "pcr", "cr", "cr-pcr"])
 @pytest.mark.parametrize(("lines", "n", "axis"), [(3, 1, 1), (2, 5, 1), (1, 70, 1), (5, 13, 0), (3, 33, 0)])
-def test_simulated_reduction(simulated, monkeypatch, method, lines, n, axis):
+def test_simulated_methods(simulated, monkeypatch, method, lines, n, axis):
     monkeypatch.setitem(reduction_cuda.PARALLEL_FROM, "cr-pcr", 4)
     system = systems(lines, n, "dominant")
     given = system if axis == 1 else [np.ascontiguousarray(x.T) for x in system]
@@ -162,3 +162,33 @@ def test_simulated_pieces(simulated, kind, lines, n, axis):
     found = solve(*given, axis=axis)
     found = found if axis == 1 else found.T
     assert abs(found - wanted).max() < 1e-13 * max(1.0, abs(wanted).max() * n)
+
+
+def coupling(a, b, c, length):
+    """The most that the last unknown of a piece hangs on the one before it, or the first on the one behind it."""
+    n = -(-b.size // length) * length
+    a, b, c = (np.pad(one, (0, n - one.size), constant_values=empty) for one, empty in ((a, 0.0), (b, 1.0), (c, 0.0)))
+    found = [0.0]
+    for start in range(0, n, length):
+        part = slice(start, start + length)
+        reach = np.linalg.inv(np.diag(b[part]) + np.diag(a[part][1:], -1) + np.diag(c[part][:-1], 1))
+        found.append(abs(reach[-1, 0] * a[start]) if start > 0 else 0.0)
+        found.append(abs(reach[0, -1] * c[part.stop - 1]) if part.stop < b.size else 0.0)
+    return max(found)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kind", ["second-difference", "downwards", "upwards"])
+@pytest.mark.parametrize(("n", "axis", "length"), [(384, 1, 128), (18, 0, 6)])
+def test_simulated_pieces_tell_their_coupling(simulated, kind, n, axis, length):
+    """The guard of the quick pass holds what that leaves out, neither more nor less."""
+    device = solving.device_of(None)
+    a, b, c, d = systems(1, n, kind)
+    b = 1.01 * b
+    shape = (1, n, 1 if axis else 2)
+    flat = [device.array(np.ascontiguousarray(np.broadcast_to(one[0, :, None], shape))) for one in (a, b, c, d)]
+    quick = driver.launches(device, "double", flat, device.zeros(shape, np.float64), "partition")[:2]
+    device.run(quick)
+    guard = device.host(quick[0].arguments[8]).view(np.float64)[0]
+    assert guard == pytest.approx(coupling(a[0], b[0], c[0], length), rel=1e-10)
+    assert guard > 1e-10
