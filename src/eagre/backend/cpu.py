@@ -15,6 +15,7 @@ from numba import config, njit, prange
 from numba.core import caching
 
 from eagre.backend.code_cache import sound
+from eagre.backend.lean import Whole
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
     from eagre.backend.plain import flush_subnormals, put_back
@@ -36,7 +37,7 @@ _Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile `function`, or take its code from the disk."""
-    dispatcher: Any = njit(error_model="numpy", nogil=True, **options)(function)
+    dispatcher: Any = njit(error_model="numpy", nogil=True, pipeline_class=Whole, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
 

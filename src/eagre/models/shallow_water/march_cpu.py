@@ -24,12 +24,13 @@ from eagre.models.shallow_water.kernels import (
     bed_west,
     covered,
     depth,
+    first_update,
     manning_of,
     over_depth,
-    updated,
+    second_update,
     with_terms,
 )
-from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.clock import ACCEPTED, DT, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 # The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
@@ -294,8 +295,8 @@ def close_x(edges, s, side, row, i):
 
 
 @cell
-def update(q, out, bed, manning, forcing, s, row, i0, n, p, dt):
-    """Interior row `row` of the new state."""
+def update(q, out, bed, manning, forcing, s, row, i0, n, second, p, dt):
+    """Interior row `row` of the new state; in the second stage `out` has the state before the step."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
@@ -310,18 +311,21 @@ def update(q, out, bed, manning, forcing, s, row, i0, n, p, dt):
         )
         if TERMS:
             r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
-        w, hu, hv = updated(
-            q[0, j, c], q[1, j, c], q[2, j, c], out[0, j, c], out[1, j, c], out[2, j, c],
-            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v,
-            manning_of(manning, row, i0 + i, p), p, dt,
+        state = (q[0, j, c], q[1, j, c], q[2, j, c])
+        rest = (
+            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt
         )  # fmt: skip
+        if second:
+            w, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *rest)
+        else:
+            w, hu, hv = first_update(*state, *rest)
         out[0, j, c] = w
         out[1, j, c] = hu
         out[2, j, c] = hv
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt):
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
@@ -329,39 +333,41 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, p, dt):
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
     own, above = SHORES, SHORES
-    for r in range(4):
+    # One loop, whose first turns make what the first row needs from below: each call here is compiled into its place.
+    for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
             own = above
             above = look_at_row(q, bed, s, j0 + (r - 2), i0, columns + 2, p)
-            rate = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p) * p.over_dy
-    if j0 == 0:
-        close_y(edges, s, SOUTH, i0, columns)
-    for row in range(rows):
-        j = j0 + row
-        velocities(q, bed, s, j + 4, i0, columns + 4, p)
-        own = above
-        above = look_at_row(q, bed, s, j + 2, i0, columns + 2, p)
-        rate = max(rate, fluxes_y(q, bed, s, j + 2, i0, columns, own, above, p) * p.over_dy)
-        if j == ny - 1:
-            close_y(edges, s, NORTH, i0, columns)
-        rate = max(rate, fluxes_x(q, bed, s, j + 2, i0, columns, own, p) * p.over_dx)
-        if i0 == 0:
-            close_x(edges, s, WEST, j, 0)
-        if i0 + columns == nx:
-            close_x(edges, s, EAST, j, columns)
-        update(q, out, bed, manning, forcing, s, j, i0, columns, p, dt)
+            rate = max(rate, fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p) * p.over_dy)
+        if r == 3 and j0 == 0:
+            close_y(edges, s, SOUTH, i0, columns)
+        if r >= 4:
+            row = j0 + (r - 4)  # of the new state
+            if row == ny - 1:
+                close_y(edges, s, NORTH, i0, columns)
+            rate = max(rate, fluxes_x(q, bed, s, j0 + (r - 2), i0, columns, own, p) * p.over_dx)
+            if i0 == 0:
+                close_x(edges, s, WEST, row, 0)
+            if i0 + columns == nx:
+                close_x(edges, s, EAST, row, columns)
+            if second:  # each call with its own constant: no question is left in a loop over cells
+                update(q, out, bed, manning, forcing, s, row, i0, columns, True, p, dt)
+            else:
+                update(q, out, bed, manning, forcing, s, row, i0, columns, False, p, dt)
     return to_bits(rate)
 
 
 @entry
-def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn):
+def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, second):
     """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
 
-    The second stage of RK2 finds the state at the old time level in `out` and overwrites it.
+    The second stage of RK2 needs an accepted step, finds the state at the old time level in `out` and overwrites it.
+    Both are one program: they differ in a few lines, and compiling is what a first start waits for.
     """
     dt = real(clock[DT])
-    count = tiles.shape[0] if open_gate(clock, turn) else 0
+    runs = open_gate(clock, turn) and (not second or clock[ACCEPTED] > 0.0)
+    count = tiles.shape[0] if runs else 0
     for t in prange(count):
         rates[t] = tile(
             q,
@@ -375,6 +381,7 @@ def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, cloc
             tiles[t, 1],
             np.int64(tiles[t, 2]),
             np.int64(tiles[t, 3]),
+            second,
             p,
             dt,
         )

@@ -31,7 +31,9 @@ def boundary_pass(engine: Any, q: Any, turn: int, **switches: Any) -> list[Launc
     arguments = (q, engine.bed, engine.segments, engine.forcing, engine.levels, engine.parameters, engine.clock)
     if device.kind == "cpu":
         tail = Launch(program(tail_cpu), (engine.forcing, engine.clock, engine.rates, engine.series, turn))
-        return [Launch(program(ghosts_cpu), (*arguments, turn)), tail] if switches["FILL"] else [tail]
+        gated = switches if switches["FILL"] == 2 else {**switches, "GATE_ACCEPTED": False}  # else no gate: one program
+        ghosts = partial(device.program, ghosts_cpu, engine.precision, gated)
+        return [Launch(ghosts(), (*arguments, turn)), tail] if switches["FILL"] else [tail]
     arguments = (*arguments, engine.rates, engine.series, turn, engine.arrived)
     longest = 2 * max(*setup.grid.shape, int(engine.table[:, LENGTH].max()))
     threads = device.layout("shallow-water.boundary").threads
@@ -84,11 +86,11 @@ class March:
         """See `step.Stages`."""
         engine = self.engine
         grid, device = engine.setup.grid, engine.device
-        switches = {**engine.switches, **switches}
         if device.kind == "cpu":
-            program = device.program(march_cpu.stage_cpu, engine.precision, switches)
+            program = device.program(march_cpu.stage_cpu, engine.precision, engine.switches)
             fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
-            return [Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn))]
+            return [Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn, switches["SECOND"]))]
+        switches = {**engine.switches, **switches}
         blocks, threads, switches["ROWS"] = march_cuda.shape_of(device, grid.ny, grid.nx)
         switches["PARTS"] = engine.setup.has_parts
         layout = device.layout("shallow-water.march")
