@@ -164,19 +164,10 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     if steps:  # a drag once more than half of the cell behind would leave in a step
         behind = max(h[j, a] if p[j, i] > 0 else h[j, b], o.drying)
         put(row, row, 4 * max(0.0, abs(p[j, i]) * o.dt / (o.dx * behind) - 0.5) / o.dt)
-    if o.convection:
-        for c, sign in ((a, -1.0), (b, 1.0)):
-            least = o.drying if steps else 0.0
-            u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c], least))
-            k = blend(u * u / (o.g * max(h[j, c], least))) if o.dissipation else 0.0
-            if k > 0:  # the depth under P is taken upstream as P is
-                n = c - 1 if u > 0 else c + 1
-                upstream = h[j, n] if 0 <= n < nx and h[j, n] > 0 else h[j, c]
-                u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c] + 0.5 * k * (upstream - h[j, c]), least))
-            if steps:
-                u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
-            put(row, 2 * c, sign * (u + k * abs(u)) / (2 * o.dx))
-            put(row, 2 * c + 2, sign * (u - k * abs(u)) / (2 * o.dx))
+    for c, sign in ((a, -1.0), (b, 1.0)):
+        low, high = carried(j, c, p, h, o)
+        put(row, 2 * c, sign * low / o.dx)
+        put(row, 2 * c + 2, sign * high / o.dx)
     if o.viscosity:
         e = o.viscosity / o.dx**2
         for n in (i - 1, i + 1):
@@ -186,6 +177,22 @@ def momentum_row(j, i, z, p, qo, qn, d, h, wet, land, o, put, rhs):
     mean = lambda m: 0.5 * (at(m, j, a) + at(m, j, b))  # noqa: E731
     rhs[row] += mean(o.coriolis) * (qn[j, a] + qn[j, b] + qn[j + 1, a] + qn[j + 1, b]) / 4
     rhs[row] += mean(o.stress[0]) + 0.5 * (h[j, a] + h[j, b]) * mean(o.accel[0])
+
+
+def carried(j, c, p, h, o):
+    """Momentum that cell c passes on along the line, over the new fluxes at its low and at its high face, m s-1."""
+    if not o.convection:
+        return 0.0, 0.0
+    least = o.drying or 0.0
+    u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c], least))
+    k = blend(u * u / (o.g * max(h[j, c], least))) if o.dissipation else 0.0
+    if k > 0:  # the depth under P is taken upstream as P is
+        n = c - 1 if u > 0 else c + 1
+        upstream = h[j, n] if 0 <= n < h.shape[1] and h[j, n] > 0 else h[j, c]
+        u = (p[j, c] + p[j, c + 1]) / (2 * max(h[j, c] + 0.5 * k * (upstream - h[j, c]), least))
+    if o.drying is not None:
+        u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
+    return (u + k * abs(u)) / 2, (u - k * abs(u)) / 2
 
 
 def friction(speed, depth_a, depth_b, j, a, b, o, most=np.inf):
@@ -212,11 +219,14 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
         if max(z[j, c], value) - d[j, c] <= least:
             put(row, row, 1.0)
             return
-        depth = 0.5 * (h[j, c] + max(value - d[j, c], 0.0))
+        leaves, critical = inward * p[j, i] < 0, np.cbrt(p[j, i] ** 2 / o.g)
+        level = max(value, d[j, c] + (min(critical, h[j, c]) if leaves else 0.0))  # over an edge as over a weir
+        depth = 0.5 * (h[j, c] + level - d[j, c])
         gravity = inward * o.g * depth / (o.dx / 2)
         put(row, row, 1 / o.dt + friction(abs(p[j, i]), depth, depth, j, c, c, o))
         put(row, 2 * c + 1, gravity)
-        rhs[row] = p[j, i] / o.dt + gravity * max(value, d[j, c])  # over an edge as over a weir
+        rhs[row] = p[j, i] / o.dt + gravity * level
+        level_end_momentum(j, i, c, h[j, c] if leaves else max(level - d[j, c], critical), p, h, o, put)
     else:  # value is the still level plus twice the incoming elevation
         if h[j, c] <= least:
             put(row, row, 1.0)
@@ -226,6 +236,20 @@ def end_row(j, i, side, z, p, d, h, land, o, put, rhs):
         put(row, row, theta)
         put(row, 2 * c + 1, inward * speed)
         rhs[row] = inward * speed * value - (1 - theta) * p[j, i]
+
+
+def level_end_momentum(j, i, c, depth, p, h, o, put):
+    """What passes the face i of a level, `depth` deep, less what cell c passes on, over half a cell."""
+    if not o.convection:
+        return
+    outward = -1.0 if i == 0 else 1.0
+    u = p[j, i] / max(depth, o.drying or 0.0)
+    if o.drying is not None:
+        u = float(np.clip(u, -o.dx / o.dt, o.dx / o.dt))
+    low, high = carried(j, c, p, h, o)
+    put(2 * i, 2 * i, outward * u / (o.dx / 2))
+    put(2 * i, 2 * c, -outward * low / (o.dx / 2))
+    put(2 * i, 2 * c + 2, -outward * high / (o.dx / 2))
 
 
 def step(z, p, qo, qn, d, o, o_half=None):

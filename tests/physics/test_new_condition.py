@@ -27,7 +27,7 @@ def seeping_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def seeping_end(value, inward, z, d, p_here, r, factor, p):
+def seeping_end(value, inward, z, d, p_here, carried, r, factor, p):
     """P = -value h."""
     return real(1.0), real(0.0), -inward * value * (z - d)
 

@@ -50,7 +50,7 @@ def absorbing_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def absorbing_end(value, inward, z, d, p_here, r, factor, p):
+def absorbing_end(value, inward, z, d, p_here, carried, r, factor, p):
     """Waves leave: theta P + (1 - theta) p = c (value - Z), theta = min(1, 1/2 + dx / (2 c dt)).
 
     value : still level plus twice the elevation of the wave that comes in, m (equation 9 of the implicit model).

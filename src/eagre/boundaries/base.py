@@ -36,11 +36,12 @@ class Condition:
     parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
     its slope beside an open one.
 
-    For the implicit model it gives a cell ``line_end(value, inward, z, d, p_here, r, factor, p)`` that returns
+    For the implicit model it gives a cell ``line_end(value, inward, z, d, p_here, carried, r, factor, p)`` that returns
     (B, E, D) of the face on the boundary in B P + E P_inner = D, P the new flux and P_inner that of the
     next face inside. It gets the number of `line_series`, 1 at the low end of the line and -1 at the high
-    one, the surface z and the bed d of the cell inside, the old flux, the cell's `known_surface` r, the
-    factor of friction and the parameters of the sweep. A wall needs no such cell; any other condition
+    one, the surface z and the bed d of the cell inside, the old flux, the factors of P and of P_inner in the momentum
+    that this cell passes on along the line, times dt / dx, its `known_surface` r, the factor of friction and the
+    parameters of the sweep. A wall needs no such cell; any other condition
     without one is refused by the implicit model.
     """
 

@@ -115,7 +115,7 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def discharge_end(value, inward, z, d, p_here, r, factor, p):
+def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
     """P is given (equation 8 of the implicit model); none enters land."""
     if d < real(LAND):
         return real(1.0), real(0.0), inward * value

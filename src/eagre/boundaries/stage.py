@@ -7,9 +7,9 @@ from typing import Annotated
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import LARGEST_CHANGE, Condition, Key
 from eagre.kernels.central_upwind import desingularised_inverse
-from eagre.kernels.implicit_lines import depth, minimum_depth, resistance
+from eagre.kernels.implicit_lines import CONVECTION, DRYING, MOST, critical_depth, depth, minimum_depth, resistance
 from eagre.kernels.limiters import within
-from eagre.kernels.roots import larger, reciprocal
+from eagre.kernels.roots import larger, reciprocal, select, smaller
 from eagre.series import Series
 
 
@@ -39,21 +39,40 @@ def stage_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @cell
-def stage_end(value, inward, z, d, p_here, r, factor, p):
+def carried_through(p_here, h, p):
+    """Factor of P in the momentum that passes a face of depth h, times dt / dx: the old velocity p / h, times that."""
+    if not CONVECTION:
+        return real(0.0)
+    k = real(2.0) * p.w * p_here * reciprocal(larger(h, minimum_depth(p)))
+    if DRYING:
+        k = smaller(larger(k, -real(MOST)), real(MOST))
+    return k + k
+
+
+@cell
+def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     """The level stands at the face: half a cell of the momentum equation, closed where both sides are dry.
 
-    p.t. = -g H (Z - max(level, d)) / (dx / 2), H the mean depth of both sides (equation 7 of the implicit model).
+    P_t + (F - F_inside) / (dx / 2) = -g H (Z - level) / (dx / 2) with x outwards, H the mean depth of both sides,
+    F = P p / h with the depth that the water has where it comes from (equation 7 of the implicit model). Water
+    leaves at its critical depth at least, or at that of the cell inside where this is faster than its waves: no
+    level below that acts. It enters at its critical depth at least.
     """
-    zero, one = real(0.0), real(1.0)
+    zero, one, two = real(0.0), real(1.0), real(2.0)
     least = minimum_depth(p)
     h = depth(z, d)
     if larger(z, value) - d > least:
-        mean = real(0.5) * (h + depth(value, d))
+        leaves = inward * p_here < zero
+        critical = critical_depth(p_here, p)
+        level = larger(value, d + select(leaves, smaller(critical, h), zero))
+        mean = real(0.5) * (h + (level - d))
         gravity = real(4.0) * p.push * mean
         over = reciprocal(larger(mean, least))
         drag = resistance(abs(p_here), over * over, factor)
-        b = one + drag + gravity * p.w
-        return b, -gravity * p.w, p_here - inward * gravity * (r - larger(value, d))
+        passing = carried_through(p_here, select(leaves, h, larger(level - d, critical)), p)
+        here, inner = carried
+        b = one + drag + gravity * p.w + two * inward * (here - passing)
+        return b, two * inward * inner - gravity * p.w, p_here - inward * gravity * (r - level)
     return one, zero, zero
 
 

@@ -1,13 +1,15 @@
 """Formulas of a line of the implicit shallow-water model that its kernels and the boundary conditions share."""
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import larger, power_seven_sixths
+from eagre.kernels.roots import larger, power_four_thirds, power_seven_sixths, root
 
 LAND = 1e29  # beds from here on are never wet
 TINY = 1e-6  # depth below which no quotient is formed, m
+MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
 
 DRYING = switch("DRYING", True)
 MAY_DRY = switch("MAY_DRY", True)  # whether cells may be dry: drying, land, open sides, upwinding, eddies
+CONVECTION = switch("CONVECTION", True)
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 Manning, 2 Manning map, 3 Chezy, 4 Chezy map
 
 
@@ -25,6 +27,12 @@ def minimum_depth(p):
     if DRYING:
         return p.dry
     return real(TINY)
+
+
+@cell
+def critical_depth(flux, p):
+    """Depth at which a unit discharge flows as fast as its waves, (P^2 / g)^(1/3), m."""
+    return root(power_four_thirds(root(flux * flux * p.over_g)))
 
 
 @cell

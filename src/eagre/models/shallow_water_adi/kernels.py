@@ -19,16 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.implicit_lines import DRYING, LAND, MAY_DRY, TINY, depth, minimum_depth, resistance
+from eagre.kernels.implicit_lines import CONVECTION, DRYING, LAND, MAY_DRY, MOST, TINY, depth, minimum_depth, resistance
 from eagre.kernels.roots import hypotenuse, larger, reciprocal, select, smaller
 
 OUTSIDE = 1e30  # bed of land and of everything outside the domain, m
 BEYOND = 1e12  # bed outside a domain without MAY_DRY, m: no sum of depths with it is 0, its square is a number
-MOST = 0.5  # what is carried half a cell a step at most: the limit of |u| dt / (2 dx) beside dry cells
 DRYING_DRAG = 4.0
 FRONT = 2.0  # 1/h^2 of the friction over that of the face's depth, at most: at a front the thin cell is not what flows
 
-CONVECTION = switch("CONVECTION", True)
 DISSIPATION = switch("DISSIPATION", True)  # upwinding where the Froude number is high
 VISCOUS = switch("VISCOUS", False)
 
@@ -292,7 +290,7 @@ MOST_KINDS = 6
 
 
 @cell
-def closed_end(value, inward, z, d, p_here, r, factor, p):
+def closed_end(value, inward, z, d, p_here, carried, r, factor, p):
     """No water crosses."""
     return real(1.0), real(0.0), real(0.0)
 
@@ -306,18 +304,18 @@ END_6 = switch("END_6", closed_end)
 
 
 @cell
-def end_row(kind, value, inward, z, d, p_here, r, factor, p):
+def end_row(kind, value, inward, z, d, p_here, carried, r, factor, p):
     """B, E, D of a face on the boundary, by the condition numbered `kind` (see `eagre.boundaries.base.Condition`)."""
     if kind == 1:
-        return END_1(value, inward, z, d, p_here, r, factor, p)
+        return END_1(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 2:
-        return END_2(value, inward, z, d, p_here, r, factor, p)
+        return END_2(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 3:
-        return END_3(value, inward, z, d, p_here, r, factor, p)
+        return END_3(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 4:
-        return END_4(value, inward, z, d, p_here, r, factor, p)
+        return END_4(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 5:
-        return END_5(value, inward, z, d, p_here, r, factor, p)
+        return END_5(value, inward, z, d, p_here, carried, r, factor, p)
     if kind == 6:
-        return END_6(value, inward, z, d, p_here, r, factor, p)
-    return closed_end(value, inward, z, d, p_here, r, factor, p)
+        return END_6(value, inward, z, d, p_here, carried, r, factor, p)
+    return closed_end(value, inward, z, d, p_here, carried, r, factor, p)

@@ -23,7 +23,15 @@ from eagre.grid import Grid
 from eagre.kernels.implicit_lines import FRICTION
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.forcing import WALLS, WALLS_OF, push_on, water_on
-from eagre.models.shallow_water_adi.kernels import OUTSIDE, WALL, depth, end_row, face_row
+from eagre.models.shallow_water_adi.kernels import (
+    OUTSIDE,
+    WALL,
+    advection_factors,
+    depth,
+    end_row,
+    face_row,
+    over_depth,
+)
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -111,6 +119,20 @@ def row_of(fields, forcing, j, i, p):
 
 
 @cell
+def carried_at_end(z, d, flux, j, i, inside, p):
+    """`advection_factors` of the cell inside of an end at the low face of cell (j, i): at the end, at its other face.
+
+    inside : 0 at the low end of a line, -1 at the high one.
+    """
+    h = depth(pick(z, j, i, inside, 0), pick(d, j, i, inside, 0))
+    before = depth(pick(z, j, i, inside - 1, 0), pick(d, j, i, inside - 1, 0))
+    behind = depth(pick(z, j, i, inside + 1, 0), pick(d, j, i, inside + 1, 0))
+    p_low, p_high = pick(flux, j, i, inside, 0), pick(flux, j, i, inside + 1, 0)
+    low, high = advection_factors(p_low, p_high, h, over_depth(h, p), before, behind, p)
+    return (low, high) if inside == 0 else (high, low)
+
+
+@cell
 def end_of(fields, kind, slot, inward, values, r, j, i, p):
     """B, E, D of the low face of cell (j, i), an end, whose cell inside is that one if `inward` is 1, or before it."""
     z, d, flux, _, _, friction = fields
@@ -119,7 +141,8 @@ def end_of(fields, kind, slot, inward, values, r, j, i, p):
     if FRICTION == 2 or FRICTION == 4:
         factor = factor * pick(friction, j, i, inside, 0)
     z_in, d_in = pick(z, j, i, inside, 0), pick(d, j, i, inside, 0)
-    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), r, factor, p)
+    carried = carried_at_end(z, d, flux, j, i, inside, p)
+    return end_row(kind, real(values[slot]), real(inward), z_in, d_in, pick(flux, j, i, 0, 0), carried, r, factor, p)
 
 
 @cell

@@ -213,13 +213,13 @@ def end_at(face, nx, j, low, high, here, ends, values, at, friction, k, c, row, 
         if face == 0 and ends.low[j] != WALL:
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, c)
-            value = real(values[at, ends.low_slot[j]])
-            b, e, d = end_row(ends.low[j], value, real(1.0), high.z, high.d, here, high.r, factor, p)
+            value, carried = real(values[at, ends.low_slot[j]]), (high.from_low, high.from_high)
+            b, e, d = end_row(ends.low[j], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
         elif face == nx and ends.high[j] != WALL:
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, c - 1)
-            value = real(values[at, ends.high_slot[j]])
-            b, a, d = end_row(ends.high[j], value, real(-1.0), low.z, low.d, here, low.r, factor, p)
+            value, carried = real(values[at, ends.high_slot[j]]), (low.from_high, low.from_low)
+            b, a, d = end_row(ends.high[j], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
     return a, b, e, d
 
 

@@ -138,14 +138,14 @@ def end_at(face, ny, i, nx, low, high, here, ends, values, at, friction, k, pitc
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, k, 0)
-            value = real(values[at, ends.low_slot[i]])
-            b, c, e = end_row(ends.low[i], value, real(1.0), high.z, high.d, here, high.r, factor, p)
+            value, carried = real(values[at, ends.low_slot[i]]), (high.from_low, high.from_high)
+            b, c, e = end_row(ends.low[i], value, real(1.0), high.z, high.d, here, carried, high.r, factor, p)
         elif face == ny and ends.high[i] != WALL:
             factor = p.friction
             if FRICTION == 2 or FRICTION == 4:
                 factor = factor * flat_load(friction, np.uint32(k - pitch), 0)
-            value = real(values[at, ends.high_slot[i]])
-            b, a, e = end_row(ends.high[i], value, real(-1.0), low.z, low.d, here, low.r, factor, p)
+            value, carried = real(values[at, ends.high_slot[i]]), (low.from_high, low.from_low)
+            b, a, e = end_row(ends.high[i], value, real(-1.0), low.z, low.d, here, carried, low.r, factor, p)
     return a, b, c, e
 
 
