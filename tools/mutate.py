@@ -26,20 +26,31 @@ from typing import NamedTuple
 
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "boundaries": "tests/kernels/test_ghosts.py tests/physics/test_boundaries.py tests/physics/test_balance.py",
+    "config/units.py": "tests/unit/test_config_units.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
+    "io/geotiff.py": "tests/unit/test_io_dem.py",
+    "io/series.py": "tests/unit/test_io_series.py",
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
     "tests/unit/test_io_restart.py",
     "kernels": "tests/kernels/test_formulas.py tests/kernels/test_targets_agree.py",
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
     "tests/physics/test_barotropic_physics.py",
+    "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
+    "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
     "models/shallow_water/": "tests/physics/test_against_oracle.py tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
+    "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
+    "solvers/poisson/bands": "tests/unit/test_poisson_bands.py tests/kernels/test_poisson_columns.py",
+    "solvers/poisson/seams": "tests/kernels/test_poisson_columns.py",
     "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
+    "stepping/clock.py": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py",
+    "stepping/reach.py": "tests/unit/test_stepping_reach.py",
+    "stepping/until.py": "tests/unit/test_stepping_until.py",
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",

@@ -135,6 +135,7 @@ def test_the_transport_collects_in_the_order_of_ranks():
 
 def test_reductions():
     assert total([1e16, 1.0, -1e16]) == 0.0  # in the order given
+    assert total([1.0, 2.0, 4.0]) == 7.0
     assert extreme([1.0, 3.0, 2.0]) == 3.0 and extreme([1.0, 3.0], min) == 1.0
     assert math.isnan(extreme([1.0, math.nan]))
 

@@ -216,6 +216,8 @@ def test_grid_from_dem_counts_whole_cells_in_spite_of_rounding():
     grid = grid_from_dem(dem)
     assert (grid.nx, grid.ny) == (393, 244)
     assert dem_to_corners(dem, grid).shape == (245, 394)
+    one = grid_from_dem(Dem(np.zeros((1, 1)), 0.0, 0.0, 2.0, 2.0))
+    assert (one.nx, one.ny) == (1, 1)
     grid = grid_from_dem(dem, dx=0.1, extent=(0.0, 0.7, 0.0, 0.6))  # 0.7 / 0.1 is a little less than 7
     assert (grid.nx, grid.ny) == (7, 6)
 

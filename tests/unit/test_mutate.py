@@ -79,7 +79,7 @@ def test_the_chosen_tests_are_there():
         assert any((ROOT / "src" / "eagre").glob(f"{start}*")), start
         assert any(word in (ROOT / path).read_text() for word in part.split(" or ")), part
         paths.append(path)
-    assert all((ROOT / path).exists() for path in paths)
+    assert all((ROOT / path.split("::")[0]).exists() for path in paths)
 
 
 def test_kernels_of_a_gpu_are_simulated():

@@ -81,9 +81,10 @@ def test_the_last_step_is_cut_to_land_and_the_next_leg_goes_on_with_the_free_one
     clock = ready(until=1.7)
     plain(ck.judge)(clock, 0.1, 0.5)
     assert clock[ck.FREE] == 0.5 and clock[ck.DT] == pytest.approx(0.2)
-    clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 9.0, 3.0
+    clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS, ck.ACCEPTED]] = 9.0, 3.0, 1.0
     plain(ck.start_leg)(clock, np.zeros(1), ck.EITHER)
     assert (clock[ck.UNTIL], clock[ck.STEPS_LEFT], clock[ck.DT], clock[ck.RUNNING]) == (9.0, 3.0, 0.5, 1.0)
+    assert clock[ck.ACCEPTED] == 0.0
 
 
 def test_a_leg_of_no_length_does_not_run():
@@ -100,6 +101,14 @@ def test_what_is_no_rate_ends_the_run(rate, failed):
     rate = 2.0 * ck.INFINITE_RATE if rate == math.inf else rate
     plain(ck.choose)(clock, rate, 1.0, 10.0, 0.25, 2.0)
     assert bits[0] > 0 and clock[ck.FAILED] == failed and clock[ck.RUNNING] == (0.0 if failed else 1.0)
+
+
+@pytest.mark.parametrize(("part", "failed"), [(1.001, 0.0), (0.999, 2.0)])
+@pytest.mark.parametrize("until", [0.1, 1000.0])
+def test_steps_that_are_nothing_beside_the_time_end_the_run(until, part, failed):
+    clock = ready(until=until)
+    plain(ck.choose)(clock, 0.25 / (part * ck.COLLAPSED * until), 0.0, until, 0.25, 2.0)
+    assert clock[ck.FAILED] == failed and clock[ck.RUNNING] == (0.0 if failed else 1.0)
 
 
 def test_a_stage_waits_for_its_turn():
@@ -132,10 +141,18 @@ def test_two_stages_make_a_step_of_the_clock():
     assert refused[ck.ACCEPTED] == 0.0 and refused[ck.REDONE] == 1.0 and refused[ck.DT] == 0.25
 
 
-def test_parity_is_known_before_a_step_is_judged():
+@pytest.mark.parametrize("parity", [0.0, 1.0])
+def test_parity_is_known_before_a_step_is_judged(parity):
     for rate, attempted in ((0.1, 1.0), (0.1, 0.0), (9.0, 1.0)):
-        clock = ready(ATTEMPTED=attempted)
+        clock = ready(ATTEMPTED=attempted, PARITY=parity)
         expected = plain(ck.parity_after)(clock, rate)
         plain(ck.judge_attempt)(clock, rate, 0.2)
         assert clock[ck.PARITY] == expected and clock[ck.ATTEMPTED] == 0.0
-        assert clock[ck.STEPS] == expected == (1.0 if attempted and rate < 1.0 else 0.0)
+        booked = 1.0 if attempted and rate < 1.0 else 0.0
+        assert clock[ck.STEPS] == booked and expected == (1.0 - parity if booked else parity)
+
+
+def test_every_word_of_the_clock_has_a_place_of_its_own():
+    words = ("T DT UNTIL STEPS REDONE COURANT DT_MIN DT_MAX RUNNING ACCEPTED FAILED CFL LIMIT STEPS_LEFT TOLERANCE "
+             "PARITY FREE ATTEMPTED NEXT_UNTIL NEXT_STEPS").split()  # fmt: skip
+    assert sorted(getattr(ck, word) for word in words) == list(range(ck.SIZE))

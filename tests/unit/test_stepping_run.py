@@ -111,6 +111,26 @@ def test_a_series_covers_both_ends_of_a_run(start, end):
     Series.constant(1.0).covers(start, end)
 
 
+def test_a_series_of_several_rows_covers_what_its_last_one_reaches():
+    series = Series([-1.0, 0.0, 0.5], [1.0, 2.0, 3.0], "tide")
+    series.covers(-1.0, 0.5)
+    with pytest.raises(InputError, match=r"tide from -1 s to 0.5 s"):
+        series.covers(-1.0, 0.5 + 1e-9)
+
+
+def test_a_time_that_goes_back_is_named():
+    with pytest.raises(InputError, match=r"time 2 s in row 2 after 3 s"):
+        Series([0.0, 3.0, 2.0, 4.0], [1.0] * 4)
+
+
+def test_the_summary_counts_cells_a_second():
+    model = Clockwork()
+    model.grid = Grid(3, 2, 1.0, 1.0)
+    summary = run(model, 7.0)
+    assert summary.steps == model.steps == 10
+    assert summary.cell_steps_per_second * summary.wall_seconds == pytest.approx(60.0)
+
+
 @pytest.mark.parametrize(
     ("cell", "words"), [((3, 4), r"\(j, i\) = \(3, 4\)"), ((2, 3, 4), r"\(k, j, i\) = \(2, 3, 4\)")]
 )
