@@ -102,17 +102,27 @@ def grid_state(grid: Grid) -> dict[str, np.ndarray]:
     return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)}
 
 
-def check_state(state: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...], grid: Grid) -> None:
-    """Refuse a state of another kind or grid, or with values of the field `name` that are not finite."""
-    found = state[name].shape if name in state else None
-    if found != tuple(shape):
-        raise InputError(
-            f"a state with {name} of shape {found}" if found else f"a state without {name}",
-            allowed=f"the state of a model of the same kind and grid, {name} of shape {tuple(shape)}",
-            fix="model.restore(read_restart(path, model))",
-        )
-    if not np.isfinite(state[name]).all():
-        raise InputError(f"a state with {name} that is not finite", allowed="finite numbers")
+def check_state(
+    state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = ()
+) -> None:
+    """Refuse a state of another kind or grid, or with values that are not finite.
+
+    fields : shapes by name; numbers : names of what else must be there, of any shape.
+    """
+    for name in (*fields, *numbers):
+        found = np.shape(state[name]) if name in state else None
+        shape = tuple(fields.get(name, found or ()))
+        more = f", {name} of shape {shape}" if name in fields else ""
+        if found != shape:
+            raise InputError(
+                f"a state with {name} of shape {found}" if found is not None else f"a state without {name}",
+                allowed=f"the state of a model of the same kind and grid{more}",
+                fix="model.restore(read_restart(path, model))",
+            )
+        if np.asarray(state[name]).dtype.kind not in "biuf":
+            raise InputError(f"a state with {name} of type {np.asarray(state[name]).dtype}", allowed="real numbers")
+        if name in fields and not np.isfinite(state[name]).all():
+            raise InputError(f"a state with {name} that is not finite", allowed="finite numbers")
     for key, theirs, ours in zip(_GRID, state.get("grid", ()), grid_state(grid)["grid"], strict=False):
         if theirs != ours:
             raise InputError(

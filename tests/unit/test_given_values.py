@@ -82,9 +82,10 @@ def test_boundaries_by_name_or_table(only_checks, kind, given):
         make(kind, boundaries=given)
 
 
-def test_a_side_by_name(only_checks):
+@pytest.mark.parametrize("given", ["wall", eagre.Wall, [1.0]])
+def test_a_side_that_is_no_condition(given):
     with pytest.raises(InputError, match=r"west = Wall\(\)"):
-        make("shallow-water", boundaries=eagre.Boundaries(west="wall"))
+        eagre.Boundaries(west=given)
 
 
 @pytest.mark.parametrize("kind", ["shallow-water", "shallow-water-adi"])
@@ -108,7 +109,7 @@ def gyre():
     return eagre.BarotropicVorticity.double_gyre(9, reynolds=1.6, time_step=2e-6, device="cpu")
 
 
-@pytest.mark.parametrize("wrong", ["nan", "missing", "shape", "spacing"])
+@pytest.mark.parametrize("wrong", ["nan", "missing", "shape", "spacing", "no psi", "no time", "tendency", "type"])
 def test_a_state_that_is_not_the_models(gyre, wrong):
     state = state_of(gyre)
     if wrong == "nan":
@@ -119,7 +120,18 @@ def test_a_state_that_is_not_the_models(gyre, wrong):
         state["q0"] = state["q0"][..., :-1]
     if wrong == "spacing":
         state["grid"][2] *= 2.0
-    words = {"nan": "not finite", "missing": "without q0", "shape": "of shape", "spacing": "dx"}[wrong]
+    if wrong == "no psi":
+        del state["psi0"]
+    if wrong == "no time":
+        del state["landed"]
+    if wrong == "tendency":
+        state["tendency0_1"] = state["tendency0_1"][1:]
+    if wrong == "type":
+        state["psi0"] = state["psi0"] + 1j
+    words = {
+        "nan": "not finite", "missing": "without q0", "shape": "of shape", "spacing": "dx", "no psi": "without psi0",
+        "no time": "without landed", "tendency": "tendency0_1 of shape", "type": "psi0 of type complex",
+    }[wrong]  # fmt: skip
     before = state_of(gyre)
     with pytest.raises(InputError, match=words):
         gyre.restore(state)

@@ -16,13 +16,24 @@ from numba.core import caching
 
 from eagre.backend.code_cache import sound
 from eagre.backend.lean import Whole
+from eagre.errors import EagreError
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
     from eagre.backend.plain import flush_subnormals, put_back
 else:
     from eagre.backend.subnormals import flush_subnormals, put_back
 
-__all__ = ["driver", "flush_subnormals", "formula", "prange", "put_back", "serial_driver", "set_threads", "threads"]
+__all__ = [
+    "check_threads",
+    "driver",
+    "flush_subnormals",
+    "formula",
+    "prange",
+    "put_back",
+    "serial_driver",
+    "set_threads",
+    "threads",
+]
 
 # error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
 # stops LLVM's loop vectoriser (4.4 -> 213 Mcell/s; docs/decisions/0002-cells.md).
@@ -54,3 +65,28 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Let CPU drivers use `count` threads, at most as many as Numba started with."""
     numba.set_num_threads(count)
+
+
+_lost = False  # whether this process was forked from one whose OpenMP threads had begun
+
+
+def _forget_threads() -> None:
+    global _lost
+    try:
+        _lost = numba.threading_layer() == "omp"  # pyright: ignore[reportPrivateImportUsage]
+    except ValueError:  # none had begun
+        _lost = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def check_threads() -> None:
+    """Raise `EagreError` in a process forked from one that computed: OpenMP would end it, other layers go on."""
+    if _lost:
+        raise EagreError(
+            "got a computation in a forked process, whose parent has computed before: its threads are not here\n"
+            "allowed: processes that start anew, or a fork before the first computation\n"
+            'write:   multiprocessing.get_context("spawn").Pool(4)   (models can be sent there: they pickle)'
+        )

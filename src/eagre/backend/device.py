@@ -178,13 +178,14 @@ class CpuDevice(HostArrays):
     target = "cpu"
 
     def __init__(self) -> None:
-        from eagre.backend.cpu import threads
+        from eagre.backend.cpu import check_threads, threads
 
         count = threads()
-        self.threads = count
+        self.threads, self._check = count, check_threads
         self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
     def run(self, launches: Sequence[Work]) -> None:
+        self._check()
         for launch in cast(Sequence[Launch | HostCall], launches):
             launch.program(*launch.arguments)
 
@@ -193,6 +194,7 @@ class CpuDevice(HostArrays):
         bound = [(launch.program, launch.arguments) for launch in calls]
 
         def go() -> None:
+            self._check()
             for _ in range(times):
                 for program, arguments in bound:
                     program(*arguments)
@@ -212,7 +214,7 @@ class PlainDevice(CpuDevice):
     target = "python"
 
     def __init__(self) -> None:
-        self.threads = 1
+        self.threads, self._check = 1, lambda: None
         self.name = "plain python"
 
 

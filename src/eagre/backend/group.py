@@ -37,6 +37,9 @@ class Group:
         same = len(set(names)) == 1
         self.name = f"{len(names)} bands on {names[0]}" if same else ", ".join(names)
 
+    def __reduce__(self) -> tuple[type[Group], tuple[tuple[Device, ...]]]:
+        return type(self), (self.members,)
+
     def run(self, schedule: Sequence[Stage]) -> None:
         """Run the stages of a schedule in order."""
         for stage in schedule:

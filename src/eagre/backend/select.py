@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -21,7 +22,16 @@ def _cpu() -> CpuDevice:
 def _cuda(index: int) -> Device:
     from eagre.backend.cuda_device import CudaDevice
 
+    copyreg.pickle(CudaDevice, _by_name)
     return CudaDevice(index)
+
+
+def _by_name(device: Any) -> Any:
+    """How a device is pickled: another process has its own of this name."""
+    return select, (device.kind if device.kind == "cpu" else f"cuda:{device.index}",)
+
+
+copyreg.pickle(CpuDevice, _by_name)
 
 
 def cuda_problem() -> str | None:

@@ -62,6 +62,10 @@ class Boundaries:
     north: Condition | Sequence[Part] = field(default_factory=Wall)
     inside: Sequence[Line] = ()
 
+    def __post_init__(self) -> None:
+        for side in SIDES:
+            _check_side(side, getattr(self, side))
+
     def segments(self, grid: Grid) -> list[Segment]:
         """The boundary cells of `grid`, side by side, each exactly once.
 
@@ -111,6 +115,17 @@ def checked_boundaries(given: Any) -> Boundaries:
     )
 
 
+def _check_side(side: str, given: Any) -> None:
+    if isinstance(given, Condition):
+        return
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(part, Part) for part in given):
+        raise InputError(
+            f"{side} = {given!r}",
+            allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
+            fix=f"{side} = Wall(), or {side} = [Part(0.0, 100.0, Outflow())]",
+        )
+
+
 def _conditions(given: Condition | Sequence[Part]) -> list[Condition]:
     return [given] if isinstance(given, Condition) else [part.condition for part in given]
 
@@ -120,12 +135,6 @@ def _side(side: str, given: Condition | Sequence[Part], grid: Grid) -> list[Segm
     cells, size, origin = (grid.nx, grid.dx, grid.x0) if along_x else (grid.ny, grid.dy, grid.y0)
     if isinstance(given, Condition):
         return [Segment(side, 0, cells, given, cells * size)]
-    if not isinstance(given, Sequence) or not all(isinstance(part, Part) for part in given):
-        raise InputError(
-            f"{side} = {given!r}",
-            allowed="a condition such as Wall(), or a list of Part(start, stop, condition)",
-            fix=f"{side} = Wall(), or {side} = [Part(0.0, 100.0, Outflow())]",
-        )
     segments: list[Segment] = []
     reached = 0
     for part in sorted(given, key=lambda part: part.start):

@@ -28,6 +28,21 @@ class BaseModel:
         """x, y of the particles that it carries, (n, 2), m."""
         return np.empty((0, 2))
 
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        """Build what works on the device, `_engine` and `_stepper`, for a state that `restore` is about to take up."""
+        raise NotImplementedError
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        """For pickle and copy: the set-up and the state; compiled programs and a device's arrays stay here."""
+        kept = {name: value for name, value in vars(self).items() if name not in ("_engine", "_stepper")}
+        return {"kept": kept, "state": self.state()}
+
+    def __setstate__(self: Any, given: dict[str, Any]) -> None:
+        vars(self).update(given["kept"])
+        self._begin_anew(given["state"])
+        self.restore(given["state"])
+        vars(self).update(given["kept"])  # the first volume and time are those of the model that was copied
+
     def run(self: Model, until: float, **options: Any) -> Any:
         """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
         from eagre.models.dataset import run_to_dataset

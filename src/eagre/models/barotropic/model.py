@@ -184,6 +184,13 @@ class BarotropicVorticity(BaseModel):
         )
         self._stepper = Stepper(self._engine, float(start_time))
 
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        self._engine, none = engine_for(self.setup, self.device, self.precision), np.zeros(self.grid.shape)
+        places = np.zeros((2, self.setup.particles)) if self.setup.particles else None
+        tracer = None if self.setup.diffusivity is None else none
+        self._engine.set_state([none] * self._engine.count, tracer, places)
+        self._stepper = Stepper(self._engine, float(state["start"]))
+
     @classmethod
     def double_gyre(
         cls,
@@ -285,9 +292,17 @@ class BarotropicVorticity(BaseModel):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "q0", self.setup.shape, self.grid)
+        check_state(state, self._fields_of_state(state), self.grid, ("steps", "start", "landed"))
         self._stepper.restore(state)
         self._stepper.keeper.forget()
+
+    def _fields_of_state(self, state: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+        """Shapes of the fields that a state must have, and of those that it has beside them."""
+        names = [f"{name}{layer}" for layer in range(self._engine.count) for name in ("q", "psi")]
+        names += ["tracer"] if self.setup.diffusivity is not None else []
+        names += [name for name in state if "tendency" in name or name.startswith("lost")]
+        more = {"particles": (2, self.setup.particles)} if self.setup.particles else {}
+        return {**dict.fromkeys(names, self.setup.shape), **more}
 
     # -- facts --------------------------------------------------------------------------------------
 

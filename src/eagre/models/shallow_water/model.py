@@ -179,6 +179,10 @@ class ShallowWater(BaseModel):
         self._height_remarks = [] if self.precision == "double" else bounds.height_remarks(state[0], self.setup.bed)
         self._cache: tuple[int, np.ndarray] | None = None
 
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        w, hu, hv = state["q"][:, 2:-2, 2:-2]
+        self._begin((w, hu, hv), float(state["clock"][ck.T]))
+
     # -- time ---------------------------------------------------------------------------------------
 
     @property
@@ -269,7 +273,7 @@ class ShallowWater(BaseModel):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "q", self._engine.shape, self.grid)
+        check_state(state, {"q": self._engine.shape}, self.grid, ("clock", "first_volume"))
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):

@@ -197,6 +197,11 @@ class ShallowWaterADI(Fields, BaseModel):
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
         self._forget()
 
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        self._engine = engine_for(self.setup, self.device, self.precision)
+        self._engine.set_state(*(state[name] for name in ("z", "p", "q_before", "q_after")))
+        self._stepper = Stepper(self._engine, float(state["clock"][0]), state["z"])
+
     # -- time ---------------------------------------------------------------------------------------
 
     @property
@@ -248,7 +253,8 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, "z", self.grid.shape, self.grid)
+        places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
+        check_state(state, {name: self.grid.shape_of(at) for name, at in places.items()}, self.grid, ("clock",))
         self._stepper.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time = self.time
