@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from eagre.backend.device import CpuDevice, Device, HostArrays
+from eagre.backend.driver import driver_version, extra_for
 from eagre.backend.group import Group
 from eagre.errors import DeviceError, InputError
 
@@ -39,7 +40,8 @@ def cuda_problem() -> str | None:
     try:
         from eagre.backend.cuda_device import problem
     except ImportError as error:
-        return f"{error}; install with: pip install 'eagre[cuda]'"
+        extra = extra_for(driver_version()) or "cuda"
+        return f"{error}; install with: pip install 'eagre[{extra}]'"
     return problem()
 
 

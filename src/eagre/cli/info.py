@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eagre.config.case import Case
 
 PACKAGES = (
-    *("numpy", "numba", "numba-cuda", "cupy-cuda13x", "scipy", "xarray", "h5netcdf"),
+    *("numpy", "numba", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x", "scipy", "xarray", "h5netcdf"),
     *("rasterio", "pydantic", "matplotlib"),
 )
 """Packages whose versions matter for results and reports."""
@@ -192,12 +192,13 @@ def _raster(path: Path) -> Rows:
 
 def _devices() -> Rows:
     """The CPU, and the GPUs or why there is none."""
+    from eagre.backend.driver import driver_version
     from eagre.backend.layouts import layouts_of
     from eagre.backend.select import cuda_problem, select
     from eagre.cli.console import size
     from eagre.errors import EagreError
 
-    rows = [("device", str(select("cpu")))]
+    rows = [("device", str(select("cpu"))), ("driver", _driver(driver_version()))]
     problem = cuda_problem()
     if problem is not None:
         return [*rows, ("device", f"no cuda: {problem}")]
@@ -209,6 +210,17 @@ def _devices() -> Rows:
         rows.append(("device", f"{device}, {size(device.free_memory())} free"))
         rows.append(("layouts", layouts_of(device.facts).source))
     return rows
+
+
+def _driver(version: tuple[int, int] | None) -> str:
+    """What the NVIDIA driver knows, and the extra that has libraries for it."""
+    from eagre.backend.driver import extra_for
+
+    if version is None:
+        return "no NVIDIA driver found"
+    knows = f"NVIDIA's, which knows CUDA {version[0]}.{version[1]}"
+    extra = extra_for(version)
+    return f"{knows}: pip install 'eagre[{extra}]'" if extra else f"{knows}: too old, CUDA 12 or 13 is needed"
 
 
 def _memory() -> tuple[int, int]:
