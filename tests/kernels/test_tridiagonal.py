@@ -66,6 +66,25 @@ def test_choice_is_a_method():
                 assert method in ("thomas", "partition") or reduction_cuda.fits(device, rows, itemsize)
 
 
+def test_choice_on_a_gpu():
+    """Doubles in few short columns: parallel reduction where nothing is padded; else pieces."""
+    device = RecordingDevice()
+    limits, block = (device.layout(f"solver:tridiagonal.{name}") for name in ("choice", "columns"))
+    assert block.rows * block.threads == 64 and (limits.longest_padded, limits.longest) == (128, 256)
+    chosen = {rows: best_method(device, 1, rows, limits.some, 8) for rows in (64, 65, 127, 128, 129, 200, 256, 257)}
+    assert chosen == {
+        64: "partition", 65: "cr-pcr", 127: "cr-pcr", 128: "pcr", 129: "partition", 200: "partition", 256: "pcr",
+        257: "partition",
+    }  # fmt: skip
+    assert best_method(device, 1, 128, limits.some + 1, 8) == best_method(device, 1, 128, 4, 4) == "partition"
+    lines = {(rows, few): best_method(device, systems, rows, 1, 4) for rows in (128, 129, 256, 257, 512, 513)
+             for few, systems in ((True, limits.few), (False, limits.few + 1))}  # fmt: skip
+    assert {one for one, method in lines.items() if method == "pcr"} == {
+        (129, True), (256, True), (257, True), (512, True), (129, False), (256, False),
+    }  # fmt: skip
+    assert best_method(device, limits.some + 1, 100, 1, 8) == "partition"
+
+
 def test_long_systems_without_margin():
     system = systems(2, 100_000, "second-difference")
     x = solve(*system)

@@ -152,8 +152,9 @@ def test_thin_subdomains_are_refused():
 def test_memory_is_summed_by_device(monkeypatch):
     monkeypatch.setattr(CpuDevice, "free_memory", lambda _: 100)
     check_memory_of_each(Group([select("cpu"), CpuDevice()]), [60, 60])
+    check_memory_of_each(select_devices("cpu,cpu"), [50, 50])
     with pytest.raises(MemoryNeededError):
-        check_memory_of_each(select_devices("cpu,cpu"), [60, 60])
+        check_memory_of_each(select_devices("cpu,cpu"), [50, 51])
 
 
 @pytest.mark.simulator

@@ -129,6 +129,14 @@ def test_the_summary_counts_cells_a_second():
     summary = run(model, 7.0)
     assert summary.steps == model.steps == 10
     assert summary.cell_steps_per_second * summary.wall_seconds == pytest.approx(60.0)
+    assert run(model, 8.4).steps == 2 and model.steps == 12, "those of this run alone"
+
+
+def test_a_time_that_is_nearly_there_is_done_with_the_event_before():
+    """Up to half an interval ahead: two records of one moment are one."""
+    event = Event(times=None, interval=1.0, action=print)
+    assert event.after(0.45, 0.54) == 1.0 and event.after(0.55, 0.46) == 2.0
+    assert event.after(0.45, 0.6) == 1.0 and event.after(0.5, 0.6) == 2.0
 
 
 @pytest.mark.parametrize(
