@@ -42,7 +42,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
-    "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py",
+    "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
     "solvers/poisson/bands": "tests/unit/test_poisson_bands.py tests/kernels/test_poisson_columns.py",

@@ -45,8 +45,8 @@ def test_columns_on_the_cpu(rng, nx, ny, dx, dy, screening, precision):
     program = device.program(solve_columns_cpu, precision)
     device.run([Launch(program, (f, table, scratch, carry))])
     apart = np.abs(f[1:-1, 1:-1] - wanted).max(axis=0) / np.abs(wanted).max(axis=0)
-    # The longest waves of the last case have a condition number of 1e5.
-    assert apart.max() < (1e-11 if precision == "double" else 1e-4), (apart.argmax(), apart.max())
+    # The longest waves of the last case have a condition number of 1e5: single precision needs its sums in double.
+    assert apart.max() < (1e-11 if precision == "double" else 4e-7), (apart.argmax(), apart.max())
     assert (f[[0, -1]] == 7.0).all() and (f[:, [0, -1]] == 7.0).all()
 
 
