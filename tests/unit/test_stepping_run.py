@@ -118,9 +118,17 @@ def test_a_series_of_several_rows_covers_what_its_last_one_reaches():
         series.covers(-1.0, 0.5 + 1e-9)
 
 
-def test_a_time_that_goes_back_is_named():
-    with pytest.raises(InputError, match=r"time 2 s in row 2 after 3 s"):
-        Series([0.0, 3.0, 2.0, 4.0], [1.0] * 4)
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([0.0, 3.0, 2.0, 4.0], "time 2 s in row 2 after 3 s"),
+        ([0.0, 3.0, 3.0, 4.0], "time 3 s in row 2 after 3 s"),
+        ([0.0, 0.5, 0.4, 0.6], "time 0.4 s in row 2 after 0.5 s"),
+    ],
+)
+def test_a_time_that_goes_back_or_stands_is_named(times, words):
+    with pytest.raises(InputError, match=words):
+        Series(times, [1.0] * 4)
 
 
 def test_the_summary_counts_cells_a_second():
@@ -134,9 +142,9 @@ def test_the_summary_counts_cells_a_second():
 
 def test_a_time_that_is_nearly_there_is_done_with_the_event_before():
     """Up to half an interval ahead: two records of one moment are one."""
-    event = Event(times=None, interval=1.0, action=print)
-    assert event.after(0.45, 0.54) == 1.0 and event.after(0.55, 0.46) == 2.0
-    assert event.after(0.45, 0.6) == 1.0 and event.after(0.5, 0.6) == 2.0
+    event = Event(times=None, interval=2.0, action=print)
+    assert event.after(0.9, 1.08) == 2.0 and event.after(1.1, 0.92) == 4.0
+    assert event.after(0.9, 1.2) == 2.0 and event.after(1.0, 1.2) == 4.0
 
 
 @pytest.mark.parametrize(
