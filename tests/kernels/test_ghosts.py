@@ -11,7 +11,7 @@ import pytest
 import eagre
 from eagre.backend.device import PlainDevice
 from eagre.backend.program import load, source_of
-from eagre.boundaries import Absorbing, Discharge, Outflow, Stage
+from eagre.boundaries import Absorbing, Discharge, Inflow, NormalDepth, Outflow, Stage
 from eagre.boundaries.discharge import balanced_velocity, discharge_ghost, slope_behind
 from eagre.boundaries.ghosts import boundary_pass_cuda
 from eagre.boundaries.stage import stage_ghost
@@ -40,7 +40,7 @@ def doubles(**ghosts):
 
 @pytest.mark.parametrize("of_discharges", [False, True])
 def test_conditions_add_no_double_arithmetic_in_single_precision(of_discharges):
-    kinds = (Stage, Discharge, Absorbing, Outflow)
+    kinds = (Stage, Discharge, Absorbing, Outflow, Inflow, NormalDepth)
     ghosts = {f"GHOST_{k}": kind.ghost for k, kind in enumerate(kinds)}
     assert doubles(**ghosts, OF_DISCHARGES=of_discharges) == doubles()
 

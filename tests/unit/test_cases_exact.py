@@ -14,7 +14,14 @@ from eagre.cases.exact.basins import (
     thacker_planar,
     thacker_radial,
 )
-from eagre.cases.exact.channels import critical_depth, normal_depth, subcritical_channel, transcritical_channel
+from eagre.cases.exact.channels import (
+    critical_depth,
+    jump_channel,
+    normal_depth,
+    subcritical_channel,
+    supercritical_channel,
+    transcritical_channel,
+)
 from eagre.cases.exact.dam_breaks import ritter, stoker, stoker_states
 from eagre.cases.exact.waves import simple_wave, standing_wave, vortex
 from eagre.constants import GRAVITY
@@ -139,10 +146,10 @@ def test_stoker_refuses_what_it_cannot_solve():
         stoker_states(1.0, 0.0)
 
 
-@pytest.mark.parametrize("make", [subcritical_channel, transcritical_channel])
+@pytest.mark.parametrize("make", [subcritical_channel, transcritical_channel, supercritical_channel])
 def test_macdonald_bed_balances_the_flow(make):
     channel = make()
-    x = np.linspace(0, channel.length, 4001)
+    x = np.linspace(0, channel.length, 8001)
     h, bed, q = channel.depth(x), channel.bed(x), channel.discharge
     total = q**2 / h + 0.5 * GRAVITY * h**2
     middle = 0.5 * (h[1:] + h[:-1])
@@ -150,8 +157,24 @@ def test_macdonald_bed_balances_the_flow(make):
     assert np.abs(np.diff(total) - force).max() < 1e-6 * np.abs(force).max() + 1e-8
     assert bed[-1] == 0.0 and bed[0] > 0.0
     froude = q / np.sqrt(GRAVITY * h**3)
-    assert (froude[-1] > 1) == channel.supercritical_end and froude[0] < 1
+    assert (froude[-1] > 1) == channel.supercritical_end and (froude[0] > 1) == channel.supercritical_start
     assert channel.depth_slope(x[1:-1]) == pytest.approx((h[2:] - h[:-2]) / (x[2:] - x[:-2]), rel=1e-3, abs=1e-8)
+
+
+def test_a_jump_keeps_the_momentum_and_its_bed_the_height():
+    channel = jump_channel()
+    x = np.concatenate([np.linspace(0.0, 500.0, 10001), np.linspace(500.0, 1000.0, 10001)[1:]])
+    h, bed, q = channel.depth(x), channel.bed(x), channel.discharge
+    total = q**2 / h + 0.5 * GRAVITY * h**2
+    before, behind = total[10000], total[10001] - (total[10002] - total[10001])
+    assert before == pytest.approx(behind, rel=1e-4) and h[10001] > 1.25 * h[10000]
+    middle = 0.5 * (h[1:] + h[:-1])
+    force = -GRAVITY * middle * np.diff(bed) - GRAVITY * (channel.manning * q) ** 2 / middle ** (7 / 3) * np.diff(x)
+    apart = np.abs(np.diff(total) - force)
+    assert np.delete(apart, 10000).max() < 1e-6 * np.abs(force).max() + 1e-8
+    assert channel.bed(np.array([400.0, 600.0])) == pytest.approx([bed[8000], bed[12000]], abs=1e-9)
+    froude = q / np.sqrt(GRAVITY * h**3)
+    assert froude[:10001].min() > 1.0 > froude[10001:].max() and channel.supercritical_start
 
 
 def test_normal_and_critical_depth():

@@ -21,6 +21,8 @@ CASES = {
     "radial": basins.radial_bowl,
     "subcritical": channels.macdonald,
     "transcritical": lambda: channels.macdonald(50, "transcritical"),
+    "supercritical": lambda: channels.macdonald(50, "supercritical"),
+    "jump": lambda: channels.macdonald(50, "jump"),
     "uniform": channels.uniform_flow,
     "standing": waves.small_standing_wave,
     "travelling": waves.travelling_wave,

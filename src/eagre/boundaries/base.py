@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from eagre.backend.cells import Cell
 from eagre.series import Series
 
@@ -50,6 +52,14 @@ class Condition:
     gives_flux: ClassVar[bool] = False  # whether the number of `line_series` is the flux itself, m2 s-1
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
+    may_be_inside: ClassVar[bool] = False  # whether its discharge may be poured into cells inside the domain
+
+    def check(self, side: str, width: float, gravity: float) -> None:
+        """Raise `InputError` for arguments that cannot be on a part `width` m wide of a side of that name."""
+
+    def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
+        """What a run should say of this side, from depths, m, and velocities out of the domain, m s-1, beside it."""
+        return ""
 
     def value(self, width: float) -> Series:
         """The time-dependent number that `ghost` gets; `width` is the length of the part, m."""
@@ -60,7 +70,7 @@ class Condition:
         return self.value(width)
 
     def given_discharge(self) -> Series | None:
-        """Water that it is to bring, m3 s-1; None where that is not given: then it cannot lie inside the domain."""
+        """Water that it is to bring, m3 s-1; None where that is not given."""
         return None
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

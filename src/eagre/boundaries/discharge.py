@@ -72,6 +72,23 @@ def shore_or_slope(w_1, w_2, h_1, bed_rise):
 
 
 @cell
+def surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p):
+    """Surface of ghost m and at the face, where the surface goes on by `rise` a cell.
+
+    Where the march reconstructs discharges, the surface of a shore is turned until it touches the bed at its far
+    end, and stands 2 h above the bed of the face.
+    """
+    w_k = w_1 + rise
+    if OF_DISCHARGES and real(-2.0) * h_1 > slope:
+        w_k = bed_face + real(2.0) * h_1
+        return w_k, w_k
+    w_face = w_1 + half_slope(scaled_difference(w_2, w_1, p), scaled_difference(w_1, w_k, p), p)
+    if m > real(1.5):
+        w_k -= slope_behind(w_face - w_k, w_1 - w_k, p)
+    return w_k, w_face
+
+
+@cell
 def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     """Unit discharge `value` through the face; the depth there comes from the interior.
 
@@ -88,12 +105,9 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     w_2, n_2, bed_2 = second
     h_1 = max(w_1 - bed_1, zero)
     slope, rise, shore = shore_or_slope(w_1, w_2, h_1, (bed_k - bed_1) / m)
-    w_k = w_1 + rise
-    w_face = w_1 + half_slope(scaled_difference(w_2, w_1, p), scaled_difference(w_1, w_k, p), p)
-    if m > real(1.5):
-        w_k -= slope_behind(w_face - w_k, w_1 - w_k, p)
-    h_k = max(w_k - bed_k, zero)
     bed_face = bed_1 + real(0.5) * slope
+    w_k, w_face = surfaces(w_1, w_2, h_1, bed_face, slope, rise, m, p)
+    h_k = max(w_k - bed_k, zero)
     h_face = max(w_face - bed_face, zero)
     q = max(value, zero)
     critical = (q * q / p.g) ** real(1.0 / 3.0)
@@ -144,6 +158,7 @@ class Discharge(Condition):
     ghost = discharge_ghost
     line_end = discharge_end
     gives_flux = True
+    may_be_inside = True
 
     def value(self, width: float) -> Series:
         rate = Series.of(self.rate)

@@ -80,7 +80,7 @@ def check_inside(given: Any, grid: Grid) -> list[tuple[str, np.ndarray, Line]]:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two lines inside that are called {twice!r}", allowed="a name of its own for each")
     for name, _, line in found:
-        if not is_wall(line) and line.condition.given_discharge() is None:
+        if not is_wall(line) and not line.condition.may_be_inside:
             raise InputError(
                 f"{type(line.condition).__name__} on {name}", allowed="Wall() or Discharge(..) inside the domain"
             )

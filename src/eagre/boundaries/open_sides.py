@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from eagre.boundaries.base import Condition
 from eagre.boundaries.sides import SIDES, Segment
 from eagre.grid import Grid
 
@@ -53,6 +54,22 @@ class OpenSides:
         """Water that prescribed discharges were to bring from `start` to `end`, s, by the name of the part; m3."""
         rates = [(self._name(segment), segment.condition.given_discharge()) for segment in self.segments]
         return {name: (end - start) * rate.mean(start, end) for name, rate in rates if rate is not None and end > start}
+
+    def remarks(self, sample: Callable[..., Mapping[str, np.ndarray]], gravity: float) -> list[tuple[str, str]]:
+        """What conditions say of the water beside them, by the name of the part; sample : values of fields in cells."""
+        found = []
+        for segment in self.segments:
+            if type(segment.condition).remark is Condition.remark:
+                continue
+            along_x = segment.side in ("south", "north")
+            end = 0 if segment.side in ("west", "south") else (self.grid.ny if along_x else self.grid.nx) - 1
+            cells = [(end, m) if along_x else (m, end) for m in range(segment.first, segment.last)]
+            velocity = "velocity_y" if along_x else "velocity_x"
+            values = sample(("depth", velocity), cells)
+            outwards = values[velocity] * (-1.0 if end == 0 else 1.0)
+            text = segment.condition.remark(values["depth"], outwards, gravity)
+            found += [(self._name(segment), text)] if text else []
+        return found
 
     def _line(self, segment: Segment) -> tuple[int, float, float]:
         """Cells of the whole side, their size and where the first one begins, m."""

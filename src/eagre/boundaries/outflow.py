@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from eagre.backend.cells import cell, real
 from eagre.boundaries.base import Condition
+
+THIN = 1e-3  # m: thinner water is not looked at
+STILL = 0.05  # Froude number of water that hardly moves
 
 
 @cell
@@ -19,7 +24,18 @@ class Outflow(Condition):
     """Zero-gradient outflow: depth and velocity go on as they are, and no water comes back in.
 
     Good where the flow leaves fast (Froude number above 1) or the level behind does not matter. Slow water piles up
-    before it, and waves are reflected in part: a stage or an absorbing side is better there.
+    before it, and waves are reflected in part: a stage, a normal depth or an absorbing side is better there, and the
+    summary of a run says so.
     """
 
     ghost = extrapolate
+
+    def remark(self, depth: np.ndarray, outwards: np.ndarray, gravity: float) -> str:
+        froude = outwards / np.sqrt(gravity * np.maximum(depth, THIN))
+        slow = (froude > STILL) & (froude < 1.0) & (depth > THIN)
+        if not slow.any():
+            return ""
+        return (
+            f"an outflow that water leaves slower than its waves in {slow.sum()} of {depth.size} cells (Froude number "
+            f"{froude[slow].min():.2g}): nothing fixes its level there; normal_depth, stage or absorbing would"
+        )

@@ -50,7 +50,8 @@ class Boundaries:
     Parameters
     ----------
     west, east, south, north : Condition or sequence of Part
-        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Outflow`, `Absorbing`, or parts of the side with one each.
+        One of `Wall`, `Periodic`, `Stage`, `Discharge`, `Inflow`, `Outflow`, `NormalDepth` and `Absorbing`, or parts of
+        the side with one each.
         Discharges are positive into the domain on every side.
     inside : sequence of Line or Area
         Walls and discharges inside the domain.
@@ -92,6 +93,13 @@ class Boundaries:
                     allowed="both open or both closed, or more cells",
                     fix=f"{name} = 2",
                 )
+        return found
+
+    def checked_segments(self, grid: Grid, gravity: float) -> list[Segment]:
+        """As `segments`; refuses what conditions cannot be on their parts (`Condition.check`)."""
+        found = self.segments(grid)
+        for segment in found:
+            segment.condition.check(segment.side, segment.width, gravity)
         return found
 
     @property

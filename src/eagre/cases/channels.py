@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.boundaries import Boundaries, Discharge, Outflow, Stage
-from eagre.cases.exact.channels import SteadyChannel, normal_depth, subcritical_channel, transcritical_channel
+from eagre.boundaries import Boundaries, Discharge, Inflow, Outflow, Stage
+from eagre.cases.exact.channels import (
+    SteadyChannel,
+    jump_channel,
+    normal_depth,
+    subcritical_channel,
+    supercritical_channel,
+    transcritical_channel,
+)
 from eagre.cases.water import Water, WaterCase
 from eagre.constants import GRAVITY
 from eagre.grid import Grid, centre_bed
 
 REFERENCE = "I. MacDonald et al. (1997), doi:10.1061/(ASCE)0733-9429(1997)123:11(1041); Delestre et al. (2013)"
 ROWS = 4
+CHANNELS = {
+    "subcritical": subcritical_channel,
+    "transcritical": transcritical_channel,
+    "supercritical": supercritical_channel,
+    "jump": jump_channel,
+}
 
 
 def _along(grid: Grid, values: np.ndarray) -> np.ndarray:
@@ -26,11 +39,10 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
     n : int
         Cells along the 1000 m; 4 across.
     flow : str
-        ``"subcritical"`` (discharge upstream, stage downstream) or ``"transcritical"`` (discharge
-        upstream, free outflow downstream).
+        ``"subcritical"`` (discharge upstream, stage downstream), ``"transcritical"`` (discharge, free outflow),
+        ``"supercritical"`` (discharge and depth, free outflow) or ``"jump"`` (discharge and depth, stage).
     """
-    make = {"subcritical": subcritical_channel, "transcritical": transcritical_channel}[flow]
-    channel: SteadyChannel = make(gravity)
+    channel: SteadyChannel = CHANNELS[flow](gravity)
     size = channel.length / n
     grid = Grid(n, ROWS, size, size)
     bed = np.broadcast_to(channel.bed(grid.x_corner, gravity), grid.shape_of("corner")).copy()
@@ -40,6 +52,8 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
     water = Water(depth, discharge, np.zeros(grid.shape))
     end = np.array(channel.length)
     downstream = Outflow() if channel.supercritical_end else Stage(float(channel.depth(end)))
+    rate, first = channel.discharge * ROWS * size, float(channel.depth(np.array(0.0)))
+    upstream = Inflow(rate, first) if channel.supercritical_start else Discharge(rate)
 
     def exact(t: float) -> Water:
         return water
@@ -50,7 +64,7 @@ def macdonald(n: int = 100, flow: str = "subcritical", end_time: float = 1000.0,
         bed,
         water,
         end_time,
-        Boundaries(west=Discharge(channel.discharge * ROWS * size), east=downstream),
+        Boundaries(west=upstream, east=downstream),
         channel.manning,
         exact,
         {"gravity": gravity},

@@ -45,6 +45,10 @@ class SteadyChannel:
         h(x), m, and its derivative.
     supercritical_end : bool
         True if the flow leaves faster than its waves, so that nothing is prescribed there.
+    supercritical_start : bool
+        True if it enters faster than its waves, so that discharge and depth are prescribed there.
+    jump : float, m
+        Where depth and slope of the bed are not continuous; infinity for nowhere.
     """
 
     name: str
@@ -54,6 +58,8 @@ class SteadyChannel:
     depth: Depth
     depth_slope: Depth
     supercritical_end: bool = False
+    supercritical_start: bool = False
+    jump: float = math.inf
 
     def bed_slope(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
         """dB/dx = (q^2 / (g h^3) - 1) dh/dx - n^2 q^2 / h^(10/3), the steady momentum equation."""
@@ -62,11 +68,14 @@ class SteadyChannel:
 
     def bed(self, x: np.ndarray, gravity: float = GRAVITY) -> np.ndarray:
         """Bed elevation at increasing x, (n,), m, with B(length) = 0, by Gauss quadrature between the points."""
-        ends = np.append(np.asarray(x, float), self.length)
+        wanted = np.asarray(x, float)
+        inside = [self.jump] if wanted.size and wanted[0] < self.jump < self.length else []
+        ends = np.unique(np.concatenate([wanted, inside, [self.length]]))
         points, weights = np.polynomial.legendre.leggauss(8)
         half, middle = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
         rise = half * (self.bed_slope(middle[:, None] + half[:, None] * points, gravity) @ weights)
-        return -np.cumsum(rise[::-1])[::-1]
+        heights = np.append(-np.cumsum(rise[::-1])[::-1], 0.0)
+        return heights[np.searchsorted(ends, wanted)]
 
 
 def subcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
@@ -107,4 +116,48 @@ def transcritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
         lambda x: base * (1.0 - tanh(x) / steep(x)),
         lambda x: -base / 1000.0 * (1.0 - tanh(x) ** 2),
         supercritical_end=True,
+    )
+
+
+def supercritical_channel(gravity: float = GRAVITY) -> SteadyChannel:
+    """h = (4/g)^(1/3) (1 - exp(-36 (x/1000 - 1/2)^2) / 5), q = 2.5 m2 s-1, n = 0.04: supercritical throughout."""
+    base = (4.0 / gravity) ** (1.0 / 3.0)
+
+    def bump(x: np.ndarray) -> np.ndarray:
+        return np.exp(-36.0 * (x / 1000.0 - 0.5) ** 2)
+
+    return SteadyChannel(
+        "supercritical",
+        1000.0,
+        2.5,
+        0.04,
+        lambda x: base * (1.0 - 0.2 * bump(x)),
+        lambda x: base * 0.2 * bump(x) * (72.0 / 1000.0) * (x / 1000.0 - 0.5),
+        supercritical_end=True,
+        supercritical_start=True,
+    )
+
+
+def jump_channel(gravity: float = GRAVITY) -> SteadyChannel:
+    """Supercritical to subcritical through a hydraulic jump in the middle, q = 2 m2 s-1, n = 0.0218.
+
+    h = (4/g)^(1/3) (9/10 - exp(-x/250) / 6) before, and with s = x/1000 - 1/2
+    (4/g)^(1/3) (1 + sum of a_k exp(-20 k s), k = 1 .. 3, + 4/5 exp(s - 1/2)) behind the jump.
+    """
+    base = (4.0 / gravity) ** (1.0 / 3.0)
+    terms = ((-0.348427, -20.0), (0.552264, -40.0), (-0.55558, -60.0), (0.8 * math.exp(-0.5), 1.0))
+
+    def behind(x: np.ndarray, order: int) -> np.ndarray:
+        s = np.maximum(x / 1000.0 - 0.5, 0.0)
+        return sum((a * (k / 1000.0) ** order * np.exp(k * s) for a, k in terms), np.zeros_like(s))
+
+    return SteadyChannel(
+        "jump",
+        1000.0,
+        2.0,
+        0.0218,
+        lambda x: base * np.where(x <= 500.0, 0.9 - np.exp(-x / 250.0) / 6.0, 1.0 + behind(x, 0)),
+        lambda x: base * np.where(x <= 500.0, np.exp(-x / 250.0) / 1500.0, behind(x, 1)),
+        supercritical_start=True,
+        jump=500.0,
     )

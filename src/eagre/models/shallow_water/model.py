@@ -12,6 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
+from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
@@ -138,7 +139,7 @@ class ShallowWater(BaseModel):
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
-        segments = self.boundaries.segments(grid)
+        segments = self.boundaries.checked_segments(grid, gravity)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid))
         longest = min(
             bounds.longest_step_asked("max_time_step", max_time_step),
@@ -305,8 +306,11 @@ class ShallowWater(BaseModel):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Where water came from or went to, for the summary of a run."""
-        return water_facts(self.diagnostics(), self.inflow, self._engine.balance.asked(self._first_time, self.time))
+        """Where water came from or went to, and what its sides say of that, for the summary of a run."""
+        asked = self._engine.balance.asked(self._first_time, self.time)
+        sides = OpenSides(self.boundaries.segments(self.grid), self.grid)
+        said = sides.remarks(self.sample, self.setup.gravity)
+        return [*water_facts(self.diagnostics(), self.inflow, asked), *said]
 
     @property
     def bytes_per_step(self) -> int:

@@ -58,7 +58,7 @@ class ShallowWaterADI(Fields, BaseModel):
     land : (ny, nx) array of bool, optional
         Cells that are never wet: islands, and what lies outside an irregular coast.
     boundaries : Boundaries
-        Of Wall, Stage, Discharge and Absorbing; walls all round if not given.
+        Of Wall, Stage, Discharge, NormalDepth and Absorbing; walls all round if not given.
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2. MIKE 21's Manning number is 1/n.
     chezy : float or (ny, nx) array, m1/2 s-1, optional
@@ -146,7 +146,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.bed = centre_bed(corners)
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
-        segments = self.boundaries.segments(grid)
+        segments = self.boundaries.checked_segments(grid, gravity)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(

@@ -70,9 +70,11 @@ def _kind(segment: Segment, found: Sequence[Cell]) -> int:
     if condition.closed and not condition.periodic:
         return WALL
     has = [name for name in NAMES if getattr(boundaries, name).line_end is not None]
+    instead = "Absorbing()" if condition.given_discharge() is None else "Discharge(..), or take model = shallow-water"
     raise InputError(
         f"{type(condition).__name__} on the {segment.side} side of shallow-water-adi",
-        allowed=f"Wall, {', '.join(has)} (an implicit line has no periodic or free end); waves and "
-        "currents leave through Absorbing(level=..), water falls off an edge with a Stage below the bed",
-        fix=f"{segment.side} = Absorbing()",
+        allowed=f"Wall, {', '.join(has)} (an implicit line has no periodic or free end, and one number where water "
+        "enters); waves and currents leave through Absorbing(level=..), water falls off an edge with a Stage "
+        "below the bed",
+        fix=f"{segment.side} = {instead}",
     )
