@@ -11,7 +11,7 @@ from eagre.errors import InputError
 from eagre.models.shallow_water.kernels import Parameters
 
 GRAVITY = 9.81
-P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, GRAVITY, 1.0, 1.0, 0.0)
+P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, GRAVITY, 1.0, 1.0, 0.0, 0.0)
 
 
 def sloped(side, slope, cells=12, dx=1.0):

@@ -45,7 +45,7 @@ class Cell:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self._plain: Callable[..., Any] | None = None
-        self.variants: dict[tuple[str, str | None], Cell] = {}
+        self.variants: dict[tuple[str | None, str | None], Cell] = {}
         self.source: str | None = None  # of a cell that was written (see `written`)
         functools.update_wrapper(self, function)
 
@@ -56,10 +56,10 @@ class Cell:
             self._plain = types.FunctionType(self.function.__code__, {**scope, **defaults})
         return self._plain(*args, **kwargs)
 
-    def variant(self, target: str, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+    def variant(self, target: str | None, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
         """Decorator: another body of the same formula for one target (and one precision).
 
-        `target` is ``"cpu"``, ``"cuda"`` or ``"simulator"`` (which falls back on ``"cuda"``).
+        `target` is ``"cpu"``, ``"cuda"``, ``"simulator"`` (which falls back on ``"cuda"``), or None for all of them.
         """
 
         def register(function: Callable[..., Any]) -> Cell:
@@ -71,7 +71,7 @@ class Cell:
 
     def body(self, target: str, precision: str) -> Cell:
         """The cell whose source serves `target` and `precision`."""
-        for name in ("simulator", "cuda") if target == "simulator" else (target,):
+        for name in ("simulator", "cuda", None) if target == "simulator" else (target, None):
             for key in ((name, precision), (name, None)):
                 if key in self.variants:
                     return self.variants[key]

@@ -35,8 +35,9 @@ class Condition:
     (`near`) and of the interior cell as far inside as the ghost is outside (`copied`), (w, n, bed)
     of the second cell inside, the bed of `near` and of the ghost, the distance m = 1, 2 of the ghost
     from `near` in cells, the condition's numbers at the time of the state, and the model's
-    parameters. The bed of the ghosts mirrors the domain beside a closed condition and goes on with
-    its slope beside an open one.
+    parameters. All elevations are over one level, the base of the ghost (`eagre.kernels.elevation`):
+    only their differences mean anything. The bed of the ghosts mirrors the domain beside a closed condition
+    and goes on with its slope beside an open one.
 
     For the implicit model it gives a cell ``line_end(value, inward, z, d, p_here, carried, r, factor, p)`` that returns
     (B, E, D) of the face on the boundary in B P + E P_inner = D, P the new flux and P_inner that of the
@@ -48,6 +49,8 @@ class Condition:
     """
 
     ghost: ClassVar[Cell]
+    gives_level: ClassVar[bool] = False  # whether `value` is an elevation, which moves with the datum
+    keeps_level: ClassVar[bool] = True  # whether `still_level` is one
     line_end: ClassVar[Cell | None] = None
     gives_flux: ClassVar[bool] = False  # whether the number of `line_series` is the flux itself, m2 s-1
     periodic: ClassVar[bool] = False
@@ -87,6 +90,15 @@ class Condition:
     def largest_inflow(self) -> float:
         """Largest discharge that it prescribes, m3 s-1, positive into the domain."""
         return 0.0
+
+    def level_over(self, datum: float) -> float:
+        """`still_level` over a datum, m, or as it is where that is no elevation."""
+        return self.still_level() - (datum if self.keeps_level else 0.0)
+
+    @property
+    def elevations(self) -> int:
+        """Which numbers of the condition are elevations: 1 `value`, 2 `still_level`, 3 both."""
+        return int(self.gives_level) + 2 * int(self.keeps_level)
 
     def still_level(self) -> float:
         """The constant number that `ghost` gets."""

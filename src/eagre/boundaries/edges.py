@@ -11,7 +11,8 @@ from eagre.boundaries.sides import SIDES, Segment
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.roots import select
 
-SEGMENT, CLOSED, BOOK, KIND = 0, 1, 2, 3  # of a face; BOOK: its row in the water balance, or -1; KIND: of condition
+SEGMENT, CLOSED, BOOK, KIND, ELEVATIONS = 0, 1, 2, 3, 4  # of a face; BOOK: its row in the water balance, or -1;
+# KIND, ELEVATIONS: of its condition
 LEVEL, BED_1, BED_2, BED_GHOSTS = 0, 1, 2, 3  # level of the condition, bed of two cells inside and of two ghosts, m
 WEST, EAST, SOUTH, NORTH = 0, 1, 2, 3  # sides in the order of `SIDES`
 
@@ -28,16 +29,17 @@ def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) ->
 
     Returns
     -------
-    (4, 4, max(nx, ny)) int32 array
-        By side (west, east, south, north), SEGMENT, CLOSED, BOOK or KIND, and cell along the side. A face of a periodic
-        side is not closed and has no row.
+    (4, 5, max(nx, ny)) int32 array
+        By side (west, east, south, north), SEGMENT, CLOSED, BOOK, KIND or ELEVATIONS, and cell along the side. A face
+        of a periodic side is not closed and has no row.
     """
-    table = np.zeros((4, 4, max(grid.shape)), np.int32)
+    table = np.zeros((4, 5, max(grid.shape)), np.int32)
     table[:, BOOK] = -1
     booked = 0
     for number, segment in enumerate(segments):
         faces = table[SIDES.index(segment.side), :, segment.first : segment.last]
         faces[SEGMENT], faces[KIND] = number, kinds[number]
+        faces[ELEVATIONS] = segment.condition.elevations
         faces[CLOSED] = segment.condition.closed and not segment.condition.periodic
         if not segment.condition.closed:
             faces[BOOK] = booked + np.arange(faces.shape[1])
@@ -45,13 +47,21 @@ def edge_table(segments: Sequence[Segment], grid: Grid, kinds: Sequence[int]) ->
     return table
 
 
-def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray) -> np.ndarray:
-    """Level of the condition and bed on both sides of every face on the boundary; padded_bed : with ghosts, m.
+def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray, datum: float) -> np.ndarray:
+    """Level of the condition and bed on both sides of every face on the boundary.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    grid : Grid
+    padded_bed : array, m
+        At the corners, with ghosts, over the datum.
+    datum : float, m
 
     Returns
     -------
     (4, 5, max(nx, ny)) array
-        By side, LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m, and cell along the side.
+        By side, LEVEL, BED_1, BED_2, BED_GHOSTS or BED_GHOSTS + 1, m over the datum, and cell along the side.
     """
     bed = centre_bed(padded_bed)
     levels = np.zeros((4, 5, max(grid.shape)))
@@ -61,7 +71,8 @@ def edge_levels(segments: Sequence[Segment], grid: Grid, padded_bed: np.ndarray)
         for column, line in ((BED_1, 2), (BED_2, second), (BED_GHOSTS, 1), (BED_GHOSTS + 1, 0)):
             levels[side, column, :along] = lines[line][2 : 2 + along]
     for segment in segments:
-        levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = segment.condition.still_level()
+        own = segment.condition.level_over(datum)
+        levels[SIDES.index(segment.side), LEVEL, segment.first : segment.last] = own
     return levels
 
 

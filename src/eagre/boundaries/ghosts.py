@@ -17,6 +17,7 @@ from eagre.boundaries.sides import Segment
 from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.kernels.elevation import base
 from eagre.stepping.clock import DT, T, evaluate_series, open_gate, start_leg
 
 LAYERS = 2
@@ -25,8 +26,8 @@ LAYERS = 2
 # layer to the next, and from one copied cell to the next.
 GHOST_J, GHOST_I, COPY_J, COPY_I, FIRST_J, FIRST_I = 0, 1, 2, 3, 4, 5
 ALONG_J, ALONG_I, OUT_J, OUT_I, STEP_J, STEP_I = 6, 7, 8, 9, 10, 11
-LENGTH, KIND, NORMAL, SIGN = 12, 13, 14, 15
-COLUMNS = 16
+LENGTH, KIND, NORMAL, SIGN, ELEVATIONS = 12, 13, 14, 15, 16
+COLUMNS = 17
 # Columns of a table of faces: the cell on the high side of a face, 1 across x and 2 across y, the sign of inflow.
 FACE_J, FACE_I, ACROSS, INWARD = 0, 1, 2, 3
 
@@ -79,14 +80,18 @@ def ghost_cell(q, bed, table, forcing, levels, p, s, m, k):
     sign = real(table[s, SIGN])
     sj = fj + table[s, STEP_J]
     si = fi + table[s, STEP_I]
-    w, n, t = ghost_of_kind(
+    bed_k, bed_1, bed_2 = corner_mean(bed, j, i), corner_mean(bed, fj, fi), corner_mean(bed, sj, si)
+    level = base(bed_k)  # from which all elevations are counted: what comes out is eta of the ghost
+    eta, n, t = ghost_of_kind(
         table[s, KIND],
-        (q[0, fj, fi], sign * q[across, fj, fi], q[along, fj, fi]),
-        (q[0, sj, si], sign * q[across, sj, si], corner_mean(bed, sj, si)),
-        (q[0, cj, ci], sign * q[across, cj, ci], q[along, cj, ci]),
-        corner_mean(bed, fj, fi), corner_mean(bed, j, i), real(k + 1), real(forcing[s]), levels[s], p,
+        (q[0, fj, fi] + (base(bed_1) - level), sign * q[across, fj, fi], q[along, fj, fi]),
+        (q[0, sj, si] + (base(bed_2) - level), sign * q[across, sj, si], bed_2 - level),
+        (q[0, cj, ci] + (base(corner_mean(bed, cj, ci)) - level), sign * q[across, cj, ci], q[along, cj, ci]),
+        bed_1 - level, bed_k - level, real(k + 1),
+        real(forcing[s]) - real(table[s, ELEVATIONS] & 1) * level,
+        levels[s] - real(table[s, ELEVATIONS] >> 1) * level, p,
     )  # fmt: skip
-    q[0, j, i] = w
+    q[0, j, i] = eta
     q[across, j, i] = sign * n
     q[along, j, i] = t
 
@@ -183,6 +188,7 @@ def segment_table(segments: Sequence[Segment], grid: Grid) -> tuple[np.ndarray, 
         row[STEP_J + axis] = step
         row[LENGTH] = segment.last - segment.first
         row[KIND], row[NORMAL], row[SIGN] = kinds.index(ghost), 2 if along_x else 1, inward
+        row[ELEVATIONS] = segment.condition.elevations
     if len(kinds) > 6:
         raise InputError(f"{len(kinds)} kinds of boundary condition in one model", allowed="at most 6")
     return table, {f"GHOST_{k}": ghost for k, ghost in enumerate(kinds)}

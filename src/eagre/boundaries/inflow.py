@@ -57,6 +57,7 @@ class Inflow(Condition):
     rate: Annotated[float | Series, Key("flow, m3/s, into the domain", "discharge", "2 m3/s")]
     depth: Annotated[float, Key("depth at the side, metres", "length", 0.3)]
     ghost = inflow_ghost
+    keeps_level = False  # but a depth
 
     def value(self, width: float) -> Series:
         rate = Series.of(self.rate)

@@ -94,6 +94,7 @@ class Stage(Condition):
     level: Annotated[float | Series, Key("surface elevation, metres", "length", 1.5)]
     ghost = stage_ghost
     line_end = stage_end
+    gives_level = True
 
     def value(self, width: float) -> Series:
         return Series.of(self.level)

@@ -49,6 +49,19 @@ def _single_magnitude(x):
 
 
 @cell
+def binade(x):
+    """The largest power of two that is not above |x|; 0 of 0."""
+    return np.int64(np.float64(x).view(np.int64) & np.int64(0x7FF0000000000000)).view(np.float64)
+
+
+@binade.variant("python", "single")
+@binade.variant("cpu", "single")
+@binade.variant("cuda", "single")
+def _single_binade(x):
+    return np.int32(np.float32(x).view(np.int32) & np.int32(0x7F800000)).view(np.float32)
+
+
+@cell
 def is_bad(x):
     """True for NaN, infinity and anything above 1e30: an integer test that fast-math keeps."""
     return magnitude_bits(x) > to_bits(real(1e30))

@@ -73,17 +73,21 @@ def covered_flux(h_l, u_l, v_l, h_r, u_r, v_r, g):
 
 
 @cell
-def central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, g):
-    """Flux through any face, wet or dry; as `covered_flux`, with surface w and bed z of each side, m.
+def central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, g):
+    """Flux through any face, wet or dry; as `covered_flux`.
 
-    The bed at the face is max(z_l, z_r). Water that falls from a bed above the other side's surface
-    takes the weight of the fall with it, g h (z_l - w_r): without it thin films on rough slopes stick.
+    y : surface of each side over one level, m, which is that of the bed where both sides stand on it (y = h).
+
+    The bed at the face is the higher of both sides' own, y - h. Water that falls from a bed above the other side's
+    surface takes the weight of the fall with it, g h (y_l - h_l - y_r): without it thin films on rough slopes stick.
+    Depths are compared by the difference of y: no depth is more than that of its side, and both are equal where the
+    surface is level, whatever the rounding of y.
     """
     zero = real(0.0)
-    fall_l = g * (w_l - z_l) * larger(z_l - w_r, zero)
-    fall_r = g * (w_r - z_r) * larger(z_r - w_l, zero)
-    z = larger(z_l, z_r)
+    d = y_l - y_r
+    fall_l = g * h_l * larger(d - h_l, zero)
+    fall_r = g * h_r * larger(-d - h_r, zero)
     mass, momentum_l, momentum_r, tangential, speed = covered_flux(
-        larger(w_l, z) - z, u_l, v_l, larger(w_r, z) - z, u_r, v_r, g
+        larger(smaller(h_l, h_r + d), zero), u_l, v_l, larger(smaller(h_r, h_l - d), zero), u_r, v_r, g
     )
     return mass, momentum_l - fall_l, momentum_r - fall_r, tangential, speed

@@ -4,22 +4,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.checks import checked_number
 from eagre.errors import InputError
-from eagre.grid import Grid, centre_bed
+from eagre.grid import Grid
 from eagre.terms.collect import Terms
 
-HIGH_GROUND = 5.0  # m: a closed valley that falls from 10 m won 4 % of water in 6 h
 UNBOUNDED = 1e12  # s
+LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
 
 
 def longest_step_asked(name: str, step: float | None) -> float:
     """The step of an option, s, checked; without one there is no bound."""
     return UNBOUNDED if step is None else checked_number(name, step, 1e-12, UNBOUNDED)
+
+
+def longest_step_with_water_to_come(
+    terms: Terms, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float
+) -> float:
+    """Bound for rain and for water that boundary series bring, s."""
+    rain, arrivals = (
+        longest_step_with_rain(terms, grid, gravity),
+        longest_step_with_arrivals(segments, grid, bed, gravity),
+    )
+    return min(rain, arrivals)
+
+
+class Steps(NamedTuple):
+    """The longest time step, the longest first one, s, and whether all have one length."""
+
+    longest: float
+    first: float
+    fixed: bool
+
+
+def steps_of(longest: float | None, fixed: float | None, coming: float, first: float) -> Steps:
+    """Bounds of the time step from what a user asked for, from water to come, and from water that falls at first, s."""
+    if fixed is not None:
+        step = longest_step_asked("fixed_time_step", fixed)
+        return Steps(step, step, True)
+    step = min(longest_step_asked("max_time_step", longest), coming)
+    return Steps(step, min(step, first), False)
 
 
 def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float) -> float:
@@ -38,54 +67,28 @@ def longest_step_with_rain(terms: Terms, grid: Grid, gravity: float) -> float:
     return (0.25 * min(grid.dx, grid.dy)) ** (2.0 / 3.0) / (gravity * terms.wettest) ** (1.0 / 3.0)
 
 
-def rain_remarks(terms: Terms, grid: Grid, bed: np.ndarray, gravity: float) -> list[str]:
-    """What single precision makes of rain, if it may lose more than 1 % of it.
+def first_step(surface: np.ndarray, depth: np.ndarray, grid: Grid, cfl: float, gravity: float) -> float:
+    """Bound of the first step, s: water at rest, which no speed bounds yet, falls no further than a part of a cell.
 
-    A step under a metre of water, dx / (4 sqrt(g 1 m)), adds some multiple of the smallest difference of a surface as
-    high as the bed; rounding may take half of one.
-
-    Parameters
-    ----------
-    terms : Terms
-    grid : Grid
-    bed : array
-        Bed elevation, m.
-    gravity : float
-        m s-2.
+    Down a drop d from cell to cell it has the speed g d dt / dx after dt, and cfl dx / dt is allowed.
     """
-    rate = terms.wettest
-    highest = float(np.abs(bed).max())
-    step = 0.25 * min(grid.dx, grid.dy) / math.sqrt(gravity)
-    lost = 0.5 * float(np.spacing(np.float32(highest))) / (rate * step) if rate > 0.0 else 0.0
-    if lost < 0.01:
-        return []
-    return [
-        f"rain of {3.6e6 * rate:.3g} mm/h on a bed of up to {highest:.4g} m in single precision: up to "
-        f'{min(lost, 1.0):.0%} of it may be lost to rounding; write: precision = "double"'
-    ]
-
-
-def height_remarks(surface: np.ndarray, corners: np.ndarray) -> list[str]:
-    """What single precision makes of water on high ground; surface : at the start, m; corners : the bed there."""
-    bed = centre_bed(corners)
-    highest = float(np.max(bed, where=surface > bed, initial=-math.inf))
-    if highest < HIGH_GROUND:
-        return []
-    return [
-        f"water on ground {highest:.4g} m high in single precision, which holds its surface to "
-        f"{float(np.spacing(np.float32(highest))):.1g} m: where it drains from there its volume may grow by percents "
-        'in hours; write: precision = "double"'
-    ]
+    steepest = 0.0
+    for axis, size in ((0, grid.dy), (1, grid.dx)):
+        drop, wet = np.diff(surface, axis=axis), depth > 0.0
+        low, high = (np.moveaxis(wet, axis, 0)[part] for part in (slice(None, -1), slice(1, None)))
+        falls = np.where(np.moveaxis(drop, axis, 0) > 0.0, high, low)
+        steepest = max(steepest, float((np.abs(np.moveaxis(drop, axis, 0)) * falls).max(initial=0.0)) / size**2)
+    return math.sqrt(cfl / (gravity * steepest)) if steepest > 0.0 else UNBOUNDED
 
 
 def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry: str) -> float:
     """Depth below which velocities are damped, m: as given, or a small part of the greatest depth at the start."""
     if given is not None:
-        return checked_number("desingularisation_depth", given, 1e-9, 1e3)
+        return checked_number("desingularisation_depth", given, LEAST_KAPPA, 1e3)
     scale = float(thickness.max())
     if wet_dry == "hydrostatic":
-        return 1e-4 * min(1.0, scale) if scale > 0 else 1e-4
-    return min(0.01, 0.01 * scale) if scale > 0 else 1e-3
+        return max(LEAST_KAPPA, 1e-4 * min(1.0, scale)) if scale > 0 else 1e-4
+    return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
 def early_exit(given: bool | None, wet_dry: str) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
 from eagre.kernels.bits import is_bad
+from eagre.kernels.elevation import signed_depth, surface
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY
@@ -19,7 +20,7 @@ NOWHERE = 2**62
 @cell
 def depth_and_velocity(j, i, q, bed, out, p):
     """Depth, m, and velocities, m s-1, of interior cell (j, i) into planes 0, 1, 2 of `out`."""
-    h = q[0, j + 2, i + 2] - bed_centre(bed, j + 2, i + 2)
+    h = signed_depth(q[0, j + 2, i + 2], bed_centre(bed, j + 2, i + 2))
     over_h = over_depth(max(h, real(0.0)), p)
     out[0, j + 2, i + 2] = h
     out[1, j + 2, i + 2] = over_h * q[1, j + 2, i + 2]
@@ -28,11 +29,11 @@ def depth_and_velocity(j, i, q, bed, out, p):
 
 @cell
 def sampled(k, pair, bed, places, found, clock, p):
-    """w, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`."""
+    """eta, h, hu, hv, u, v and the bed of interior cell `places[:, k]` into column k of `found`."""
     q = pair[1 if clock[PARITY] > 0.0 else 0]
     j, i = places[0, k] + 2, places[1, k] + 2
     b = bed_centre(bed, j, i)
-    h = q[0, j, i] - b
+    h = signed_depth(q[0, j, i], b)
     over_h = over_depth(max(h, real(0.0)), p)
     found[0, k] = q[0, j, i]
     found[1, k] = h
@@ -45,13 +46,18 @@ def sampled(k, pair, bed, places, found, clock, p):
 
 @cell
 def terms_of(q, bed, j, i, p):
-    """Depth, kinetic and potential energy per area and density, and speed, of cell (j, i)."""
+    """Depth, kinetic and potential energy (over the datum) per area and density, and speed, of cell (j, i)."""
     b = bed_centre(bed, j, i)
-    h = q[0, j, i] - b
+    h = signed_depth(q[0, j, i], b)
     over_h = over_depth(max(h, real(0.0)), p)
     u = over_h * q[1, j, i]
     v = over_h * q[2, j, i]
-    return h, real(0.5) * h * (u * u + v * v), real(0.5) * p.g * (q[0, j, i] + b) * h, math.sqrt(u * u + v * v)
+    return (
+        h,
+        real(0.5) * h * (u * u + v * v),
+        real(0.5) * p.g * (surface(q[0, j, i], b) + b) * h,
+        math.sqrt(u * u + v * v),
+    )
 
 
 @entry

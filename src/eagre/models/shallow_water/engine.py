@@ -62,7 +62,8 @@ class Engine(Legs):
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
-        self.levels = device.array(np.array([s.condition.still_level() for s in setup.segments], real))
+        levels = [segment.condition.level_over(setup.datum.level) for segment in setup.segments]
+        self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
         self.forcing = device.zeros((len(setup.series),), np.float64)
         g_n2 = setup.gravity * setup.manning**2
@@ -84,7 +85,7 @@ class Engine(Legs):
         setup = self.setup
         clock = np.zeros(ck.SIZE)
         clock[ck.CFL] = 1e30 if setup.fixed else setup.cfl
-        clock[ck.LIMIT] = clock[ck.FREE] = setup.longest_step
+        clock[ck.LIMIT], clock[ck.FREE] = setup.longest_step, setup.first_step
         clock[ck.TOLERANCE] = PREDICTED_TOLERANCE if setup.time_step == "predicted" else -1.0
         clock[ck.DT_MIN] = 1e300
         return clock
@@ -167,11 +168,11 @@ class Engine(Legs):
         """Fill the ghosts of the state, for its time."""
         self.device.run(self.schedule.fill[self.current])
 
-    def set_state(self, w: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
-        """Set the interior state (ny, nx) and the time, and fill the ghosts."""
+    def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
+        """Set the interior state (ny, nx) (see `kernels`) and the time, and fill the ghosts."""
         grid = self.setup.grid
         state = np.zeros((3, grid.ny + 4, grid.nx + 4), self.real)
-        state[:, 2:-2, 2:-2] = w, hu, hv
+        state[:, 2:-2, 2:-2] = eta, hu, hv
         for q in self.q:
             self.device.fill(q, state)
         clock = self.read_clock()
@@ -224,7 +225,7 @@ class Engine(Legs):
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
-        return named_sums(self.row_sums(), self.setup.grid)
+        return over_zero(named_sums(self.row_sums(), self.setup.grid), self.setup)
 
     def row_sums(self) -> np.ndarray:
         """Sums and extremes over each row."""
@@ -248,7 +249,7 @@ class Engine(Legs):
         return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(fields[4], fields[5])), fields[4].shape))  # type: ignore[return-value]
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """w, h, hu, hv, u, v and the bed of interior cells (j, i), (7, n)."""
+        """eta, h, hu, hv, u, v and the bed over the datum of interior cells (j, i), (7, n)."""
         places = np.stack([j, i]).astype(np.int64)
         key = places.tobytes()
         if key not in self._samples:
@@ -267,12 +268,18 @@ class Engine(Legs):
         return report[:, : places.shape[1]].copy()
 
     def derived(self) -> np.ndarray:
-        """Host copy of w, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
+        """Host copy of eta, h, hu, hv, u, v at interior cells, (6, ny, nx)."""
         at = self.current
         spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
         grid = self.setup.grid
         self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
         state, extra = self.device.host(self.q[at]), self.device.host(spare)
         inner = (slice(None), slice(2, -2), slice(2, -2))
-        (w, hu, hv), (h, u, v) = state[inner], extra[inner]
-        return np.stack([w, h, hu, hv, u, v])
+        (eta, hu, hv), (h, u, v) = state[inner], extra[inner]
+        return np.stack([eta, h, hu, hv, u, v])
+
+
+def over_zero(sums: dict[str, float], setup: Setup) -> dict[str, float]:
+    """Sums whose potential energy is over z = 0 instead of over the datum."""
+    lift = setup.gravity * setup.datum.level * sums["volume"]
+    return sums | {"potential_energy": sums["potential_energy"] + lift}

@@ -1,8 +1,9 @@
 """Cells of the shallow-water model: one stage of the central-upwind scheme.
 
-State arrays are (3, ny + 4, nx + 4): surface elevation w (m) and unit discharges hu, hv (m2 s-1)
-at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m, at corners: corner (j, i)
-is the low corner of cell (j, i). The equation numbers are those of README.md beside this file.
+State arrays are (3, ny + 4, nx + 4): eta, the surface as `eagre.kernels.elevation` stores it (m), and unit
+discharges hu, hv (m2 s-1) at centres, with two ghost cells a side. The bed is (ny + 5, nx + 5), m over the datum of
+the run, at corners: corner (j, i) is the low corner of cell (j, i). Surfaces are compared as elevations w over the
+datum; depths come from eta. The equation numbers are those of README.md beside this file.
 """
 
 from typing import NamedTuple
@@ -11,8 +12,10 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
+from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope
 from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
+from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
 GHOSTS = 2
@@ -31,12 +34,7 @@ class Parameters(NamedTuple):
     over_dx: np.floating  # 1/dx, m-1
     over_dy: np.floating  # 1/dy, m-1
     friction: np.floating  # g n^2 of a uniform Manning n
-
-
-@cell
-def depth(w, bed):
-    """Depth of a cell, m: h = max(0, w - B), B the mean of its four corners."""
-    return larger(real(0.0), w - bed)
+    first_row: np.floating  # of the domain that is row 0 here
 
 
 # -- what is reconstructed in a cell and what a face sees of it: the two wet/dry treatments ---------
@@ -90,14 +88,15 @@ def hydrostatic_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_high, p)
 
 @cell
 def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p):
-    """Face values of any cell: w, z, u, v at its low face, then at its high one.
+    """Face values of any cell: y, h, u, v at its low face, then at its high one, and the rise of its surface, m.
 
     w, u, v : cell values; _l, _h : scaled differences to the low and the high side;
-    h : depth; b_low, b_high : bed at the faces.
+    h : depth; b_low, b_high : bed at the faces. y : surface over the bed of the face, m; h : depth there, m.
 
-    Where the reconstructed surface stays above the bed, the bed at the face is that of the face.
+    Where the reconstructed surface stays above the bed, the bed at the face is that of the face, and y is h.
     A shore cell, whose surface would cut the bed, keeps a level surface, and its water stands on a
-    bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h. A dry cell is flat.
+    bed of its own, as deep on the average as the cell: 0 <= h_face <= 2 h, whatever the rounding of w.
+    A dry cell is flat.
     """
     zero = real(0.0)
     w_low, u_low, v_low, w_high, u_high, v_high = hydrostatic_covered(
@@ -106,15 +105,18 @@ def hydrostatic_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_high, p
     dry = h < p.dry + real(DRY_ULP) * abs(w)
     shore = (smaller(w_high - b_high, w_low - b_low) < zero) | dry
     more = select(dry, zero, wedge(w, w_l, w_h, h, b_high, p))
+    w_low, w_high = select(shore, w, w_low), select(shore, w, w_high)
+    y_low, y_high = w_low - b_low, w_high - b_high
     return (
-        select(shore, w, w_low),
-        select(shore, w - (h - more), b_low),
+        y_low,
+        select(shore, h - more, y_low),
         select(shore, u, u_low),
         select(shore, v, v_low),
-        select(shore, w, w_high),
-        select(shore, w - (h + more), b_high),
+        y_high,
+        select(shore, h + more, y_high),
         select(shore, u, u_high),
         select(shore, v, v_high),
+        w_high - w_low,
     )
 
 
@@ -125,11 +127,11 @@ def discharge_of_cell(q, over_h):
 
 
 @cell
-def discharges_to_velocities(w_low, q_low, r_low, w_high, q_high, r_high, b_low, b_high, p):
-    """Face values w, u, v, low then high, from surface and unit discharges q, r at the faces."""
-    over_low = over_depth(larger(w_low - b_low, real(0.0)), p)
-    over_high = over_depth(larger(w_high - b_high, real(0.0)), p)
-    return w_low, q_low * over_low, r_low * over_low, w_high, q_high * over_high, r_high * over_high
+def discharges_to_velocities(h_low, q_low, r_low, h_high, q_high, r_high, p):
+    """Velocities at the low face, then at the high one, from depth and unit discharges q, r at the faces."""
+    over_low = over_depth(larger(h_low, real(0.0)), p)
+    over_high = over_depth(larger(h_high, real(0.0)), p)
+    return q_low * over_low, r_low * over_low, q_high * over_high, r_high * over_high
 
 
 @cell
@@ -138,7 +140,11 @@ def kurganov_petrova_covered(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, b_low, b_hig
     s = half_slope(w_l, w_h, p)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    return discharges_to_velocities(w - s, u - s_u, v - s_v, w + s, u + s_u, v + s_v, b_low, b_high, p)
+    w_low, w_high = w - s, w + s
+    u_low, v_low, u_high, v_high = discharges_to_velocities(
+        w_low - b_low, u - s_u, v - s_v, w_high - b_high, u + s_u, v + s_v, p
+    )
+    return w_low, u_low, v_low, w_high, u_high, v_high
 
 
 @cell
@@ -154,12 +160,11 @@ def kurganov_petrova_faces(w, w_l, w_h, u, u_l, u_h, v, v_l, v_h, h, b_low, b_hi
     cut_low = low < b_low
     w_high = select(cut_high, b_high, select(cut_low, w + w - b_low, high))
     w_low = select(cut_high, w + w - b_high, select(cut_low, b_low, low))
+    h_low, h_high = of_twice(w_low - b_low, h), of_twice(w_high - b_high, h)
     s_u = half_slope(u_l, u_h, p)
     s_v = half_slope(v_l, v_h, p)
-    w_low, u_low, v_low, w_high, u_high, v_high = discharges_to_velocities(
-        w_low, u - s_u, v - s_v, w_high, u + s_u, v + s_v, b_low, b_high, p
-    )
-    return w_low, b_low, u_low, v_low, w_high, b_high, u_high, v_high
+    u_low, v_low, u_high, v_high = discharges_to_velocities(h_low, u - s_u, v - s_v, h_high, u + s_u, v + s_v, p)
+    return h_low, h_low, u_low, v_low, h_high, h_high, u_high, v_high, w_high - w_low
 
 
 PRIMITIVE = switch("PRIMITIVE", velocity_of_cell)
@@ -196,6 +201,12 @@ def bed_centre(bed, j, i):
 
 
 @cell
+def seed_of_stage(clock, second, p):
+    """What the rounding of a stage begins from: see `eagre.kernels.elevation.seed_of`."""
+    return seed_of(2.0 * clock[STEPS] + (1.0 if second else 0.0), p.first_row)
+
+
+@cell
 def kept_momentum(h, q, u, p):
     """Unit discharge that a stage starts from: h u where the velocity is desingularised."""
     if RESET:
@@ -210,34 +221,35 @@ def friction_rate(hu, hv, over_h, g_n2):
 
 
 @cell
-def first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """w, hu, hv after a forward step with the tendencies r_w, r_u, r_v: Q* of equation 2.9."""
+def first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
+    """eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9."""
     keep = real(1.0)
     hu = kept_momentum(h, hu, u, p)
     hv = kept_momentum(h, hv, v, p)
     if FRICTION != 0:
         keep = reciprocal(real(1.0) + dt * friction_rate(hu, hv, over_h, g_n2))
-    return w + dt * r_w, (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
+    return added(eta, dt * r_h, noise), (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
 
 
 @cell
-def second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """w, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
+def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
+    """eta, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
     half = real(0.5)
     keep = half
     hu = kept_momentum(h, hu, u, p)
     hv = kept_momentum(h, hv, v, p)
     if FRICTION != 0:
         keep = half * reciprocal(real(1.0) + half * dt * friction_rate(hu, hv, over_h, g_n2))
-    return half * (w_n + w + dt * r_w), (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
+    eta = mean_added(eta_n, eta, dt * r_h, noise)
+    return eta, (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
 
 
 @cell
-def updated(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt):
-    """New w, hu, hv of a cell in the stage that SECOND names."""
+def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
+    """New eta, hu, hv of a cell in the stage that SECOND names."""
     if SECOND:
-        return second_update(w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
-    return first_update(w, hu, hv, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt)
+        return second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt)
+    return first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt)
 
 
 @cell
@@ -249,11 +261,11 @@ def manning_of(manning, j, i, p):
 
 
 @cell
-def with_terms(r_w, r_u, r_v, h, hu, hv, forcing, j, i):
+def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
     """Tendencies with the terms of the run added at interior cell (j, i); forcing: see `eagre.terms.compose`."""
     at = (j, i)
     return (
-        WATER(r_w, forcing, j, at),
+        WATER(r_h, forcing, j, at),
         FORCE_X(r_u, h, hu, hv, forcing, j, at),
         FORCE_Y(r_v, h, hv, hu, forcing, j, at),
     )

@@ -13,6 +13,7 @@ from eagre.backend.cells import cell, entry, prange, real
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
 from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
+from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
@@ -23,11 +24,11 @@ from eagre.models.shallow_water.kernels import (
     bed_south,
     bed_west,
     covered,
-    depth,
     first_update,
     manning_of,
     over_depth,
     second_update,
+    seed_of_stage,
     with_terms,
 )
 from eagre.stepping.clock import ACCEPTED, DT, open_gate
@@ -40,24 +41,30 @@ TILE_COLUMNS = 256
 WIDTH = TILE_COLUMNS + 8
 U0, U1, U2 = 0 * WIDTH, 1 * WIDTH, 2 * WIDTH  # u of three rows, south to north
 V0, V1, V2 = 3 * WIDTH, 4 * WIDTH, 5 * WIDTH
-HIGH_W, HIGH_Z, HIGH_V, HIGH_U = 6 * WIDTH, 7 * WIDTH, 8 * WIDTH, 9 * WIDTH  # north face of the row below
+HIGH_Y, HIGH_H, HIGH_V, HIGH_U = 6 * WIDTH, 7 * WIDTH, 8 * WIDTH, 9 * WIDTH  # north face of the row below
 RISE0, RISE1 = 10 * WIDTH, 11 * WIDTH  # rise of the surface across the cells of two rows, in y
 SOUTH_M, SOUTH_N, SOUTH_T = 12 * WIDTH, 13 * WIDTH, 14 * WIDTH  # south flux: mass, normal, tangential
 NORTH_M, NORTH_B, NORTH_N, NORTH_T = 15 * WIDTH, 16 * WIDTH, 17 * WIDTH, 18 * WIDTH  # B: normal, seen from below
-WEST_W, WEST_Z, WEST_U, WEST_V = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH, 22 * WIDTH  # west face values
-EAST_W, EAST_Z, EAST_U, EAST_V = 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
+WEST_Y, WEST_H, WEST_U, WEST_V = 19 * WIDTH, 20 * WIDTH, 21 * WIDTH, 22 * WIDTH  # west face values
+EAST_Y, EAST_H, EAST_U, EAST_V = 23 * WIDTH, 24 * WIDTH, 25 * WIDTH, 26 * WIDTH
 FACE_M, FACE_L, FACE_R, FACE_T = 27 * WIDTH, 28 * WIDTH, 29 * WIDTH, 30 * WIDTH  # flux in x, L and R as seen from
 OVER0, OVER1, OVER2 = 31 * WIDTH, 32 * WIDTH, 33 * WIDTH  # 1/h of three rows
-SCRATCH = 34 * WIDTH
+W0, W1, W2 = 34 * WIDTH, 35 * WIDTH, 36 * WIDTH  # surface of three rows
+RISE_X = 37 * WIDTH  # rise of the surface across the cells of a row, in x
+SCRATCH = 38 * WIDTH
 
 COVERED, SHORES, DRY = 0, 1, 2  # what a row is
 
 
 @cell
 def velocities(q, bed, s, j, i0, n, p):
-    """Move the velocities of the tile a row down and add those of row j."""
+    """Move surface and velocities of the tile a row down and add those of row j."""
     for i in range(n):
-        h = depth(q[0, j, i0 + i], bed_centre(bed, j, i0 + i))
+        b = bed_centre(bed, j, i0 + i)
+        h = depth(q[0, j, i0 + i], b)
+        s[W0 + i] = s[W1 + i]
+        s[W1 + i] = s[W2 + i]
+        s[W2 + i] = surface(q[0, j, i0 + i], b)
         s[U0 + i] = s[U1 + i]
         s[V0 + i] = s[V1 + i]
         s[U1 + i] = s[U2 + i]
@@ -71,7 +78,7 @@ def velocities(q, bed, s, j, i0, n, p):
 
 
 @cell
-def look_at_row(q, bed, s, j, i0, n, p):
+def look_at_row(bed, s, j, i0, n, p):
     """COVERED, SHORES or DRY: what is true of all n cells of row j + 1, which begin at column i0 + 1.
 
     A limited surface stays between the surfaces of the cell's neighbours: where those and its own are
@@ -80,8 +87,8 @@ def look_at_row(q, bed, s, j, i0, n, p):
     uncovered = 0
     for i in range(n):
         c = i0 + i
-        w = q[0, j + 1, c + 1]
-        low = min(w, min(min(q[0, j, c + 1], q[0, j + 2, c + 1]), min(q[0, j + 1, c], q[0, j + 1, c + 2])))
+        w = s[W1 + 1 + i]
+        low = min(w, min(min(s[W0 + 1 + i], s[W2 + 1 + i]), min(s[W1 + i], s[W1 + 2 + i])))
         high = max(max(bed[j + 1, c + 1], bed[j + 1, c + 2]), max(bed[j + 2, c + 1], bed[j + 2, c + 2]))
         uncovered += 0 if covered(low - high, w, p) else 1
     if uncovered == 0:
@@ -96,55 +103,53 @@ def look_at_row(q, bed, s, j, i0, n, p):
 def covered_flux_y(q, bed, s, j, c, i, p):
     """Flux through the south face of cell (j + 1, c + 2), column i of the tile, where both sides are covered.
 
-    Then w, z, v, u at the north face of the cell and the rise of its surface.
+    Then y, h, v, u at the north face of the cell (see `FACES`) and the rise of its surface.
     """
-    w = q[0, j + 1, c + 2]
+    w = s[W1 + 2 + i]
     z = bed_south(bed, j + 1, c + 2)
     z_h = bed_south(bed, j + 2, c + 2)
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
-        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
+        w, scaled_difference(s[W0 + 2 + i], w, p), scaled_difference(w, s[W2 + 2 + i], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
         z, z_h, p,
     )  # fmt: skip
-    mass, below, above, along, speed = covered_flux(
-        s[HIGH_W + i] - z, s[HIGH_V + i], s[HIGH_U + i], w_l - z, v_l, u_l, p.g
-    )
-    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+    mass, below, above, along, speed = covered_flux(s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], w_l - z, v_l, u_l, p.g)
+    return mass, below, above, along, speed, w_h - z_h, w_h - z_h, v_h, u_h, w_h - w_l
 
 
 @cell
 def any_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for any cells."""
-    w = q[0, j + 1, c + 2]
+    w = s[W1 + 2 + i]
     south = bed_south(bed, j + 1, c + 2)
     north = bed_south(bed, j + 2, c + 2)
     v = s[V1 + 2 + i]
     u = s[U1 + 2 + i]
-    w_l, z_l, v_l, u_l, w_h, z_h, v_h, u_h = FACES(
-        w, scaled_difference(q[0, j, c + 2], w, p), scaled_difference(w, q[0, j + 2, c + 2], p),
+    y_l, h_l, v_l, u_l, y_h, h_h, v_h, u_h, rise = FACES(
+        w, scaled_difference(s[W0 + 2 + i], w, p), scaled_difference(w, s[W2 + 2 + i], p),
         v, scaled_difference(s[V0 + 2 + i], v, p), scaled_difference(v, s[V2 + 2 + i], p),
         u, scaled_difference(s[U0 + 2 + i], u, p), scaled_difference(u, s[U2 + 2 + i], p),
-        depth(w, real(0.5) * (south + north)), south, north, p,
+        depth(q[0, j + 1, c + 2], real(0.5) * (south + north)), south, north, p,
     )  # fmt: skip
     mass, below, above, along, speed = central_upwind(
-        s[HIGH_W + i], s[HIGH_Z + i], s[HIGH_V + i], s[HIGH_U + i], w_l, z_l, v_l, u_l, p.g
+        s[HIGH_Y + i], s[HIGH_H + i], s[HIGH_V + i], s[HIGH_U + i], y_l, h_l, v_l, u_l, p.g
     )
-    return mass, below, above, along, speed, w_h, z_h, v_h, u_h, w_h - w_l
+    return mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise
 
 
 @cell
 def no_flux_y(q, bed, s, j, c, i, p):
     """What `covered_flux_y` returns, for dry cells."""
     zero = real(0.0)
-    w = q[0, j + 1, c + 2]
-    return zero, zero, zero, zero, zero, w, w, zero, zero, zero
+    y_h = s[W1 + 2 + i] - bed_south(bed, j + 2, c + 2)
+    return zero, zero, zero, zero, zero, y_h, zero, zero, zero, zero
 
 
 @cell
-def keep_flux_y(s, i, mass, below, above, along, speed, w_h, z_h, v_h, u_h, rise):
+def keep_flux_y(s, i, mass, below, above, along, speed, y_h, h_h, v_h, u_h, rise):
     """Move the fluxes of column i a row down and keep new ones; returns the wave speed."""
     s[SOUTH_M + i] = s[NORTH_M + i]
     s[SOUTH_N + i] = s[NORTH_N + i]
@@ -154,8 +159,8 @@ def keep_flux_y(s, i, mass, below, above, along, speed, w_h, z_h, v_h, u_h, rise
     s[NORTH_B + i] = below
     s[NORTH_N + i] = above
     s[NORTH_T + i] = along
-    s[HIGH_W + i] = w_h
-    s[HIGH_Z + i] = z_h
+    s[HIGH_Y + i] = y_h
+    s[HIGH_H + i] = h_h
     s[HIGH_V + i] = v_h
     s[HIGH_U + i] = u_h
     s[RISE1 + i] = rise
@@ -183,46 +188,48 @@ def fluxes_y(q, bed, s, j, i0, n, below, own, p):
 
 @cell
 def covered_faces_x(q, bed, s, j, c, i, p):
-    """w, z, u, v at the west and at the east face of covered cell (j, c + 1), column i + 1 of the tile."""
-    w = q[0, j, c + 1]
+    """y, h, u, v at the west and the east face of covered cell (j, c + 1), column i + 1 of the tile, and its rise."""
+    w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
     u = s[U0 + i + 1]
     v = s[V0 + i + 1]
     w_l, u_l, v_l, w_h, u_h, v_h = COVERED_FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+        w, scaled_difference(s[W0 + i], w, p), scaled_difference(w, s[W0 + i + 2], p),
         u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
         v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
         west, east, p,
     )  # fmt: skip
-    return w_l, west, u_l, v_l, w_h, east, u_h, v_h
+    h_l, h_h = w_l - west, w_h - east
+    return h_l, h_l, u_l, v_l, h_h, h_h, u_h, v_h, w_h - w_l
 
 
 @cell
 def any_faces_x(q, bed, s, j, c, i, p):
     """What `covered_faces_x` returns, for any cell."""
-    w = q[0, j, c + 1]
+    w = s[W0 + i + 1]
     west = bed_west(bed, j, c + 1)
     east = bed_west(bed, j, c + 2)
     u = s[U0 + i + 1]
     v = s[V0 + i + 1]
     return FACES(
-        w, scaled_difference(q[0, j, c], w, p), scaled_difference(w, q[0, j, c + 2], p),
+        w, scaled_difference(s[W0 + i], w, p), scaled_difference(w, s[W0 + i + 2], p),
         u, scaled_difference(s[U0 + i], u, p), scaled_difference(u, s[U0 + i + 2], p),
         v, scaled_difference(s[V0 + i], v, p), scaled_difference(v, s[V0 + i + 2], p),
-        depth(w, real(0.5) * (west + east)), west, east, p,
+        depth(q[0, j, c + 1], real(0.5) * (west + east)), west, east, p,
     )  # fmt: skip
 
 
 @cell
-def keep_faces_x(s, i, w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h):
-    """Keep the face values of column i + 1 of the tile."""
-    s[WEST_W + i] = w_l
-    s[WEST_Z + i] = z_l
+def keep_faces_x(s, i, y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise):
+    """Keep the face values of column i + 1 of the tile and the rise of its surface."""
+    s[RISE_X + i] = rise
+    s[WEST_Y + i] = y_l
+    s[WEST_H + i] = h_l
     s[WEST_U + i] = u_l
     s[WEST_V + i] = v_l
-    s[EAST_W + i] = w_h
-    s[EAST_Z + i] = z_h
+    s[EAST_Y + i] = y_h
+    s[EAST_H + i] = h_h
     s[EAST_U + i] = u_h
     s[EAST_V + i] = v_h
 
@@ -240,19 +247,17 @@ def keep_flux_x(s, i, mass, left, right, along, speed):
 @cell
 def covered_flux_x(s, i, p):
     """Flux through face i of a covered row."""
-    z = s[WEST_Z + i + 1]
     return covered_flux(
-        s[EAST_W + i] - z, s[EAST_U + i], s[EAST_V + i],
-        s[WEST_W + i + 1] - z, s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
-    )  # fmt: skip
+        s[EAST_H + i], s[EAST_U + i], s[EAST_V + i], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g
+    )
 
 
 @cell
 def any_flux_x(s, i, p):
     """Flux through face i of any row."""
     return central_upwind(
-        s[EAST_W + i], s[EAST_Z + i], s[EAST_U + i], s[EAST_V + i],
-        s[WEST_W + i + 1], s[WEST_Z + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
+        s[EAST_Y + i], s[EAST_H + i], s[EAST_U + i], s[EAST_V + i],
+        s[WEST_Y + i + 1], s[WEST_H + i + 1], s[WEST_U + i + 1], s[WEST_V + i + 1], p.g,
     )  # fmt: skip
 
 
@@ -271,7 +276,7 @@ def fluxes_x(q, bed, s, j, i0, n, own, p):
     elif own == DRY:
         zero = real(0.0)
         for i in range(n + 2):
-            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero)
+            keep_faces_x(s, i, zero, zero, zero, zero, zero, zero, zero, zero, zero)
             keep_flux_x(s, i, zero, zero, zero, zero, zero)
     else:
         for i in range(n + 2):
@@ -295,37 +300,38 @@ def close_x(edges, s, side, row, i):
 
 
 @cell
-def update(q, out, bed, manning, forcing, s, row, i0, n, second, p, dt):
+def update(q, out, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
     """Interior row `row` of the new state; in the second stage `out` has the state before the step."""
     j = row + 2
     for i in range(n):
         c = i0 + i + 2
         h = depth(q[0, j, c], bed_centre(bed, j, c))
         gh = p.g * h
-        r_w = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1]) + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
-        r_u = p.over_dx * (
-            s[FACE_R + i] - s[FACE_L + i + 1] - gh * (s[EAST_W + i + 1] - s[WEST_W + i + 1])
-        ) + p.over_dy * (s[SOUTH_T + i] - s[NORTH_T + i])
+        r_h = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1]) + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
+        r_u = p.over_dx * (s[FACE_R + i] - s[FACE_L + i + 1] - gh * s[RISE_X + i + 1]) + p.over_dy * (
+            s[SOUTH_T + i] - s[NORTH_T + i]
+        )
         r_v = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1]) + p.over_dy * (
             s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i]
         )
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
         state = (q[0, j, c], q[1, j, c], q[2, j, c])
         rest = (
-            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_w, r_u, r_v, manning_of(manning, row, i0 + i, p), p, dt
+            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, manning_of(manning, row, i0 + i, p),
+            noise_of(seed, row, i0 + i), p, dt,
         )  # fmt: skip
         if second:
-            w, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *rest)
+            eta, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *rest)
         else:
-            w, hu, hv = first_update(*state, *rest)
-        out[0, j, c] = w
+            eta, hu, hv = first_update(*state, *rest)
+        out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, p, dt):
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
     """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
@@ -337,9 +343,9 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, p
     for r in range(rows + 4):
         velocities(q, bed, s, j0 + r, i0, columns + 4, p)
         if r >= 2:
-            own = above
-            above = look_at_row(q, bed, s, j0 + (r - 2), i0, columns + 2, p)
-            rate = max(rate, fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p) * p.over_dy)
+            own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
+            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first have nothing below them yet
         if r == 3 and j0 == 0:
             close_y(edges, s, SOUTH, i0, columns)
         if r >= 4:
@@ -352,9 +358,9 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, p
             if i0 + columns == nx:
                 close_x(edges, s, EAST, row, columns)
             if second:  # each call with its own constant: no question is left in a loop over cells
-                update(q, out, bed, manning, forcing, s, row, i0, columns, True, p, dt)
+                update(q, out, bed, manning, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
-                update(q, out, bed, manning, forcing, s, row, i0, columns, False, p, dt)
+                update(q, out, bed, manning, forcing, s, row, i0, columns, False, seed, p, dt)
     return to_bits(rate)
 
 
@@ -365,26 +371,14 @@ def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, cloc
     The second stage of RK2 needs an accepted step, finds the state at the old time level in `out` and overwrites it.
     Both are one program: they differ in a few lines, and compiling is what a first start waits for.
     """
-    dt = real(clock[DT])
+    dt, seed = real(clock[DT]), seed_of_stage(clock, second, p)
     runs = open_gate(clock, turn) and (not second or clock[ACCEPTED] > 0.0)
     count = tiles.shape[0] if runs else 0
     for t in prange(count):
+        j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
         rates[t] = tile(
-            q,
-            out,
-            bed,
-            manning,
-            terms,
-            edges,
-            scratch[t],
-            tiles[t, 0],
-            tiles[t, 1],
-            np.int64(tiles[t, 2]),
-            np.int64(tiles[t, 3]),
-            second,
-            p,
-            dt,
-        )
+            q, out, bed, manning, terms, edges, scratch[t], j0, i0, rows, columns, second, seed, p, dt
+        )  # fmt: skip
 
 
 def tiles_of(ny: int, nx: int) -> np.ndarray:

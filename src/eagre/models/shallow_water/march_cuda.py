@@ -13,6 +13,7 @@ from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise
 from eagre.boundaries.edges import SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
+from eagre.kernels.elevation import noise_of
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
@@ -21,6 +22,7 @@ from eagre.models.shallow_water.kernels import (
     FRICTION,
     SECOND,
     SKIP_DRY,
+    seed_of_stage,
     updated,
     with_terms,
 )
@@ -57,13 +59,13 @@ def covered_flux_y(row, above, top, north, next_north, face, p):
     w_l, v_l, u_l, w_h, v_h, u_h = COVERED_FACES(
         above.w, above.d_w, top.d_w, above.v, above.d_v, top.d_v, above.u, above.d_u, top.d_u, z, z_h, p
     )
-    mass, low, high, along, speed = covered_flux(face.w - z, face.v, face.u, w_l - z, v_l, u_l, p.g)
-    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_l
+    mass, low, high, along, speed = covered_flux(face.h, face.v, face.u, w_l - z, v_l, u_l, p.g)
+    return Flux(mass, low, high, along, speed), Face(w_h - z_h, v_h, u_h), w_h - w_l
 
 
 @cell
 def faces_y(row, above, south, north, p):
-    """w, z, v, u at the south face of any row, then at its north face."""
+    """y, h, v, u at the south face of any row, then at its north face, and its rise: see `FACES`."""
     return FACES(
         row.w, row.d_w, above.d_w, row.v, row.d_v, above.d_v, row.u, row.d_u, above.d_u, row.h,
         middle(south.west, south.east), middle(north.west, north.east), p,
@@ -75,11 +77,11 @@ def any_flux_y(row, above, top, south, north, next_north, p):
     """What `covered_flux_y` returns, for any rows; `south` are the corners to the south of `row`."""
     if SKIP_DRY and not anywhere(larger(row.h, above.h) > real(0.0)):
         zero = real(0.0)
-        return Flux(zero, zero, zero, zero, zero), Face(above.w, above.v, above.u), zero
-    _, _, _, _, w_s, z_s, v_s, u_s = faces_y(row, above, south, north, p)
-    w_n, z_n, v_n, u_n, w_h, _, v_h, u_h = faces_y(above, top, north, next_north, p)
-    mass, low, high, along, speed = central_upwind(w_s, z_s, v_s, u_s, w_n, z_n, v_n, u_n, p.g)
-    return Flux(mass, low, high, along, speed), Face(w_h, v_h, u_h), w_h - w_n
+        return Flux(zero, zero, zero, zero, zero), Face(zero, above.v, above.u), zero
+    _, _, _, _, y_s, h_s, v_s, u_s, _ = faces_y(row, above, south, north, p)
+    y_n, h_n, v_n, u_n, _, h_h, v_h, u_h, rise = faces_y(above, top, north, next_north, p)
+    mass, low, high, along, speed = central_upwind(y_s, h_s, v_s, u_s, y_n, h_n, v_n, u_n, p.g)
+    return Flux(mass, low, high, along, speed), Face(h_h, v_h, u_h), rise
 
 
 @cell
@@ -113,15 +115,15 @@ def any_flux_x(row, south, north, p):
     d_w, e_w = differences_x(row.w, p)
     d_u, e_u = differences_x(row.u, p)
     d_v, e_v = differences_x(row.v, p)
-    w_l, z_l, u_l, v_l, w_h, z_h, u_h, v_h = FACES(
+    y_l, h_l, u_l, v_l, y_h, h_h, u_h, v_h, rise = FACES(
         row.w, d_w, e_w, row.u, d_u, e_u, row.v, d_v, e_v,
         row.h, middle(south.west, north.west), middle(south.east, north.east), p,
     )  # fmt: skip
     mass, low, high, along, speed = central_upwind(
-        from_lane_below(w_h, 1), from_lane_below(z_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
-        w_l, z_l, u_l, v_l, p.g,
+        from_lane_below(y_h, 1), from_lane_below(h_h, 1), from_lane_below(u_h, 1), from_lane_below(v_h, 1),
+        y_l, h_l, u_l, v_l, p.g,
     )  # fmt: skip
-    return Flux(mass, low, high, along, speed), w_h - w_l
+    return Flux(mass, low, high, along, speed), rise
 
 
 @cell
@@ -135,7 +137,7 @@ def friction_ahead(manning, j, i, p):
 
 @cell
 def store_row(
-    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, p, dt
+    out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
 ):  # fmt: skip
     """Write interior row j of the new state; returns the largest rate met.
 
@@ -147,7 +149,7 @@ def store_row(
     north = select(j + 1 == ny, walls.north, real(1.0))
     x_mass, y_mass = x.mass * walls.west, y.mass * north
     gh = p.g * row.h
-    r_w = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
+    r_h = p.over_dx * (x_mass - from_lane_above(x_mass, 1)) + p.over_dy * (south_flux.mass - y_mass)
     r_u = p.over_dx * (x.high - from_lane_above(x.low, 1) - gh * rise_x) + p.over_dy * (
         south_flux.tangential - y.tangential
     )
@@ -160,12 +162,12 @@ def store_row(
     if store:
         fastest = larger(fastest, y.speed * p.over_dy)
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
-        w, hu, hv = updated(
-            row.w, row.hu, row.hv, before.w, before.hu, before.hv,
-            row.h, row.over_h, row.u, row.v, r_w, r_u, r_v, g_n2, p, dt,
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
+        eta, hu, hv = updated(
+            row.eta, row.hu, row.hv, before.eta, before.hu, before.hv,
+            row.h, row.over_h, row.u, row.v, r_h, r_u, r_v, g_n2, noise_of(seed, j, i - 2), p, dt,
         )  # fmt: skip
-        out[0, j + 2, i] = w
+        out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
     return fastest
@@ -195,9 +197,9 @@ def update_row(
     face,
     rise,
     shore,
-    shore_above,
     store,
     faced,
+    seed,
     p,
     dt,
 ):
@@ -205,32 +207,32 @@ def update_row(
 
     `row` is the row, `above` the one to its north; `south`, `north` and `next_north` the corners
     around them; `flux` is what comes through the south of the row, `face` its north face and `rise`
-    its rise in y; `shore` and `shore_above` whether the two rows are `uncovered`; `top_state` and
-    `top_corners` belong to the row above `above`, and those of one more row are asked for here.
+    its rise in y; `shore` whether the row is `uncovered`; `top_state` and `top_corners` belong to the row
+    above `above`, and those of one more row are asked for here.
     Returns all these for the next row, and the largest rate met.
     """
-    before = State(row.w, row.hu, row.hv)
+    before = State(row.eta, row.hu, row.hv)
     if SECOND:
         before = load_state(old, j + 2, i)
     g_n2 = friction_ahead(manning, j, i, p)
     ahead = load_state(q, ahead_j, i)
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
+    shore_above = uncovered(row.w, above.w, top.w, north, next_north, p)
     # Each branch holds all that a row needs: the compiler orders instructions within a branch only.
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
         fastest = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
         fastest = store_row(
-            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, p, dt
+            out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
-    shore_top = uncovered(above.w, top.w, ahead.w, next_north, top_corners, p)
-    return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, shore_top, fastest
+    return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, fastest
 
 
 @entry
@@ -265,11 +267,11 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     top_state = load_state(q, j0 + 4, i)
     if not open_gate(clock, turn):
         return
-    dt = real(clock[DT])
+    dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
 
     zero = real(0.0)
-    nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
     corners_0 = load_corners(bed, j0, i)
     corners_1 = load_corners(bed, j0 + 1, i)
     south = load_corners(bed, j0 + 2, i)
@@ -287,22 +289,21 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
         south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
         flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
     shore = uncovered(row_1.w, row.w, above.w, south, north, p)
-    shore_above = uncovered(row.w, above.w, top_state.w, north, next_north, p)
 
     last = np.uint32(ny + 3)
     j = j0
     while j < end:
-        top, state_5, corners_6, flux, face, rise, shore, shore_above, rate = update_row(
+        top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
             q, old, out, bed, manning, forcing, edges, walls, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
-            flux, face, rise, shore, shore_above, store, faced, p, dt,
+            flux, face, rise, shore, store, faced, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
-        next_top, state_6, corners_7, flux, face, rise, shore, shore_above, rate = update_row(
+        next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
             q, old, out, bed, manning, forcing, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
-            flux, face, rise, shore, shore_above, store and more, faced and more, p, dt,
+            flux, face, rise, shore, store and more, faced and more, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         row, above, top_state = top, next_top, state_6

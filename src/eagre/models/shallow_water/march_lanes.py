@@ -5,9 +5,10 @@ from typing import NamedTuple
 from eagre.backend.cells import cell, load_ahead, real, switch
 from eagre.backend.warp import anywhere, from_lane_above, from_lane_below
 from eagre.boundaries.edges import CLOSED, EAST, NORTH, WEST
+from eagre.kernels.elevation import depth, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import PRIMITIVE, covered, depth, over_depth
+from eagre.models.shallow_water.kernels import PRIMITIVE, covered, over_depth
 
 PARTS = switch("PARTS", False)  # whether a side has walls and other conditions: its faces are looked up one by one
 
@@ -16,6 +17,7 @@ class Row(NamedTuple):
     """What a lane holds of one row of its column; d_* are scaled differences to the row below."""
 
     w: float
+    eta: float
     hu: float
     hv: float
     h: float
@@ -30,7 +32,7 @@ class Row(NamedTuple):
 class State(NamedTuple):
     """The unknowns of a cell."""
 
-    w: float
+    eta: float
     hu: float
     hv: float
 
@@ -43,9 +45,9 @@ class Bed(NamedTuple):
 
 
 class Face(NamedTuple):
-    """State on the south side of a face in y, where water covers it."""
+    """Depth and velocity on the south side of a face in y, where water covers it."""
 
-    w: float
+    h: float
     v: float
     u: float
 
@@ -90,20 +92,27 @@ def load_corners(bed, j, i):
 
 @cell
 def load_state(q, j, i):
-    """w, hu, hv of row j, asked for now and needed later."""
+    """eta, hu, hv of row j, asked for now and needed later."""
     return State(load_ahead(q, 0, j, i), load_ahead(q, 1, j, i), load_ahead(q, 2, j, i))
+
+
+@cell
+def bed_between(south, north):
+    """Bed of a lane's cell between the corners to its south and north, m."""
+    return real(0.25) * ((south.west + north.west) + (south.east + north.east))
 
 
 @cell
 def make_row(state, south, north, below, p):
     """A row of a lane's column from its state and the corners to its south and north."""
-    w, hu, hv = state
-    h = depth(w, real(0.25) * ((south.west + north.west) + (south.east + north.east)))
+    eta, hu, hv = state
+    b = bed_between(south, north)
+    w, h = surface(eta, b), depth(eta, b)
     over_h = over_depth(h, p)
     u = PRIMITIVE(hu, over_h)
     v = PRIMITIVE(hv, over_h)
     return Row(
-        w, hu, hv, h, over_h, u, v,
+        w, eta, hu, hv, h, over_h, u, v,
         scaled_difference(below.w, w, p), scaled_difference(below.u, u, p), scaled_difference(below.v, v, p),
     )  # fmt: skip
 

@@ -27,10 +27,11 @@ from eagre.checks import (
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
-from eagre.grid import Grid, centre_bed
+from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
+from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.split import engine_for
 from eagre.models.shallow_water.stepper import Stepper
@@ -94,8 +95,8 @@ class ShallowWater(BaseModel):
     Notes
     -----
     Good values: theta = 1.3, cfl = 0.25, n = 0.02 to 0.035 for natural channels. Limits: depth-averaged,
-    hydrostatic flow; no turbulence closure; single precision resolves surface changes of 1e-7 of
-    the largest |surface elevation|.
+    hydrostatic flow; no turbulence closure. Single precision keeps 7 digits of the depth, or of the elevation
+    of the surface over the lowest one at the start where the bed is lower, and water to some 1e-6 in a day.
 
     References
     ----------
@@ -131,8 +132,7 @@ class ShallowWater(BaseModel):
         start_time: float = 0.0,
         kernels: str = "fast",
     ) -> None:
-        self.grid = grid
-        self.precision = precision
+        self.grid, self.precision = grid, precision
         self.device = select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
         check_memory(grid, self.device, precision)
@@ -141,14 +141,14 @@ class ShallowWater(BaseModel):
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.checked_segments(grid, gravity)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid))
-        longest = min(
-            bounds.longest_step_asked("max_time_step", max_time_step),
-            bounds.longest_step_with_rain(terms, grid, gravity),
-            bounds.longest_step_with_arrivals(segments, grid, bed, gravity),
-        )
+        cfl = checked_number("cfl", cfl, 1e-6, 0.5)
+        coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
+        falling = bounds.first_step(surface, thickness, grid, cfl, gravity)
+        steps = bounds.steps_of(max_time_step, fixed_time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
             bed=bed,
+            datum=Datum.of(precision, surface),
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
             terms=terms,
@@ -158,31 +158,31 @@ class ShallowWater(BaseModel):
             theta=checked_number("theta", theta, 1.0, 2.0),
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
-            cfl=checked_number("cfl", cfl, 1e-6, 0.5),
+            cfl=cfl,
             time_step=one_of("time_step", time_step, ("predicted", "exact")),
-            longest_step=longest
-            if fixed_time_step is None
-            else bounds.longest_step_asked("fixed_time_step", fixed_time_step),
-            fixed=fixed_time_step is not None,
+            longest_step=steps.longest,
+            first_step=steps.first,
+            fixed=steps.fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
-        self._begin((surface, hu, hv), checked_number("start_time", start_time, -1e12, 1e12))
+        stored = self.setup.datum.eta_of_level if depth is None else self.setup.datum.eta
+        eta = stored(self.setup.centre_bed, surface, thickness)
+        self._begin((eta, hu, hv), checked_number("start_time", start_time, -1e12, 1e12))
 
     def _begin(self, state: tuple[np.ndarray, np.ndarray, np.ndarray], time: float) -> None:
         """Build the engine and set its first state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
-        self._stepper = Stepper(self._engine, state[0])
+        self._stepper = Stepper(self._engine, self.setup.surface_of(state[0]))
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
-        self._height_remarks = [] if self.precision == "double" else bounds.height_remarks(state[0], self.setup.bed)
         self._cache: tuple[int, np.ndarray] | None = None
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
-        w, hu, hv = state["q"][:, 2:-2, 2:-2]
-        self._begin((w, hu, hv), float(state["clock"][ck.T]))
+        eta, hu, hv = state["q"][:, 2:-2, 2:-2]
+        self._begin((eta, hu, hv), float(state["clock"][ck.T]))
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -237,28 +237,29 @@ class ShallowWater(BaseModel):
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
-        return self._fields_of(self._cache[1], centre_bed(self.setup.bed).astype(self._engine.real))[name]
+        return self._fields_of(self._cache[1], self.setup.centre_bed)[name]
 
     def _fields_of(self, values: np.ndarray, bed: np.ndarray) -> dict[str, np.ndarray]:
-        """Output variables from w, h, hu, hv, u, v and the bed of the same cells."""
-        w, h, hu, hv, u, v = values
+        """Output variables from eta, h, hu, hv, u, v and the bed of the same cells over the datum, m, in double."""
+        eta, h, hu, hv, u, v = values
+        datum = self.setup.datum
         dry = h <= self._engine.parameters.dry
         zero = np.zeros((), h.dtype)
         return {
-            "surface_elevation": w,
+            "surface_elevation": datum.surface(eta, bed).astype(h.dtype),
             "depth": np.maximum(h, zero),
             "discharge_x": np.where(dry, zero, hu),
             "discharge_y": np.where(dry, zero, hv),
             "velocity_x": np.where(dry, zero, u),
             "velocity_y": np.where(dry, zero, v),
             "speed": np.where(dry, zero, np.hypot(u, v)),
-            "bed": bed,
+            "bed": (datum.level + bed).astype(h.dtype),
         }
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
-        found = self._fields_of(values[:6], values[6])
+        found = self._fields_of(values[:6], values[6].astype(np.float64))
         return {name: found[name] for name in names}
 
     @property
@@ -270,12 +271,13 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._engine.state(), "first_volume": np.array(self._first_volume), **grid_state(self.grid)}
+        own = {"first_volume": np.array(self._first_volume)}
+        return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         check_state(state, {"q": self._engine.shape}, self.grid, ("clock", "first_volume"))
-        self._stepper.restore(state)
+        self._stepper.restore(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
@@ -294,15 +296,6 @@ class ShallowWater(BaseModel):
     def inflow(self) -> dict[str, float]:
         """Water that came in since the start, m3, by the name of the open side or part ("west", "east 0 to 40 m")."""
         return self._engine.balance.amounts(self.time)[0]
-
-    @property
-    def remarks(self) -> list[str]:
-        """What a user should know before the run."""
-        setup = self.setup
-        if self.precision == "double":
-            return []
-        rain = bounds.rain_remarks(setup.terms, self.grid, setup.bed, setup.gravity)
-        return [*rain, *self._height_remarks]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

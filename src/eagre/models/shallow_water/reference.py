@@ -11,17 +11,19 @@ from eagre.backend.cells import cell, real, switch
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST, let_through
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind
+from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
     FACES,
     PRIMITIVE,
+    SECOND,
     bed_centre,
     bed_south,
     bed_west,
-    depth,
     manning_of,
     over_depth,
+    seed_of_stage,
     updated,
     with_terms,
 )
@@ -34,9 +36,10 @@ WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
 @cell
 def cell_of_line(q, bed, j, i, across, p):
     """w, velocity across and along the face as the model reconstructs them, and depth of a cell."""
-    h = depth(q[0, j, i], bed_centre(bed, j, i))
+    eta, b = q[0, j, i], bed_centre(bed, j, i)
+    h = depth(eta, b)
     over_h = over_depth(h, p)
-    return q[0, j, i], PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), h
+    return surface(eta, b), PRIMITIVE(q[across, j, i], over_h), PRIMITIVE(q[3 - across, j, i], over_h), h
 
 
 @cell
@@ -47,7 +50,7 @@ def low_bed(bed, j, i, across):
 
 @cell
 def both_faces(before, own, behind, b_low, b_high, p):
-    """w, z, u, v at both faces of the middle one of three cells of a line."""
+    """y, h, u, v at both faces of the middle one of three cells of a line and the rise of its surface: see `FACES`."""
     w, u, v, h = own
     return FACES(
         w, scaled_difference(before[0], w, p), scaled_difference(w, behind[0], p),
@@ -71,9 +74,9 @@ def faces_of_cell(q, bed, j, i, across, p):
 def low_flux(q, bed, j, i, across, p):
     """Flux through the low face of cell (j, i): see `eagre.kernels.central_upwind.central_upwind`."""
     dj, di = across - 1, 2 - across
-    _, _, _, _, w_l, z_l, u_l, v_l = faces_of_cell(q, bed, j - dj, i - di, across, p)
-    w_r, z_r, u_r, v_r, _, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
-    return central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+    _, _, _, _, y_l, h_l, u_l, v_l, _ = faces_of_cell(q, bed, j - dj, i - di, across, p)
+    y_r, h_r, u_r, v_r, _, _, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
+    return central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
 
 
 @cell
@@ -106,16 +109,16 @@ def faces_between_walls(q, bed, walls, j, i, across, p):
 def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
     """`low_flux` as the high cell of the face sees it, or its low one; a closed face is a mirror without flow."""
     dj, di = across - 1, 2 - across
-    _, _, _, _, w_l, z_l, u_l, v_l = faces_between_walls(q, bed, walls, j - dj, i - di, across, p)
-    w_r, z_r, u_r, v_r, _, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
+    _, _, _, _, y_l, h_l, u_l, v_l, _ = faces_between_walls(q, bed, walls, j - dj, i - di, across, p)
+    y_r, h_r, u_r, v_r, _, _, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
     if is_closed(walls, j, i, across):
         if is_high:
-            w_l, z_l, u_l, v_l = w_r, z_r, -u_r, v_r
+            y_l, h_l, u_l, v_l = y_r, h_r, -u_r, v_r
         else:
-            w_r, z_r, u_r, v_r = w_l, z_l, -u_l, v_l
-        _, own_l, own_r, along, speed = central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+            y_r, h_r, u_r, v_r = y_l, h_l, -u_l, v_l
+        _, own_l, own_r, along, speed = central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
         return real(0.0), own_l, own_r, along, speed
-    return central_upwind(w_l, z_l, u_l, v_l, w_r, z_r, u_r, v_r, p.g)
+    return central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, p.g)
 
 
 @cell
@@ -131,11 +134,11 @@ def divergence(q, bed, edges, walls, row, column, across, p):
     if WALLS:
         mass_l, _, own_l, along_l, speed_l = flux_between_walls(q, bed, walls, j, i, across, True, p)
         mass_h, own_h, _, along_h, speed_h = flux_between_walls(q, bed, walls, j + dj, i + di, across, False, p)
-        w_l, _, _, _, w_h, _, _, _ = faces_between_walls(q, bed, walls, j, i, across, p)
+        _, _, _, _, _, _, _, _, rise = faces_between_walls(q, bed, walls, j, i, across, p)
     else:
         mass_l, _, own_l, along_l, speed_l = low_flux(q, bed, j, i, across, p)
         mass_h, own_h, _, along_h, speed_h = low_flux(q, bed, j + dj, i + di, across, p)
-        w_l, _, _, _, w_h, _, _, _ = faces_of_cell(q, bed, j, i, across, p)
+        _, _, _, _, _, _, _, _, rise = faces_of_cell(q, bed, j, i, across, p)
     if k == 0:
         mass_l = let_through(edges, low, m, mass_l)
     if k == n - 1:
@@ -143,7 +146,7 @@ def divergence(q, bed, edges, walls, row, column, across, p):
     over = p.over_dx if across == 1 else p.over_dy
     gh = p.g * depth(q[0, j, i], bed_centre(bed, j, i))
     rate = larger(speed_l, speed_h) * over
-    return over * (mass_l - mass_h), over * (own_l - own_h - gh * (w_h - w_l)), over * (along_l - along_h), rate
+    return over * (mass_l - mass_h), over * (own_l - own_h - gh * rise), over * (along_l - along_h), rate
 
 
 @cell
@@ -152,17 +155,17 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
     if open_gate(clock, turn):
         mass_x, hu_x, hv_x, rate_x = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 1, p)
         mass_y, hv_y, hu_y, rate_y = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), 2, p)
-        r_w, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
+        r_h, r_u, r_v = mass_x + mass_y, hu_x + hu_y, hv_x + hv_y
         row, column = j + 2, i + 2
-        w, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
-        w_n, hu_n, hv_n = old[0, row, column], old[1, row, column], old[2, row, column]
-        h = depth(w, bed_centre(bed, row, column))
+        eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
+        eta_n, hu_n, hv_n = old[0, row, column], old[1, row, column], old[2, row, column]
+        h = depth(eta, bed_centre(bed, row, column))
         over_h = over_depth(h, p)
         u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
         if TERMS:
-            r_w, r_u, r_v = with_terms(r_w, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
-        g_n2, dt = manning_of(manning, j, i, p), real(clock[DT])
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
+        g_n2, noise, dt = manning_of(manning, j, i, p), noise_of(seed_of_stage(clock, SECOND, p), j, i), real(clock[DT])
         out[0, row, column], out[1, row, column], out[2, row, column] = updated(
-            w, hu, hv, w_n, hu_n, hv_n, h, over_h, u, v, r_w, r_u, r_v, g_n2, p, dt
+            eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))

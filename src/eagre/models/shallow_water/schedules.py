@@ -149,7 +149,7 @@ class Tiles:
         self.rates = engine.rates = device.zeros((3, 2), engine.bits)
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
         self._values = device.zeros((2, len(setup.segments)), np.float64)
-        levels = edge_levels(setup.segments, setup.grid, device.host(engine.bed))
+        levels = edge_levels(setup.segments, setup.grid, device.host(engine.bed), setup.datum.level)
         sides = tile_sides.Sides(
             engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
         )

@@ -13,8 +13,9 @@ import numpy as np
 from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
-from eagre.grid import Grid
+from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
+from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
 from eagre.terms.collect import Terms
 
@@ -42,6 +43,7 @@ class Setup:
 
     grid: Grid
     bed: np.ndarray  # (ny + 1, nx + 1) corners, m
+    datum: Datum
     segments: Sequence[Segment]
     manning: np.ndarray  # (ny, nx), s m-1/3
     terms: Terms
@@ -54,14 +56,20 @@ class Setup:
     cfl: float
     time_step: str
     longest_step: float
+    first_step: float
     fixed: bool
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
+    first_row: int = 0  # of the domain that is row 0 here
 
     @cached_property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the terms."""
-        own = [segment.condition.value(segment.width) for segment in self.segments]
+        """Series that drive the run: one a segment, elevations over the datum, then the factors of the terms."""
+        own = []
+        for segment in self.segments:
+            given = segment.condition.value(segment.width)
+            lower = self.datum.level if segment.condition.gives_level else 0.0
+            own.append(Series(given.times, given.values - lower, given.name))
         return own + self.terms.series
 
     @property
@@ -75,8 +83,18 @@ class Setup:
         return self.segments
 
     def padded_bed(self) -> np.ndarray:
-        """Bed at the corners with two more all round, (ny + 5, nx + 5), m."""
-        return padded_bed(self.bed, *self.wraps, self.segments)
+        """Bed over the datum at the corners with two more all round, (ny + 5, nx + 5), m."""
+        return padded_bed(self.bed - self.datum.level, *self.wraps, self.segments)
+
+    @cached_property
+    def centre_bed(self) -> np.ndarray:
+        """Bed of the cells over the datum, (ny, nx), m, with the bits that the cells of the run have."""
+        corners = self.padded_bed()[2:-2, 2:-2]
+        return centre_bed(corners.astype(np.float32) if self.datum.over_base else corners).astype(np.float64)
+
+    def surface_of(self, eta: np.ndarray) -> np.ndarray:
+        """Elevation of the surface of interior cells, (ny, nx), m."""
+        return self.datum.surface(eta.astype(np.float64), self.centre_bed)
 
     def padded_walls(self) -> np.ndarray:
         """Bits of closed faces laid out as the cells with their ghosts and a row and column behind, (ny + 5, nx + 5).
@@ -133,6 +151,6 @@ class Setup:
         uniform = float(self.gravity * self.manning.flat[0] ** 2) if self.uniform_manning else 0.0
         numbers = (
             0.5 * self.theta, 0.5 / self.theta, self.kappa, self.kappa**4, 1e-3 * self.kappa, self.gravity,
-            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform,
+            1.0 / self.grid.dx, 1.0 / self.grid.dy, uniform, self.first_row,
         )  # fmt: skip
         return cells.Parameters._make(map(real, numbers))

@@ -28,7 +28,7 @@ from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_cpu
 from eagre.models.shallow_water.balance import Balance
-from eagre.models.shallow_water.engine import Engine
+from eagre.models.shallow_water.engine import Engine, over_zero
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March
 from eagre.models.shallow_water.setup import Setup
@@ -42,7 +42,7 @@ class BandSetup(Setup):
     """The set-up of a band: `segments` reach over its halo, `faced` are those of its own rows."""
 
     faced: Sequence[Segment] = ()
-    corners: np.ndarray | None = None  # bed with two more all round, where bands meet the neighbour's
+    corners: np.ndarray | None = None  # bed over the datum with two more all round, where bands meet the neighbour's
     uniform_manning: bool = True  # on the whole domain
 
     def padded_bed(self) -> np.ndarray:
@@ -51,7 +51,7 @@ class BandSetup(Setup):
 
 
 def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> BandSetup:
-    """The set-up of rows first .. last - 1 of a run; corners : the bed of the whole, with two more all round."""
+    """The set-up of rows first .. last - 1 of a run; corners : bed of the whole over its datum, padded by two."""
     whole = setup.grid
     grid = replace(whole, ny=last - first, y0=whole.y0 + first * whole.dy)
     across = [s for s in setup.segments if s.side in ("south", "north") and not s.condition.periodic]
@@ -64,6 +64,7 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
         "segments": cut_segments(along, whole.ny, low, high, first) + across,
         "manning": setup.manning[first:last],
         "terms": setup.terms.rows(first, last, grid),
+        "first_row": first,
     }
     return BandSetup(
         **own,
@@ -292,11 +293,11 @@ class Bands(Legs):
 
     # -- state --------------------------------------------------------------------------------------
 
-    def set_state(self, w: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
+    def set_state(self, eta: np.ndarray, hu: np.ndarray, hv: np.ndarray, time: float) -> None:
         """Like `Engine.set_state`."""
         for band in self.bands:
             rows = slice(band.first, band.last)
-            band.set_state(w[rows], hu[rows], hv[rows], time)
+            band.set_state(eta[rows], hu[rows], hv[rows], time)
         for fill in self._fill:
             self.device.run(fill)
         self.device.synchronize()
@@ -333,7 +334,8 @@ class Bands(Legs):
     def sums(self) -> dict[str, float]:
         """Like `Engine.sums`."""
         self.device.synchronize()
-        return named_sums(np.concatenate([band.row_sums() for band in self.bands]), self.setup.grid)
+        found = named_sums(np.concatenate([band.row_sums() for band in self.bands]), self.setup.grid)
+        return over_zero(found, self.setup)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""

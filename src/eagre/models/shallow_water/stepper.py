@@ -58,7 +58,7 @@ class Stepper:
         """Take up a state of `state`."""
         self.engine.restore(state)
         if self.reach is not None:
-            self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])
+            self.reach = self._reach(self.reach, self.engine.setup.surface_of(state["q"][0, 2:-2, 2:-2]))
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """The error, with the time before the first bad step and the bad cell, or the fastest one before it."""

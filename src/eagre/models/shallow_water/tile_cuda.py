@@ -20,13 +20,14 @@ from eagre.backend.warp import raise_maximum
 from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
+from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.models.shallow_water.balance import SOURCES, booked
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
     SECOND,
-    depth,
     manning_of,
     over_depth,
+    seed_of_stage,
     updated,
     with_terms,
 )
@@ -106,7 +107,7 @@ class Steering(NamedTuple):
 class Own(NamedTuple):
     """The cell of a thread before the stage."""
 
-    w: float
+    eta: float
     hu: float
     hv: float
     h: float
@@ -152,14 +153,15 @@ def corners(bed, j, i):
 @cell
 def keep_state(s, k, state, z, p):
     """Leave surface and velocity of cell k of the tile, between corners z, in shared memory."""
-    w, hu, hv = state
-    h = depth(w, real(0.5) * (bed_west(z) + bed_east(z)))
+    eta, hu, hv = state
+    b = real(0.5) * (bed_west(z) + bed_east(z))
+    h = depth(eta, b)
     over_h = over_depth(h, p)
     u, v = PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h)
-    shared_store(s, k, W, w)
+    shared_store(s, k, W, surface(eta, b))
     shared_store(s, k, U, u)
     shared_store(s, k, V, v)
-    return Own(w, hu, hv, h, over_h, u, v)
+    return Own(eta, hu, hv, h, over_h, u, v)
 
 
 @cell
@@ -270,21 +272,21 @@ def book_now(s, sides, ny, nx):
 
 
 @cell
-def write_cell(fields, terms, own, before, rates, parity, at, p, dt):
+def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
     """The new state of a thread's cell, from its tendencies."""
     row, column = np.uint32(at.row), np.uint32(at.column)
-    r_w, r_u, r_v = rates
+    r_h, r_u, r_v = rates
     if TERMS:
         forcing = (terms, TERM_FACTORS(terms, 0))
-        r_w, r_u, r_v = with_terms(r_w, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
+        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, own.h, own.hu, own.hv, forcing, row, column)
     g_n2 = manning_of(fields.manning, row, column, p)
-    w, hu, hv = updated(
-        own.w, own.hu, own.hv, before[0], before[1], before[2],
-        own.h, own.over_h, own.u, own.v, r_w, r_u, r_v, g_n2, p, dt,
+    eta, hu, hv = updated(
+        own.eta, own.hu, own.hv, before[0], before[1], before[2],
+        own.h, own.over_h, own.u, own.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
     )  # fmt: skip
     target = fields.pair[0 if parity else 1] if SECOND else fields.middle
     j, i = np.uint32(at.j), np.uint32(at.i)
-    target[0, j, i] = w
+    target[0, j, i] = eta
     target[1, j, i] = hu
     target[2, j, i] = hv
 
@@ -347,14 +349,14 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     source = Source(fields.pair, fields.middle, parity)
     own = load_tile(source, sides, s, fields.bed, ghost, around, at, p)
     cuda.syncthreads()
-    x, y = faces_of_cell(s, around, at, p)
+    x, y = faces_of_cell(s, own.h, around, at, p)
     cuda.syncthreads()
     west, south, rate = fluxes_of_cell(s, x, y, at, p)
     raise_maximum(top, to_bits(rate))
     cuda.syncthreads()
     if at.inside and clock[ATTEMPTED] > 0.0:
         rates = tendencies(s, at.k, x, y, west, south, own.h, p)
-        write_cell(fields, terms, own, before, rates, parity, at, p, real(clock[DT]))
+        write_cell(fields, terms, own, before, rates, parity, at, seed_of_stage(clock, SECOND, p), p, real(clock[DT]))
 
 
 @entry

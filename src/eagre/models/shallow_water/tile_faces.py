@@ -13,7 +13,7 @@ from eagre.backend.warp import perhaps_anywhere
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger, select, smaller
-from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered, depth
+from eagre.models.shallow_water.kernels import COVERED_FACES, FACES, covered
 
 WIDE = 32
 PITCH = WIDE + 4
@@ -21,7 +21,7 @@ TALL = switch("TALL", 16)  # rows of a tile
 PLANE = switch("PLANE", PITCH * (16 + 4))  # words of a plane
 # Planes: surface and velocity of a cell; once there are faces, its fluxes to the west.
 W, U, V = 0, 1, 2
-EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface, bed, velocity across and along
+EAST_SIDE, NORTH_SIDE = 3, 7  # its east and north face: surface over the bed, depth, velocity across and along
 FLUX_X, FLUX_Y = W, 11  # through its west and south face: mass, momentum across as the low cell sees it, along
 PLANES = 14
 
@@ -69,16 +69,17 @@ class Slopes(NamedTuple):
 
 
 class Faces(NamedTuple):
-    """Face values of a cell in one direction: its low face, then its high one."""
+    """Face values of a cell in one direction: its low face, then its high one, and the rise of its surface."""
 
-    w_l: float
-    z_l: float
+    y_l: float  # surface over the bed of the face
+    h_l: float
     n_l: float  # velocity across the face
     t_l: float  # and along it
-    w_h: float
-    z_h: float
+    y_h: float
+    h_h: float
     n_h: float
     t_h: float
+    rise: float
 
 
 class Flux(NamedTuple):
@@ -143,47 +144,47 @@ def slopes(s, k, across, along, step, p):
 def covered_faces(d, z_l, z_h, p):
     """Faces of a cell with slopes d if water covers them; and whether it does."""
     w_l, n_l, t_l, w_h, n_h, t_h = COVERED_FACES(d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, z_l, z_h, p)
-    return Faces(w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h), covered(smaller(w_l - z_l, w_h - z_h), d.w, p)
+    h_l, h_h = w_l - z_l, w_h - z_h
+    return Faces(h_l, h_l, n_l, t_l, h_h, h_h, n_h, t_h, w_h - w_l), covered(smaller(h_l, h_h), d.w, p)
 
 
 @cell
-def any_faces(d, z_l, z_h, p):
-    """Faces of any cell with slopes d."""
-    h = depth(d.w, real(0.5) * (z_l + z_h))
-    w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h = FACES(
+def any_faces(d, h, z_l, z_h, p):
+    """Faces of any cell with slopes d and depth h."""
+    y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise = FACES(
         d.w, d.w_l, d.w_h, d.n, d.n_l, d.n_h, d.t, d.t_l, d.t_h, h, z_l, z_h, p
     )
-    return Faces(w_l, z_l, n_l, t_l, w_h, z_h, n_h, t_h)
+    return Faces(y_l, h_l, n_l, t_l, y_h, h_h, n_h, t_h, rise)
 
 
 @cell
 def share(s, k, plane, faces):
     """Leave the high face of a cell for the neighbour beyond it."""
-    shared_store(s, k, plane, faces.w_h)
-    shared_store(s, k, plane + 1, faces.z_h)
+    shared_store(s, k, plane, faces.y_h)
+    shared_store(s, k, plane + 1, faces.h_h)
     shared_store(s, k, plane + 2, faces.n_h)
     shared_store(s, k, plane + 3, faces.t_h)
 
 
 @cell
-def faces_across(s, k, across, along, step, z_l, z_h, p):
-    """Faces of cell k in one direction; a warp that water covers takes the short formulas."""
+def faces_across(s, k, across, along, step, h, z_l, z_h, p):
+    """Faces of cell k, of depth h, in one direction; a warp that water covers takes the short formulas."""
     faces, wet = covered_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
     if perhaps_anywhere(not wet):
-        faces = any_faces(slopes(s, k, across, along, step, p), z_l, z_h, p)
+        faces = any_faces(slopes(s, k, across, along, step, p), h, z_l, z_h, p)
     return faces
 
 
 @cell
-def faces_of_cell(s, z, at, p):
-    """Faces of a cell in x and in y where they matter, shared with the neighbours; z : its `Corners`."""
+def faces_of_cell(s, h, z, at, p):
+    """Faces of a cell in x and in y where they matter, shared with the neighbours; h : its depth; z : its `Corners`."""
     zero = real(0.0)
-    x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero)
+    x = y = Faces(zero, zero, zero, zero, zero, zero, zero, zero, zero)
     if at.across_x:
-        x = faces_across(s, at.k, U, V, 1, bed_west(z), bed_east(z), p)
+        x = faces_across(s, at.k, U, V, 1, h, bed_west(z), bed_east(z), p)
         share(s, at.k, EAST_SIDE, x)
     if at.across_y:
-        y = faces_across(s, at.k, V, U, PITCH, bed_south(z), bed_north(z), p)
+        y = faces_across(s, at.k, V, U, PITCH, h, bed_south(z), bed_north(z), p)
         share(s, at.k, NORTH_SIDE, y)
     return x, y
 
@@ -192,15 +193,14 @@ def faces_of_cell(s, z, at, p):
 def flux(s, k, plane, step, faces, p):
     """Flux through the low face of cell k; `plane` holds the high faces, the neighbour's is `step` back.
 
-    Where every face of the warp has one bed on both sides, below both surfaces, the short formulas do.
+    Where on both sides of every face of the warp water stands on the bed of the face, the short formulas do.
     """
-    w, z = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
+    y, h = shared_load(s, k, plane, -step), shared_load(s, k, plane + 1, -step)
     n, t = shared_load(s, k, plane + 2, -step), shared_load(s, k, plane + 3, -step)
-    if perhaps_anywhere(z != faces.z_l or smaller(w, faces.w_l) < z):
-        mass, low, high, along, speed = central_upwind(w, z, n, t, faces.w_l, faces.z_l, faces.n_l, faces.t_l, p.g)
+    if perhaps_anywhere(y != h or faces.y_l != faces.h_l):
+        mass, low, high, along, speed = central_upwind(y, h, n, t, faces.y_l, faces.h_l, faces.n_l, faces.t_l, p.g)
     else:
-        z = faces.z_l
-        mass, low, high, along, speed = covered_flux(w - z, n, t, faces.w_l - z, faces.n_l, faces.t_l, p.g)
+        mass, low, high, along, speed = covered_flux(h, n, t, faces.h_l, faces.n_l, faces.t_l, p.g)
     return mass, low, high, along, speed
 
 
@@ -235,15 +235,15 @@ def fluxes_of_cell(s, x, y, at, p):
 
 @cell
 def tendencies(s, k, x, y, west, south, h, p):
-    """Tendencies of w, hu and hv of cell k, of depth h, from the fluxes around it."""
+    """Tendencies of h, hu and hv of cell k, of depth h, from the fluxes around it."""
     gh = p.g * h
-    r_w = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
+    r_h = p.over_dx * (west.mass - shared_load(s, k, FLUX_X, 1)) + p.over_dy * (
         south.mass - shared_load(s, k, FLUX_Y, PITCH)
     )
-    r_u = p.over_dx * (west.normal - shared_load(s, k, FLUX_X + 1, 1) - gh * (x.w_h - x.w_l)) + p.over_dy * (
+    r_u = p.over_dx * (west.normal - shared_load(s, k, FLUX_X + 1, 1) - gh * x.rise) + p.over_dy * (
         south.tangential - shared_load(s, k, FLUX_Y + 2, PITCH)
     )
     r_v = p.over_dx * (west.tangential - shared_load(s, k, FLUX_X + 2, 1)) + p.over_dy * (
-        south.normal - shared_load(s, k, FLUX_Y + 1, PITCH) - gh * (y.w_h - y.w_l)
+        south.normal - shared_load(s, k, FLUX_Y + 1, PITCH) - gh * y.rise
     )
-    return r_w, r_u, r_v
+    return r_h, r_u, r_v

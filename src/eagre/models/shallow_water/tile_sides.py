@@ -12,6 +12,7 @@ from eagre.boundaries.edges import (
     BOOK,
     CLOSED,
     EAST,
+    ELEVATIONS,
     KIND,
     LEVEL,
     NORTH,
@@ -20,6 +21,7 @@ from eagre.boundaries.edges import (
     WEST,
 )
 from eagre.boundaries.ghosts import ghost_of_kind
+from eagre.kernels.elevation import base
 from eagre.kernels.roots import select
 from eagre.models.shallow_water.balance import BOOKED, RATE, RATE_2, SUM
 from eagre.models.shallow_water.kernels import SECOND
@@ -48,16 +50,16 @@ class Source(NamedTuple):
 
 @cell
 def one_of(pair, parity, j, i):
-    """w, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
+    """eta, hu, hv of cell (j, i) of pair[parity]; both are asked for, so that nobody waits for the parity."""
     even, odd = pair[0], pair[1]
-    w, hu, hv = load_ahead(even, 0, j, i), load_ahead(even, 1, j, i), load_ahead(even, 2, j, i)
-    other_w, other_hu, other_hv = load_ahead(odd, 0, j, i), load_ahead(odd, 1, j, i), load_ahead(odd, 2, j, i)
-    return select(parity, other_w, w), select(parity, other_hu, hu), select(parity, other_hv, hv)
+    eta, hu, hv = load_ahead(even, 0, j, i), load_ahead(even, 1, j, i), load_ahead(even, 2, j, i)
+    other_eta, other_hu, other_hv = load_ahead(odd, 0, j, i), load_ahead(odd, 1, j, i), load_ahead(odd, 2, j, i)
+    return select(parity, other_eta, eta), select(parity, other_hu, hu), select(parity, other_hv, hv)
 
 
 @cell
 def state_at(source, j, i):
-    """w, hu, hv of interior cell (j, i) of the padded arrays, which the stage begins from."""
+    """eta, hu, hv of interior cell (j, i) of the padded arrays, which the stage begins from."""
     j, i = np.uint32(j), np.uint32(i)
     if SECOND:
         middle = source.middle
@@ -93,12 +95,12 @@ def inner_cell(k, n, wrap):
 @cell
 def mirrored_state(source, j, i, ny, nx):
     """State of cell (j, i) where every side is periodic or a wall: that of a cell of the domain."""
-    w, hu, hv = state_at(source, inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X))
+    eta, hu, hv = state_at(source, inner_cell(j, ny, WRAP_Y), inner_cell(i, nx, WRAP_X))
     if not WRAP_X and (i < 2 or i >= nx + 2):
         hu = -hu
     if not WRAP_Y and (j < 2 or j >= ny + 2):
         hv = -hv
-    return w, hu, hv
+    return eta, hu, hv
 
 
 class Ghost(NamedTuple):
@@ -108,8 +110,9 @@ class Ghost(NamedTuple):
     layer: int  # of the cell: 0 next to the domain, 1 behind that, -1 if only the one beyond it is a ghost
     segment: int
     kind: int
-    level: float
-    bed_1: float  # of the cell inside, the second cell inside and both ghosts, m
+    elevations: int  # which of forcing and level are elevations
+    level: float  # over the datum, m
+    bed_1: float  # of the cell inside, the second cell inside and both ghosts, m over the datum
     bed_2: float
     bed_near: float
     bed_far: float
@@ -130,7 +133,7 @@ def across_of(side, j, i, ny, nx):
 def ghost_place(sides, j, i, far_j, far_i, ny, nx):
     """What is known of cell (j, i) of the padded arrays and the one beyond it, perhaps itself, before the state."""
     zero = real(0.0)
-    segment, kind, level, bed_1, bed_2, near, far = 0, 0, zero, zero, zero, zero, zero
+    segment, kind, elevations, level, bed_1, bed_2, near, far = 0, 0, 0, zero, zero, zero, zero, zero
     side, layer = side_of(j, i, ny, nx)
     if side < 0:
         side, layer = side_of(far_j, far_i, ny, nx)
@@ -140,9 +143,31 @@ def ghost_place(sides, j, i, far_j, far_i, ny, nx):
     if OPEN and side >= 0:
         m = min(max(j if side <= EAST else i, 2), (ny if side <= EAST else nx) + 1) - 2
         segment, kind = sides.edges[side, SEGMENT, m], sides.edges[side, KIND, m]
+        elevations = sides.edges[side, ELEVATIONS, m]
         level, bed_1, bed_2 = sides.levels[side, LEVEL, m], sides.levels[side, BED_1, m], sides.levels[side, BED_2, m]
         near, far = sides.levels[side, BED_GHOSTS, m], sides.levels[side, BED_GHOSTS + 1, m]
-    return Ghost(side, layer, segment, kind, level, bed_1, bed_2, near, far)
+    return Ghost(side, layer, segment, kind, elevations, level, bed_1, bed_2, near, far)
+
+
+@cell
+def over(state, rise):
+    """A state (eta, n, t or bed) whose eta is counted from a level `rise` lower, m."""
+    return state[0] + rise, state[1], state[2]
+
+
+@cell
+def ghost_over(ghost, first, second, copied, copied_bed, bed_k, m, value, p):
+    """eta and discharges across and along a side of ghost m, 1 or 2, with bed bed_k, m.
+
+    first, second, copied : eta, likewise, of the cell inside, of the second one and of the one that a wall
+    would mirror, which has the bed `copied_bed`. See `eagre.boundaries.ghosts.ghost_cell`.
+    """
+    g, level = ghost, base(bed_k)
+    return ghost_of_kind(
+        g.kind, over(first, base(g.bed_1) - level), (second[0] + (base(g.bed_2) - level), second[1], g.bed_2 - level),
+        over(copied, base(copied_bed) - level), g.bed_1 - level, bed_k - level, m,
+        value - real(g.elevations & 1) * level, g.level - real(g.elevations >> 1) * level, p,
+    )  # fmt: skip
 
 
 @cell
@@ -153,17 +178,16 @@ def ghost_states(source, sides, ghost, j, i, p):
     even, odd = sides.values[0, ghost.segment], sides.values[1, ghost.segment]
     fj, fi, sj, si, inward = across_of(ghost.side, j, i, ny, nx)
     in_x, sign, g = ghost.side <= EAST, real(inward), ghost
-    w_1, hu_1, hv_1 = state_at(source, fj, fi)
-    w_2, hu_2, hv_2 = state_at(source, sj, si)
-    first = (w_1, sign * select(in_x, hu_1, hv_1), select(in_x, hv_1, hu_1))
-    second = (w_2, sign * select(in_x, hu_2, hv_2), select(in_x, hv_2, hu_2))
-    beside = (w_2, second[1], g.bed_2)
-    value, one, two = real(odd if row == 1 else even), real(1.0), real(2.0)
-    w, n, t = ghost_of_kind(g.kind, first, beside, first, g.bed_1, g.bed_near, one, value, g.level, p)
-    far_w, far_n, far_t = ghost_of_kind(g.kind, first, beside, second, g.bed_1, g.bed_far, two, value, g.level, p)
+    eta_1, hu_1, hv_1 = state_at(source, fj, fi)
+    eta_2, hu_2, hv_2 = state_at(source, sj, si)
+    first = (eta_1, sign * select(in_x, hu_1, hv_1), select(in_x, hv_1, hu_1))
+    second = (eta_2, sign * select(in_x, hu_2, hv_2), select(in_x, hv_2, hu_2))
+    value = real(odd if row == 1 else even)
+    eta, n, t = ghost_over(g, first, second, first, g.bed_1, g.bed_near, real(1.0), value, p)
+    far_eta, far_n, far_t = ghost_over(g, first, second, second, g.bed_2, g.bed_far, real(2.0), value, p)
     n, far_n = sign * n, sign * far_n
-    near = (w, select(in_x, n, t), select(in_x, t, n))
-    return (w_1, hu_1, hv_1), near, (far_w, select(in_x, far_n, far_t), select(in_x, far_t, far_n))
+    near = (eta, select(in_x, n, t), select(in_x, t, n))
+    return (eta_1, hu_1, hv_1), near, (far_eta, select(in_x, far_n, far_t), select(in_x, far_t, far_n))
 
 
 @cell
