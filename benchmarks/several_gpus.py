@@ -30,6 +30,7 @@ from eagre.constants import GRAVITY
 from eagre.models.barotropic.bands import Bands
 from eagre.models.shallow_water import setup as explicit
 from eagre.models.shallow_water import split
+from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
 from eagre.models.shallow_water_adi.layout import padded
@@ -126,14 +127,16 @@ class Basin:
         setup = explicit.Setup(
             grid=grid, bed=bed, segments=Boundaries().segments(grid), manning=np.broadcast_to(0.03, grid.shape),
             terms=terms_of((), grid), scheme="rk2", wet_dry="hydrostatic", early_exit=True, theta=1.3, kappa=1e-4,
-            gravity=GRAVITY, cfl=0.25, time_step="predicted", longest_step=0.05, fixed=True,
+            gravity=GRAVITY, cfl=0.25, time_step="predicted", longest_step=0.05, first_step=0.05, fixed=True,
+            datum=Datum(0.0, precision == "single"),
         )  # fmt: skip
         self.device = select_devices(device)
         self.engine = split.engine_for(setup, self.device, precision)
         self.bytes = 17 * np.dtype(self.engine.real).itemsize
         across, along = (np.exp(-(((at - n / 2) / (n / 4)) ** 2)) for at, n in ((grid.x, nx), (grid.y, ny)))
         still = np.broadcast_to(0.0, grid.shape)
-        self.engine.set_state(1.0 + 0.2 * along[:, None] * across, still, still, 0.0)
+        surface = 1.0 + 0.2 * along[:, None] * across
+        self.engine.set_state(setup.datum.eta(setup.centre_bed, surface, surface - setup.centre_bed), still, still, 0.0)
 
     @staticmethod
     def height(points: int, count: int) -> int:
