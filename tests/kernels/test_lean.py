@@ -44,6 +44,22 @@ print(whole(1.0), part(1.0))
 """
 
 
+def test_another_numba_compiles_as_it_would(monkeypatch):
+    """A private name that is gone."""
+    from numba import njit
+
+    from eagre.backend import lean
+
+    monkeypatch.setattr(lean, "OF_LIBRARY", (*lean.OF_LIBRARY, "gone"))
+    monkeypatch.setattr(lean.Part, "_finalize_final_module", None)  # not called
+
+    @njit(pipeline_class=lean.Whole)
+    def doubled(x):
+        return 2.0 * x
+
+    assert doubled(1.5) == 3.0
+
+
 def test_only_the_whole_program_gets_machine_code(tmp_path):
     environment = {**os.environ, "EAGRE_CACHE": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True)

@@ -15,6 +15,15 @@ from typing import Any
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
+OF_CODEGEN = ("_library_class", "_engine", "set_env", "create_library")
+OF_LIBRARY = ("_optimize_final_module", "_finalize_dynamic_globals", "_verify_declare_only_symbols", "_finalized")
+
+
+def is_as_known(codegen: Any) -> bool:
+    """Whether this Numba has the private names that this module stands on; without one it compiles as it would."""
+    library = codegen.create_library("empty")
+    return all(hasattr(codegen, name) for name in OF_CODEGEN) and all(hasattr(library, name) for name in OF_LIBRARY)
+
 
 class Part(JITCodeLibrary):
     """Code that is linked into other code and never called by itself."""
@@ -35,8 +44,8 @@ class Whole(Compiler):
     def _compile_bytecode(self) -> Any:
         state: Any = self.state
         codegen = state.targetctx.codegen()
-        if codegen._library_class is not JITCodeLibrary:  # called while another program is compiled
-            return super()._compile_bytecode()
+        if not is_as_known(codegen) or codegen._library_class is not JITCodeLibrary:
+            return super()._compile_bytecode()  # also while another program is compiled
         state.library = codegen.create_library(state.func_id.func_qualname)
         state.library.enable_object_caching()
         with _parts(codegen):
