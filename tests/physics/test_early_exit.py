@@ -31,17 +31,16 @@ def test_early_exit_changes_no_bit(precision):
 
 def test_early_exit_passes_over_dry_rows():
     bed = np.zeros((9, 9))
-    over_h = np.zeros(march_cpu.SCRATCH)
-    q = np.zeros((3, 8, 8))
+    scratch = np.zeros(march_cpu.SCRATCH)
     p = big_dry_dam(True, "double")._engine.parameters
-    assert march_cpu.look_at_row(q, bed, over_h, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
+    assert march_cpu.look_at_row(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES  # the switch is off by default
     look = march_cpu.look_at_row.function
     skipping = type(look)(look.__code__, {**look.__globals__, "SKIP_DRY": True})
-    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.DRY
-    over_h[march_cpu.OVER1 + 3] = 2.0
-    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.SHORES
-    q[0] = 1.0
-    assert skipping(q, bed, over_h, 1, 0, 6, p) == march_cpu.COVERED
+    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.DRY
+    scratch[march_cpu.OVER1 + 3] = 2.0
+    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.SHORES
+    scratch[march_cpu.W0 : march_cpu.W2 + march_cpu.WIDTH] = 1.0
+    assert skipping(bed, scratch, 1, 0, 6, p) == march_cpu.COVERED
 
 
 def test_the_documents_treatment_has_no_early_exit():

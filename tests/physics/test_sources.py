@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import eagre
-from eagre.backend.device import PlainDevice
 from eagre.terms.collect import terms_of
 
 ROUND = eagre.Boundaries(*(eagre.Periodic() for _ in range(4)))
@@ -31,31 +30,6 @@ def test_a_current_turns_with_the_inertial_period(latitude, sense, light_device)
     assert model.field("velocity_x") == pytest.approx(0.0, abs=1e-5)
     assert model.field("velocity_y") == pytest.approx(sense, rel=1e-5)
     assert model.diagnostics()["volume_error"] == 0.0  # known: only rain and open sides bring water
-
-
-def test_rain_that_single_precision_would_lose_is_remarked():
-    """10 mm/h for 1.6 s are 4.4e-6 m; a surface at 60 m has differences of 3.8e-6 m, at 1 m of 1.2e-7."""
-    told = {}
-    for height, precision in ((60.0, "single"), (60.0, "double"), (0.5, "single")):
-        bed, rain = np.full((4, 5), height), [eagre.Rain(0.01 / 3600.0)]
-        options = {"depth": 0.0, "sources": rain, "device": PlainDevice(), "precision": precision}
-        told[height, precision] = eagre.ShallowWater(eagre.Grid(4, 3, 20.0, 20.0), bed, **options).remarks
-    assert told[60.0, "double"] == [] == told[0.5, "single"]
-    assert len(told[60.0, "single"]) == 1 and "up to 43% of it" in told[60.0, "single"][0]
-
-
-def test_water_on_high_ground_in_single_precision_is_remarked():
-    """Only ground under water counts: dry mountains do no harm."""
-    told = {}
-    for height, depth, precision in (
-        (60.0, 1.0, "single"), (60.0, 1.0, "double"), (60.0, 0.0, "single"), (4.0, 1.0, "single")
-    ):  # fmt: skip
-        bed = np.full((4, 5), height)
-        options = {"depth": depth, "device": PlainDevice(), "precision": precision}
-        told[height, depth, precision] = eagre.ShallowWater(eagre.Grid(4, 3, 20.0, 20.0), bed, **options).remarks
-    [remark] = told.pop((60.0, 1.0, "single"))
-    assert "ground 60 m high" in remark and "to 4e-06 m" in remark and 'precision = "double"' in remark
-    assert list(told.values()) == [[], [], []]
 
 
 def test_beta_plane(light_device):

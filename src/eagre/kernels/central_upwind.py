@@ -8,7 +8,7 @@ E. Audusse et al., SIAM J. Sci. Comput. 25(6), 2050-2065 (2004), doi:10.1137/S10
 """
 
 from eagre.backend.cells import cell, real
-from eagre.kernels.roots import inverse_root, larger, reciprocal, root, smaller
+from eagre.kernels.roots import inverse_root, larger, reciprocal, root, select, smaller
 
 
 @cell
@@ -85,9 +85,10 @@ def central_upwind(y_l, h_l, u_l, v_l, y_r, h_r, u_r, v_r, g):
     """
     zero = real(0.0)
     d = y_l - y_r
+    step = (h_l - h_r) - d  # how much higher the bed is on the side r
     fall_l = g * h_l * larger(d - h_l, zero)
     fall_r = g * h_r * larger(-d - h_r, zero)
-    mass, momentum_l, momentum_r, tangential, speed = covered_flux(
-        larger(smaller(h_l, h_r + d), zero), u_l, v_l, larger(smaller(h_r, h_l - d), zero), u_r, v_r, g
-    )
+    covering_l = larger(select(step > zero, h_r + d, h_l), zero)
+    covering_r = larger(select(step < zero, h_l - d, h_r), zero)
+    mass, momentum_l, momentum_r, tangential, speed = covered_flux(covering_l, u_l, v_l, covering_r, u_r, v_r, g)
     return mass, momentum_l - fall_l, momentum_r - fall_r, tangential, speed

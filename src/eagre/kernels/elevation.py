@@ -81,7 +81,7 @@ def seed_of(stage, first_row):
 
 @seed_of.variant(None, "single")
 def _seed_of(stage, first_row):
-    n = np.int64(stage) & 0xFFFFFFFF
+    n = stage & 0xFFFFFFFF
     n = ((n ^ (n >> 16)) * 0x7FEB352D) & 0xFFFFFFFF
     n = ((n ^ (n >> 15)) * 0x6C8E9CF5) & 0xFFFFFFFF
     return (n ^ (n >> 16)) + np.int64(first_row) * 4780167

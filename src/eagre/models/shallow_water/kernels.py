@@ -203,7 +203,7 @@ def bed_centre(bed, j, i):
 @cell
 def seed_of_stage(clock, second, p):
     """What the rounding of a stage begins from: see `eagre.kernels.elevation.seed_of`."""
-    return seed_of(2.0 * clock[STEPS] + (1.0 if second else 0.0), p.first_row)
+    return seed_of(np.int64(clock[STEPS]) * 2 + (1 if second else 0), p.first_row)
 
 
 @cell
