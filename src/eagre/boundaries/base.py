@@ -103,3 +103,19 @@ class Condition:
     def still_level(self) -> float:
         """The constant number that `ghost` gets."""
         return 0.0
+
+
+class GivenDischarge(Condition):
+    """A condition whose number is a discharge `rate`, m3 s-1, positive into the domain, spread over its width."""
+
+    rate: float | Series
+
+    def value(self, width: float) -> Series:
+        rate = Series.of(self.rate)
+        return Series(rate.times, rate.values / width, rate.name)
+
+    def largest_inflow(self) -> float:
+        return max(float(Series.of(self.rate).values.max()), 0.0)
+
+    def given_discharge(self) -> Series | None:
+        return Series.of(self.rate)

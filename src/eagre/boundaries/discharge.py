@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from eagre.backend.cells import cell, real, switch
-from eagre.boundaries.base import Condition, Key
+from eagre.boundaries.base import GivenDischarge, Key
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.implicit_lines import LAND
 from eagre.kernels.limiters import half_slope, scaled_difference
@@ -137,7 +137,7 @@ def discharge_end(value, inward, z, d, p_here, carried, r, factor, p):
 
 
 @dataclass(frozen=True)
-class Discharge(Condition):
+class Discharge(GivenDischarge):
     """Prescribed discharge through the part, spread evenly over its width.
 
     Parameters
@@ -159,16 +159,6 @@ class Discharge(Condition):
     line_end = discharge_end
     gives_flux = True
     may_be_inside = True
-
-    def value(self, width: float) -> Series:
-        rate = Series.of(self.rate)
-        return Series(rate.times, rate.values / width, rate.name)
-
-    def largest_inflow(self) -> float:
-        return max(float(Series.of(self.rate).values.max()), 0.0)
-
-    def given_discharge(self) -> Series | None:
-        return Series.of(self.rate)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         rate = self.value(width)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from eagre.backend.cells import cell, real
-from eagre.boundaries.base import Condition, Key
+from eagre.boundaries.base import GivenDischarge, Key
 from eagre.boundaries.discharge import OF_DISCHARGES, slope_behind
 from eagre.errors import InputError
 from eagre.kernels.central_upwind import desingularised_inverse
@@ -36,7 +36,7 @@ def inflow_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
 
 
 @dataclass(frozen=True)
-class Inflow(Condition):
+class Inflow(GivenDischarge):
     """Supercritical inflow: water that enters faster than its waves, so that nothing inside acts on it.
 
     Parameters
@@ -59,10 +59,6 @@ class Inflow(Condition):
     ghost = inflow_ghost
     keeps_level = False  # but a depth
 
-    def value(self, width: float) -> Series:
-        rate = Series.of(self.rate)
-        return Series(rate.times, rate.values / width, rate.name)
-
     def still_level(self) -> float:
         return float(self.depth)
 
@@ -79,12 +75,6 @@ class Inflow(Condition):
                 "(the depth of slower water follows from the flow inside)",
                 fix=f"{side} = Discharge({slowest * width:.4g})",
             )
-
-    def largest_inflow(self) -> float:
-        return max(float(Series.of(self.rate).values.max()), 0.0)
-
-    def given_discharge(self) -> Series | None:
-        return Series.of(self.rate)
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:
         rate = self.value(width)

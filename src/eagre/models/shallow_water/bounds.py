@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,11 +27,8 @@ def longest_step_with_water_to_come(
     terms: Terms, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float
 ) -> float:
     """Bound for rain and for water that boundary series bring, s."""
-    rain, arrivals = (
-        longest_step_with_rain(terms, grid, gravity),
-        longest_step_with_arrivals(segments, grid, bed, gravity),
-    )
-    return min(rain, arrivals)
+    arrivals = longest_step_with_arrivals(segments, grid, bed, gravity)
+    return min(longest_step_with_rain(terms, grid, gravity), arrivals)
 
 
 class Steps(NamedTuple):
@@ -42,13 +39,13 @@ class Steps(NamedTuple):
     fixed: bool
 
 
-def steps_of(longest: float | None, fixed: float | None, coming: float, first: float) -> Steps:
-    """Bounds of the time step from what a user asked for, from water to come, and from water that falls at first, s."""
+def steps_of(longest: float | None, fixed: float | None, coming: float, first: Callable[[], float]) -> Steps:
+    """Bounds of the time step, s: as a user asked, for water to come, and for what falls at first if it varies."""
     if fixed is not None:
         step = longest_step_asked("fixed_time_step", fixed)
         return Steps(step, step, True)
     step = min(longest_step_asked("max_time_step", longest), coming)
-    return Steps(step, min(step, first), False)
+    return Steps(step, min(step, first()), False)
 
 
 def longest_step_with_arrivals(segments: Sequence[Segment], grid: Grid, bed: np.ndarray, gravity: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ class ShallowWater(BaseModel):
         terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid))
         cfl = checked_number("cfl", cfl, 1e-6, 0.5)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
-        falling = bounds.first_step(surface, thickness, grid, cfl, gravity)
+        falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
         steps = bounds.steps_of(max_time_step, fixed_time_step, coming, falling)
         self.setup = Setup(
             grid=grid,
@@ -176,7 +177,7 @@ class ShallowWater(BaseModel):
         """Build the engine and set its first state."""
         self._engine = engine_for(self.setup, self.device, self.precision)
         self._engine.set_state(*state, time)
-        self._stepper = Stepper(self._engine, self.setup.surface_of(state[0]))
+        self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
 

@@ -89,7 +89,7 @@ class Setup:
     @cached_property
     def centre_bed(self) -> np.ndarray:
         """Bed of the cells over the datum, (ny, nx), m, with the bits that the cells of the run have."""
-        corners = self.padded_bed()[2:-2, 2:-2]
+        corners = self.bed - self.datum.level
         return centre_bed(corners.astype(np.float32) if self.datum.over_base else corners).astype(np.float64)
 
     def surface_of(self, eta: np.ndarray) -> np.ndarray:

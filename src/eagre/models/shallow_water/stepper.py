@@ -22,9 +22,9 @@ FAILURES = {1: "values that are not finite", 2: "the time step collapsed"}  # by
 class Stepper:
     """Steps of an engine; see `eagre.stepping.advance.Stepper`."""
 
-    def __init__(self, engine: Any, surface: np.ndarray) -> None:
+    def __init__(self, engine: Any, eta: np.ndarray) -> None:
         self.engine = engine
-        self.reach = self._reach(reach_of_case(engine.setup, self.time), surface) if engine.setup.fixed else None
+        self.reach = self._reach(reach_of_case(engine.setup, self.time), eta) if engine.setup.fixed else None
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
         self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("shallow-water.steps").look
@@ -46,9 +46,10 @@ class Stepper:
         excess = self.reach.excess(self.engine.sums(), self.time) if self.reach is not None else None
         return Failure(excess.what, largest_cell(self.engine, excess.name)) if excess is not None else None
 
-    def _reach(self, reach: Reach, surface: np.ndarray) -> Reach:
-        """The bounds of a run that has this surface now, (ny, nx), m."""
-        return reach.begun_with(self.engine.sums(), highest_surface(surface, centre_bed(self.engine.setup.bed)))
+    def _reach(self, reach: Reach, eta: np.ndarray) -> Reach:
+        """The bounds of a run that has this eta now, (ny, nx), m."""
+        setup = self.engine.setup
+        return reach.begun_with(self.engine.sums(), highest_surface(setup.surface_of(eta), centre_bed(setup.bed)))
 
     def state(self) -> State:
         """Everything that a restart needs to go on bit for bit."""
@@ -58,7 +59,7 @@ class Stepper:
         """Take up a state of `state`."""
         self.engine.restore(state)
         if self.reach is not None:
-            self.reach = self._reach(self.reach, self.engine.setup.surface_of(state["q"][0, 2:-2, 2:-2]))
+            self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])
 
     def blow_up(self, failure: Failure) -> BlowUpError:
         """The error, with the time before the first bad step and the bad cell, or the fastest one before it."""
