@@ -7,12 +7,16 @@ import subprocess
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from PIL import Image, ImageSequence
 
 from eagre.cli import exits
 from eagre.errors import InputError
 from eagre.plots import FieldFile, GaugeFile, open_results
-from eagre.plots.animation import _ffmpeg
+from eagre.plots.animation import _ffmpeg, _writer
 from eagre.plots.frames import colour_range
 from eagre.plots.gauges import misfit
 from eagre.plots.maps import MapPicture
@@ -234,6 +238,32 @@ def test_gif(eagre, fields, tmp_path):
     assert eagre("animate", fields, "--dpi", 40, "--every", 2, "--fps", 4, "-o", tmp_path / "slow.gif").code == 0
     with Image.open(tmp_path / "slow.gif") as image:
         assert image.info["duration"] == 250
+
+
+def test_gif_is_small_and_keeps_its_colours(tmp_path):
+    rng = np.random.default_rng(1)
+    figure = Figure(figsize=(4.0, 3.0))
+    axes = figure.add_subplot()
+    axes.imshow(rng.uniform(0.0, 1.0, (150, 200, 3)))  # land in all colours
+    figure.colorbar(ScalarMappable(cmap="RdBu"), ax=axes)
+    mark = axes.add_patch(Rectangle((20, 20), 30, 30))
+    sizes = {}
+    for frames in (1, 12):
+        target = tmp_path / f"{frames}.gif"
+        writer = _writer(target, 10.0)
+        with writer.saving(figure, str(target), 100):
+            for frame in range(frames):
+                mark.set(x=20 + 5 * frame, facecolor=colormaps["RdBu"](0.0))
+                writer.grab_frame()
+        sizes[frames] = target.stat().st_size
+    assert sizes[12] < 1.5 * sizes[1]
+    with Image.open(tmp_path / "12.gif") as image:
+        for frame in ImageSequence.Iterator(image):
+            colours = np.array([colour for _, colour in frame.convert("RGB").getcolors(10_000)])
+            for wanted in (255, 255, 255), (103, 0, 31):  # paper; the first colour of the bar, in a small mark
+                assert (
+                    np.abs(colours - wanted).max(axis=1).min() <= 4
+                )  # Pillow looks colours up by their upper six bits
 
 
 @pytest.mark.skipif(_ffmpeg() is None, reason="needs ffmpeg; pip install 'eagre[video]'")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from eagre.errors import InputError
 from eagre.plots.maps import make_picture
@@ -13,6 +15,8 @@ from eagre.plots.style import RC
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
+    from matplotlib.figure import Figure
+    from PIL.Image import Image
 
     from eagre.plots.results import FieldFile
 
@@ -77,6 +81,29 @@ def animate(
     return output
 
 
+def in_one_palette(frames: Sequence[Image], figure: Figure) -> list[Image]:
+    """The frames in 256 colours, undithered.
+
+    The 16 most frequent of the first, the middle and the last frame are exact: paper and ink. 128 are those of the
+    colour bar, and what is left suits the rest, the land.
+    """
+    from matplotlib.collections import QuadMesh
+    from PIL import Image
+
+    chosen = [np.asarray(frames[k].convert("RGB")).reshape(-1, 3) for k in (0, len(frames) // 2, -1)]
+    colours, counts = np.unique(np.concatenate(chosen), axis=0, return_counts=True)
+    own = [colours[np.argsort(-counts)[:16]]]
+    bars = [bar for axes in figure.axes for bar in axes.collections if isinstance(bar, QuadMesh)]
+    for bar in bars[:1]:
+        own.append(np.round(255.0 * bar.cmap(np.linspace(0.0, 1.0, 128))[:, :3]).astype(np.uint8))
+    own = np.concatenate(own)
+    rest = Image.fromarray(np.repeat(colours, np.sqrt(counts).astype(int), axis=0)[None])
+    others = rest.quantize(256 - len(own), method=Image.Quantize.MEDIANCUT).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*own.ravel().tolist(), *others])
+    return [frame.convert("RGB").quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+
+
 def _ffmpeg() -> str | None:
     """Path of ffmpeg: the one that is installed, else that of the package imageio-ffmpeg."""
     found = shutil.which("ffmpeg")
@@ -97,7 +124,16 @@ def _writer(output: Path, fps: float) -> AbstractMovieWriter:
 
     ending = output.suffix.lower()
     if ending == ".gif":
-        return PillowWriter(fps=fps)  # type: ignore[arg-type]
+
+        class GifWriter(PillowWriter):
+            """Frames in the colours of one palette: land that stays costs nothing after the first frame."""
+
+            def finish(self) -> None:
+                first, *others = in_one_palette(self._frames, self.fig)  # type: ignore[attr-defined]
+                pause = int(1000 / self.fps)
+                first.save(self.outfile, save_all=True, append_images=others, duration=pause, loop=0)
+
+        return GifWriter(fps=fps)  # type: ignore[arg-type]
     if ending == ".mp4":
         program = _ffmpeg()
         if program is None:
