@@ -1,0 +1,77 @@
+"""Checks of the numbers that describe a wave."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+
+
+def number(name: str, value: Any, unit: str = "", example: float = 0.0) -> float:
+    """`value` as a finite float.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise InputError(f"{name} = {value!r}", allowed=f"a finite number{_of(unit)}", fix=f"{name} = {example:g}")
+    return found
+
+
+def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infinite: bool = False) -> float:
+    """`value` as a float greater than 0; infinity where it is allowed.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not (0.0 < found < math.inf or (infinite and found == math.inf)):
+        more = ", or math.inf" if infinite else ""
+        raise InputError(f"{name} = {value!r}", allowed=f"a number > 0{_of(unit)}{more}", fix=f"{name} = {example:g}")
+    return found
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """`value` as a whole number from `low` to `high`.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise InputError(f"{name} = {value!r}", allowed=f"a whole number from {low} to {high}", fix=f"{name} = {low}")
+    return int(value)
+
+
+def exactly_one(names: dict[str, Any], fix: str) -> str:
+    """The one name whose value is not None.
+
+    Raises
+    ------
+    InputError
+        If none or several are given.
+    """
+    given = [name for name, value in names.items() if value is not None]
+    if len(given) != 1:
+        what = " and ".join(given) or f"neither {' nor '.join(names)}"
+        raise InputError(what, allowed=f"exactly one of {' and '.join(names)}", fix=fix)
+    return given[0]
+
+
+def _of(unit: str) -> str:
+    return f", {unit}" if unit else ""

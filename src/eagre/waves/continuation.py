@@ -1,0 +1,64 @@
+"""From a small wave to the wanted height, with as many modes as it takes."""
+
+from __future__ import annotations
+
+import math
+
+from eagre.waves.newton import Problem, State, linear_guess, more_modes, newton
+
+MODES = (8, 12, 16, 22, 30, 40, 54, 72, 96, 128, 170, 224)
+_ROUGH, _FINE = 1e-8, 3e-14  # residual of the pressure by the height: on the way, and at the end
+_SMALLEST_STEP = 1e-3
+
+Path = list[tuple[float, State]]
+"""Shares of the height and the waves there, the last two."""
+
+
+def solve(problem: Problem, order: int | None, log_lam: float | None) -> tuple[State | None, int, float]:
+    """The wave, the number of its modes, and the share of the height that was reached (1: all of it).
+
+    problem : its height is the wanted one; order : number of modes, or None for as many as rounding asks for;
+    log_lam : guess of ln lam where the length is not given.
+    """
+    n, path = order or MODES[0], []
+    lam = 1.0 if log_lam is None else math.exp(log_lam)
+    wanted, depth = lam * problem.height, lam * problem.depth
+    done, step = 0.0, min(1.0, _nearly_linear(depth) / wanted)
+    while done < 1.0:
+        target = min(1.0, done + step)
+        guess = _predicted(path, target) if path else linear_guess(target * wanted, depth, n, log_lam)
+        found = newton(guess, problem._replace(height=target * problem.height), n)
+        if found is None:
+            step *= 0.5
+            if step < _SMALLEST_STEP * min(1.0, target):
+                break
+            continue
+        done, step, path = target, 2.0 * step, [*path[-1:], (target, found)]
+        if order is None:
+            path, n = _refined(path, problem, n, _FINE if done == 1.0 else _ROUGH)
+    return (path[-1][1] if path else None), n, done
+
+
+def _nearly_linear(depth: float) -> float:
+    """Height k H from which Newton's method starts at a small wave: steepness 0.08, Ursell number 6."""
+    return min(0.5, 2.0 * depth**3 / (4.0 * math.pi**2))
+
+
+def _predicted(path: Path, target: float) -> State:
+    """The wave at a share of the height, by a line through the last two."""
+    if len(path) == 1:
+        return path[0][1]
+    (a, before), (b, last) = path
+    return before.towards(last, (target - a) / (b - a))
+
+
+def _refined(path: Path, problem: Problem, n: int, tolerance: float) -> tuple[Path, int]:
+    """More modes until the residual between the points is small, or no more help."""
+    share, state = path[-1]
+    while state.error > tolerance * float(state.eta[0] - state.eta[-1]):
+        wider = next((m for m in MODES if m > n), None)
+        better = wider and newton(more_modes(state, n, wider), problem._replace(height=share * problem.height), wider)
+        if not better or not wider or better.error > 0.7 * state.error:
+            break
+        path, n, state = [(s, more_modes(u, n, wider)) for s, u in path[:-1]] + [(share, better)], wider, better
+    return path, n

@@ -1,0 +1,56 @@
+"""Waves on currents: which mean velocity is given, and what it does to the length of a wave."""
+
+from __future__ import annotations
+
+import math
+
+from eagre.errors import InputError
+from eagre.waves.checked import exactly_one, number
+from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
+
+
+def checked_current(eulerian: float | None, stokes: float | None, depth: float) -> tuple[float, str]:
+    """The current, m/s, and which one it is, ``"eulerian"`` or ``"stokes"``; refuses none, both and an endless mean."""
+    given = exactly_one(
+        {"eulerian_current": eulerian, "stokes_current": stokes},
+        "eulerian_current = 0.0 (open sea), or stokes_current = 0.0 (closed flume)",
+    )
+    if given == "stokes_current" and math.isinf(depth):
+        raise InputError(
+            f"stokes_current = {stokes} in infinite depth", allowed="a mean over a finite depth, or eulerian_current",
+            fix=f"eulerian_current = {stokes}",
+        )  # fmt: skip
+    return number(given, eulerian if stokes is None else stokes, "m/s"), given.removesuffix("_current")
+
+
+def eulerian_from(current: float, kind: str, transport: float, unit: float, depth: float, gravity: float) -> float:
+    """The mean Eulerian velocity, m/s, of a wave with 1/k = `unit`, m, and a `transport` in units of sqrt(g / k^3)."""
+    if kind == "eulerian":
+        return current
+    return current - transport * math.sqrt(gravity * unit) * unit / depth
+
+
+def small_wave_number(period: float, depth: float, gravity: float, current: float) -> float:
+    """Wave number, rad/m, of a small wave of a period, s, on a current, m/s, along it.
+
+    omega - k U = sqrt(g k tanh(k h)), by Newton's method from the wave number without a current.
+
+    Raises
+    ------
+    InputError
+        Where an opposing current holds the energy of the wave back.
+    """
+    omega = 2.0 * math.pi / period
+    k = float(wave_number(omega, depth, gravity))
+    for _ in range(60):
+        slope = current + float(group_velocity(k, depth, gravity))
+        if slope <= 0.0:
+            break
+        change = (k * current + float(angular_frequency(k, depth, gravity)) - omega) / slope
+        k -= max(min(change, 0.5 * k), -0.5 * k)
+        if abs(change) < 1e-13 * k:
+            return k
+    raise InputError(
+        f"a current of {current:g} m/s against a wave of period {period:g} s",
+        allowed="currents that are slower than the energy of the wave", fix="a longer period, or a weaker current",
+    )  # fmt: skip

@@ -1,0 +1,214 @@
+"""The nonlinear equations of a steady wave by the Gauss-Newton method, in units of 1/k and gravity.
+
+There are more points than modes. With as many points the equations of steep waves are so nearly singular that rounding
+grows a millionfold between the points.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.waves.steady import Array, Profile
+
+_MOST = 16  # iterations; from a good guess three to five are needed
+_SMALL = 1e-10  # a change below this leaves an error of its square, or of rounding
+_WEIGHT = 10.0  # of the conditions on mean level, height and period beside those of a point
+
+
+class Problem(NamedTuple):
+    """What is given, with a length l and gravity g: k l = lam is 1 if the length is known, else an unknown.
+
+    Parameters
+    ----------
+    height, depth : float
+        H / l and h / l (infinite: `numpy.inf`).
+    current : float
+        Given mean velocity over sqrt(g l) where the period is known; else not used.
+    kind : str
+        ``"length"``, or what closes the period: ``"eulerian"`` or ``"stokes"``.
+    """
+
+    height: float
+    depth: float
+    current: float = 0.0
+    kind: str = "length"
+
+
+class State(NamedTuple):
+    """The unknowns.
+
+    Parameters
+    ----------
+    eta : (2 n + 1,) array
+        Elevation at theta = m pi / (2 n), from crest to trough.
+    rest : (n + 3,) or (n + 4,) array
+        B_1 .. B_n, mean speed, -transport, Bernoulli constant; and ln lam where the length is not given.
+    error : float
+        Largest residual of the pressure at the points.
+    """
+
+    eta: Array
+    rest: Array
+    error: float = 0.0
+
+    def towards(self, other: State, factor: float) -> State:
+        """On the line through this state and another one, at `factor` times the distance."""
+        change = (other.eta - self.eta) * factor, (other.rest - self.rest) * factor
+        return State(self.eta + change[0], self.rest + change[1])
+
+
+@lru_cache(maxsize=64)
+def basis(n: int) -> tuple[Array, Array, Array]:
+    """Cosines and sines of j theta at the points, (2 n + 1, n), and j, (n,)."""
+    j = np.arange(1.0, n + 1)
+    angles = np.outer(np.arange(2 * n + 1), j) * (0.5 * np.pi / n)
+    return np.cos(angles), np.sin(angles), j
+
+
+def newton(guess: State, problem: Problem, n: int) -> State | None:
+    """The wave with n modes, or None where the iteration finds no regular wave."""
+    eta, rest, last = guess.eta.copy(), guess.rest.copy(), np.inf
+    with np.errstate(all="ignore"):
+        for _ in range(_MOST):
+            change = _change(eta, rest, problem, n)
+            if change is None:
+                return None
+            eta, rest = eta + change.eta, rest + change.rest
+            size = max(np.abs(change.eta).max(), np.abs(change.rest).max())
+            if size < _SMALL or (size < 1e-7 and size > 0.3 * last):
+                error = float(np.abs(surface_conditions(eta, rest, problem, n)[2]).max())
+                return State(eta, rest, error) if _is_regular(eta, rest, n) else None
+            if not size < 1e3:
+                return None
+            last = size
+    return None
+
+
+def _change(eta: Array, rest: Array, problem: Problem, n: int) -> State | None:
+    """The next change; None where the equations are singular.
+
+    M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851, equations 7 to 13, with the streamfunction
+    and the Bernoulli constant counted from the mean level, so that infinite depth is no other case. The change of eta
+    at a point follows from the streamfunction there; what is left of the pressure is solved by least squares.
+    """
+    stream, stream_p, head, head_p, u, head_eta = surface_conditions(eta, rest, problem, n)
+    scale = u / np.hypot(u, head_eta)
+    ratio = head_eta / u
+    size = rest.size
+    matrix, right = np.zeros((eta.size + 3, size)), np.zeros(eta.size + 3)
+    matrix[:-3] = scale[:, None] * (head_p - ratio[:, None] * stream_p)
+    right[:-3] = scale * (head - ratio * stream)
+    slope, shift = stream_p / u[:, None], stream / u  # of eta: its change is -shift - slope @ (change of the rest)
+    weights = np.full(eta.size, 0.5 / n)
+    weights[[0, -1]] *= 0.5
+    lam = float(np.exp(rest[-1])) if problem.kind != "length" else 1.0
+    right[-3], matrix[-3] = weights @ (eta - shift), -weights @ slope
+    right[-2] = (eta[0] - shift[0]) - (eta[-1] - shift[-1]) - lam * problem.height
+    matrix[-2] = slope[-1] - slope[0]
+    if problem.kind != "length":
+        matrix[-2, -1] -= lam * problem.height
+        right[-1], matrix[-1] = _period(problem, rest, lam, n)
+    matrix[-3:] *= _WEIGHT
+    right[-3:] *= _WEIGHT
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
+        return None
+    q, triangle = np.linalg.qr(matrix)
+    try:
+        change = -np.linalg.solve(triangle, q.T @ right)
+    except np.linalg.LinAlgError:
+        return None
+    return State(-shift - slope @ change, np.asarray(change, np.float64))
+
+
+def surface_conditions(eta: Array, rest: Array, problem: Problem, n: int) -> tuple[Array, ...]:
+    """Residuals of streamfunction and pressure at the points, their derivatives by `rest` and by eta.
+
+    Returns
+    -------
+    stream, (2n+1,); its derivatives (2n+1, size); head, (2n+1,); its derivatives; d stream / d eta; d head / d eta.
+    """
+    cosines, sines, j = basis(n)
+    b, speed, q, r = rest[:n], rest[n], rest[n + 1], rest[n + 2]
+    depth = problem.depth * (float(np.exp(rest[-1])) if problem.kind != "length" else 1.0)
+    even, odd, tanh = _hyperbolic(eta, j, depth)
+    cosh_cos, sinh_cos, sinh_sin, cosh_sin = even * cosines, odd * cosines, odd * sines, even * sines
+    jb, jjb = j * b, j * j * b
+    u, w = cosh_cos @ jb - speed, sinh_sin @ jb
+    stream_p, head_p = np.zeros((2, eta.size, rest.size))
+    stream_p[:, :n], stream_p[:, n], stream_p[:, n + 1] = sinh_cos, -eta, 1.0
+    head_p[:, :n] = j * (u[:, None] * cosh_cos + w[:, None] * sinh_sin)
+    head_p[:, n], head_p[:, n + 2] = -u, -1.0
+    if problem.kind != "length" and np.isfinite(depth):
+        stream_p[:, -1] = depth * ((cosh_cos - tanh * sinh_cos) @ jb)
+        u_d, w_d = (sinh_cos - tanh * cosh_cos) @ jjb, (cosh_sin - tanh * sinh_sin) @ jjb
+        head_p[:, -1] = depth * (u * u_d + w * w_d)
+    stream, head = sinh_cos @ b - speed * eta + q, 0.5 * (u * u + w * w) + eta - r
+    return stream, stream_p, head, head_p, u, u * (sinh_cos @ jjb) + w * (cosh_sin @ jjb) + 1.0
+
+
+def _hyperbolic(eta: Array, j: Array, depth: float) -> tuple[Array, Array, Array]:
+    """cosh j (eta + h) / cosh j h and sinh / cosh, (points, n), and tanh j h, without overflow."""
+    down = np.exp(np.outer(eta, j))
+    if np.isinf(depth):
+        return down, down, np.ones_like(j)
+    up = np.exp(np.outer(-eta - 2.0 * depth, j))
+    scale = 1.0 + np.exp(-2.0 * j * depth)
+    return (down + up) / scale, (down - up) / scale, np.tanh(j * depth)
+
+
+def _period(problem: Problem, rest: Array, lam: float, n: int) -> tuple[float, Array]:
+    """c = 2 pi / (k T) with l = g T^2 / (4 pi^2): residual and its derivatives by `rest`."""
+    row, root, depth = np.zeros(rest.size), np.sqrt(lam), lam * problem.depth
+    transport = rest[n + 1] / depth if problem.kind == "stokes" else 0.0
+    row[n] = 1.0
+    row[-1] = 0.5 * problem.current * root + 0.5 / root - transport
+    if problem.kind == "stokes":
+        row[n + 1] = 1.0 / depth
+    return rest[n] + problem.current * root + transport - 1.0 / root, row
+
+
+def _is_regular(eta: Array, rest: Array, n: int) -> bool:
+    """Tell a wave that falls from crest to trough, with no water faster than itself, from other solutions."""
+    crest_head = rest[n + 2] - eta[0]  # q^2 / 2 there
+    return bool(rest[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and (np.diff(eta) < 1e-7 * eta[0]).all())
+
+
+def linear_guess(height: float, depth: float, n: int, log_lam: float | None) -> State:
+    """A small wave of height k H in depth k h."""
+    tanh = np.tanh(depth)
+    speed, a = np.sqrt(tanh), 0.5 * height
+    rest = np.zeros(n + 3 + (log_lam is not None))
+    rest[0], rest[n], rest[n + 1], rest[n + 2] = a / speed, speed, -0.5 * a * a / speed, 0.5 * tanh
+    if log_lam is not None:
+        rest[-1] = log_lam
+    return State(a * np.cos(np.arange(2 * n + 1) * (0.5 * np.pi / n)), rest)
+
+
+def more_modes(state: State, n: int, m: int) -> State:
+    """The wave of n modes as a guess for m modes."""
+    angles = np.outer(np.arange(2 * m + 1) * (0.5 * np.pi / m), np.arange(1, 2 * n + 1))
+    rest = np.concatenate([state.rest[:n], np.zeros(m - n), state.rest[n:]])
+    return State(np.cos(angles) @ elevation_modes(state.eta), rest)
+
+
+def elevation_modes(eta: Array) -> Array:
+    """E_1 .. E_n of sum E_j cos(j theta) through n + 1 points from crest to trough."""
+    n = eta.size - 1
+    weights = np.full(n + 1, 2.0 / n)
+    weights[[0, -1]] = 1.0 / n
+    modes = np.cos(np.outer(np.arange(1, n + 1), np.arange(n + 1)) * (np.pi / n)) @ (weights * eta)
+    modes[-1] *= 0.5
+    return modes
+
+
+def profile_of(state: State, n: int) -> Profile:
+    """The unknowns as a profile; modes of the elevation that are rounding are left out."""
+    modes = elevation_modes(state.eta)
+    kept = int(np.flatnonzero(np.abs(modes) > 1e-17 * abs(modes[0]))[-1]) + 1
+    return Profile(
+        modes[:kept], state.rest[:n].copy(),
+        float(state.rest[n]), float(-state.rest[n + 1]), float(state.rest[n + 2]),
+    )  # fmt: skip

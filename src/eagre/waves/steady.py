@@ -1,0 +1,208 @@
+"""Waves of permanent form: kinematics and pressure from Fourier coefficients, whatever theory gave them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eagre.constants import WATER_DENSITY
+from eagre.waves.checked import number
+
+Array = npt.NDArray[np.float64]
+Complex = npt.NDArray[np.complex128]
+Field = npt.ArrayLike
+
+
+class Profile(NamedTuple):
+    """A steady wave in the frame in which it stands still, in units of 1/k, sqrt(g/k) and sqrt(g/k^3).
+
+    The flow comes against the wave with mean speed `mean_speed` at every level below the trough.
+
+    Parameters
+    ----------
+    elevation : (N,) array
+        E_j of eta = sum E_j cos(j theta), j = 1 .. N.
+    potential : (N,) array
+        B_j of phi = -mean_speed X + sum B_j cosh(j (z + h)) / cosh(j h) sin(j theta).
+    mean_speed : float
+    transport : float
+        Volume flux of the wave through a fixed section where the mean Eulerian velocity is 0, positive with the wave.
+    bernoulli : float
+        q^2 / 2 + eta at the surface, where q is the speed and eta is counted from the mean level.
+    """
+
+    elevation: Array
+    potential: Array
+    mean_speed: float
+    transport: float
+    bernoulli: float
+
+
+class RegularWave:
+    """A periodic wave that keeps its form; the base of all theories of regular waves.
+
+    A wave travels in the direction `direction` (radians from the x axis towards the y axis, where it goes *to*). With
+    X = x cos(direction) + y sin(direction) and theta = k X - omega t + phase, crests are at theta = 0, 2 pi .. z is
+    upward, z = 0 is the mean water level and z = -depth the bed. Positions, times and levels broadcast together.
+
+    Attributes
+    ----------
+    height, length, period, depth : float
+        H, m, crest to trough; L, m; T, s; h, m, from the mean level, or infinite.
+    wave_number, angular_frequency, celerity : float
+        k, rad/m; omega, rad/s; c = L / T, m/s, in the frame of the user.
+    eulerian_current, stokes_current : float
+        Mean velocities, m/s, positive with the wave: in time at a fixed point below the troughs; and the volume flux
+        through a fixed section over the depth (c_E and c_S of Fenton (1988), doi:10.1016/0098-3004(88)90066-0).
+    stokes_transport : float
+        Volume flux of the wave itself, m2/s: (stokes_current - eulerian_current) depth.
+    bernoulli_constant : float
+        q^2 / 2 + g eta at the surface in the frame of the wave, m2/s2; R of Fenton (1988) is this plus g depth.
+    potential_rate : float
+        K, m2/s2, below.
+    elevation_coefficients, potential_coefficients : (N,) arrays
+        E_j, m, and B_j, m2/s, of eta = sum E_j cos(j theta) and
+        phi = eulerian_current X + K t + sum B_j cosh(j k (z + depth)) / cosh(j k depth) sin(j theta).
+
+    Notes
+    -----
+    The potential is that of a model with phi_t + |grad phi|^2 / 2 + g eta = 0 at the surface, without a constant. So it
+    has a uniform rate, K = -mean of the squared velocity at the bed / 2 (0 in infinite depth without a current): what
+    is left of the pressure under a wave whose mean level is z = 0. A model that takes the constant into its surface
+    condition subtracts ``potential_rate * t``.
+    """
+
+    height: float
+    length: float
+    period: float
+
+    def __init__(
+        self, profile: Profile, *, height: float, depth: float, gravity: float, wave_number: float,
+        eulerian_current: float, direction: float, phase: float,
+    ) -> None:  # fmt: skip
+        self.direction, self.phase = number("direction", direction, "rad"), number("phase", phase, "rad")
+        self.height, self.depth, self.gravity, self.wave_number = height, depth, gravity, wave_number
+        self.profile = profile
+        speed = math.sqrt(gravity / wave_number)
+        self.length = 2.0 * math.pi / wave_number
+        self.eulerian_current = eulerian_current
+        self.celerity = profile.mean_speed * speed + eulerian_current
+        self.angular_frequency = wave_number * self.celerity
+        self.period = 2.0 * math.pi / self.angular_frequency
+        self.stokes_transport = profile.transport * speed / wave_number
+        self.stokes_current = eulerian_current + self.stokes_transport / depth
+        self.bernoulli_constant = profile.bernoulli * speed**2
+        self.potential_rate = 0.5 * ((profile.mean_speed * speed) ** 2 - eulerian_current**2) - self.bernoulli_constant
+        self.elevation_coefficients = profile.elevation / wave_number
+        self.potential_coefficients = profile.potential * speed / wave_number
+        self._cosines = math.cos(self.direction), math.sin(self.direction)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(height={self.height:g}, length={self.length:g}, period={self.period:g}, "
+            f"depth={self.depth:g}, celerity={self.celerity:g})"
+        )
+
+    # -- the surface --------------------------------------------------------------------------------
+
+    def elevation(self, x: Field, y: Field, t: Field) -> Array:
+        """Surface elevation eta above the mean level, m, at places, m, and times, s."""
+        return _polynomial(self.elevation_coefficients, np.exp(1j * self._theta(x, y, t))).real
+
+    def surface_potential(self, x: Field, y: Field, t: Field) -> Array:
+        """Velocity potential at the surface, phi~ = phi(x, y, eta, t), m2/s (see the notes of `RegularWave`)."""
+        return self.potential(x, y, self.elevation(x, y, t), t)
+
+    @property
+    def crest(self) -> float:
+        """Highest elevation, m."""
+        return float(self.elevation_coefficients.sum())
+
+    @property
+    def trough(self) -> float:
+        """Lowest elevation, m, below 0."""
+        signs = (-1.0) ** np.arange(1, self.elevation_coefficients.size + 1)
+        return float(self.elevation_coefficients @ signs)
+
+    # -- below it -----------------------------------------------------------------------------------
+
+    def potential(self, x: Field, y: Field, z: Field, t: Field) -> Array:
+        """Velocity potential phi, m2/s, at places and levels, m, and times, s."""
+        along, sums = self._along(x, y), self._sums(0, x, y, z, t)
+        return self.eulerian_current * along + self.potential_rate * np.asarray(t) + sums[0].imag
+
+    def velocity(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
+        """Velocity (u, v, w), m/s, along x, y and z. Above the surface the formulas go on."""
+        even, odd = self._sums(1, x, y, z, t)
+        return self._components(self.eulerian_current + even.real, odd.imag)
+
+    def acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
+        """Local acceleration d(u, v, w)/dt at a fixed point, m s-2."""
+        even, odd = self._sums(2, x, y, z, t)
+        return self._components(self.celerity * even.imag, -self.celerity * odd.real)
+
+    def material_acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
+        """Acceleration of the water, D(u, v, w)/Dt = d/dt + (velocity . grad), m s-2."""
+        even, odd = self._sums(1, x, y, z, t)
+        relative, w = self.eulerian_current + even.real - self.celerity, odd.imag
+        even, odd = self._sums(2, x, y, z, t)
+        return self._components(-relative * even.imag + w * odd.real, relative * odd.real + w * even.imag)
+
+    def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
+        """Pressure less the hydrostatic one of the mean level, p + rho g z, Pa; rho g eta at the surface.
+
+        Bernoulli's equation: -rho (phi_t + |grad phi|^2 / 2).
+        """
+        even, odd = self._sums(1, x, y, z, t)
+        relative = self.eulerian_current + even.real - self.celerity
+        return density * (self.bernoulli_constant - 0.5 * (relative**2 + odd.imag**2))
+
+    # -- means --------------------------------------------------------------------------------------
+
+    def kinetic_energy(self, density: float = WATER_DENSITY) -> float:
+        """Mean kinetic energy of the wave by the area of the surface, J m-2, where the current is 0.
+
+        rho (c - current) transport / 2: M. S. Longuet-Higgins (1975), doi:10.1098/rspa.1975.0018, equation 2.8.
+        """
+        return 0.5 * density * (self.celerity - self.eulerian_current) * self.stokes_transport
+
+    def potential_energy(self, density: float = WATER_DENSITY) -> float:
+        """Mean potential energy by the area of the surface, J m-2: rho g mean(eta^2) / 2."""
+        return 0.25 * density * self.gravity * float(self.elevation_coefficients @ self.elevation_coefficients)
+
+    # -- what they share ----------------------------------------------------------------------------
+
+    def _along(self, x: Field, y: Field) -> Array:
+        return self._cosines[0] * np.asarray(x, np.float64) + self._cosines[1] * np.asarray(y, np.float64)
+
+    def _theta(self, x: Field, y: Field, t: Field) -> Array:
+        return self.wave_number * self._along(x, y) - self.angular_frequency * np.asarray(t, np.float64) + self.phase
+
+    def _components(self, along: Array, w: Array) -> tuple[Array, Array, Array]:
+        return self._cosines[0] * along, self._cosines[1] * along, w
+
+    def _sums(self, power: int, x: Field, y: Field, z: Field, t: Field) -> tuple[Complex, Complex]:
+        """Sums over j of (j k)^power B_j exp(i j theta) times cosh(j k (z+h)) / cosh(j k h), and times sinh / cosh.
+
+        Horner's rule in exp(k z + i theta) and exp(-k (z + 2 h) + i theta): two exponentials a point, and none that
+        overflows in deep water.
+        """
+        k, j = self.wave_number, np.arange(1, self.potential_coefficients.size + 1)
+        weights = (j * k) ** power * self.potential_coefficients / (1.0 + np.exp(-2.0 * j * k * self.depth))
+        theta, kz = self._theta(x, y, t), k * np.asarray(z, np.float64)
+        down = _polynomial(weights, np.exp(kz + 1j * theta))
+        if math.isinf(self.depth):
+            return down, down
+        up = _polynomial(weights, np.exp(-kz - 2.0 * k * self.depth + 1j * theta))
+        return down + up, down - up
+
+
+def _polynomial(coefficients: Array, z: Complex) -> Complex:
+    """Sum of c_j z^j from j = 1, by Horner's rule."""
+    total = np.zeros_like(z)
+    for c in coefficients[::-1]:
+        total = (total + c) * z
+    return total

@@ -1,0 +1,96 @@
+"""Steady waves to rounding: the stream function method of Rienecker and Fenton."""
+
+from __future__ import annotations
+
+import math
+
+from eagre.constants import GRAVITY
+from eagre.waves.breaking import check_height, too_high
+from eagre.waves.checked import exactly_one, positive, whole
+from eagre.waves.continuation import solve
+from eagre.waves.currents import checked_current, eulerian_from, small_wave_number
+from eagre.waves.newton import Problem, profile_of
+from eagre.waves.steady import RegularWave
+
+MOST_MODES = 300
+_LARGEST_RESIDUAL = 1e-5  # of the height
+
+
+class StreamFunctionWave(RegularWave):
+    """A steady periodic wave of any height up to near the highest, in any depth.
+
+    Parameters
+    ----------
+    height : float, m
+        Crest to trough.
+    depth : float, m
+        Of the mean water level; ``math.inf`` for infinite depth.
+    length, period : float, m or s
+        One of the two.
+    eulerian_current, stokes_current : float, m/s
+        One of the two, positive with the wave: the mean velocity at a fixed point below the troughs, or the volume
+        flux over the depth (the velocity of mass transport; 0 in a closed flume). They differ by the waves' own
+        transport. In infinite depth the two are one, and only the first is taken.
+    gravity : float, m s-2
+    direction : float, rad
+        Where the wave travels *to*, from the x axis towards the y axis.
+    phase : float, rad
+        Of the crest at x = y = t = 0 where it is 0.
+    order : int, optional
+        Number of modes; without it as many as leave an error of rounding.
+
+    Attributes
+    ----------
+    order : int
+        Number of modes.
+    residual : float
+        Largest residual of the pressure at the surface, as a head, m.
+
+    Raises
+    ------
+    InputError
+        For a wave higher than the highest steady one, or one so near to it that no solution was found; the message
+        gives H/L and H/h beside their limits.
+
+    Notes
+    -----
+    M. M. Rienecker and J. D. Fenton (1981), doi:10.1017/S0022112081002851; J. D. Fenton (1988),
+    doi:10.1016/0098-3004(88)90066-0. The nonlinear equations are solved by least squares at twice as many points as
+    modes by the Gauss-Newton method, in steps of the height where the wave is steep or long.
+
+    Good values: leave `order` out. Limits: error of rounding up to 95 % of the highest wave and L/h = 50, 1e-8 of the
+    height at 98 %; longer and higher ones are refused where `residual` would exceed 1e-5 of the height.
+    """
+
+    def __init__(
+        self, height: float, depth: float, *, length: float | None = None, period: float | None = None,
+        eulerian_current: float | None = None, stokes_current: float | None = None, gravity: float = GRAVITY,
+        direction: float = 0.0, phase: float = 0.0, order: int | None = None,
+    ) -> None:  # fmt: skip
+        height, depth = positive("height", height, "m"), positive("depth", depth, "m", infinite=True)
+        gravity = positive("gravity", gravity, "m s-2", GRAVITY)
+        order = None if order is None else whole("order", order, 2, MOST_MODES)
+        current, kind = checked_current(eulerian_current, stokes_current, depth)
+        given = exactly_one({"length": length, "period": period}, "length = 10.0, or period = 2.5")
+        if given == "length":
+            length = positive("length", length, "m")
+            check_height(height, length, depth)
+            unit = length / (2.0 * math.pi)
+            problem, log_lam = Problem(height / unit, depth / unit), None
+        else:
+            period = positive("period", period, "s")
+            unit = gravity * (period / (2.0 * math.pi)) ** 2
+            problem = Problem(height / unit, depth / unit, current / math.sqrt(gravity * unit), kind)
+            log_lam = math.log(unit * small_wave_number(period, depth, gravity, current))
+        state, n, reached = solve(problem, order, log_lam)
+        if log_lam is not None:
+            unit /= math.exp(log_lam if state is None else state.rest[-1])
+        if state is None or reached < 1.0 or (order is None and state.error > _LARGEST_RESIDUAL * height / unit):
+            raise too_high(height, 2.0 * math.pi * unit, depth, min(reached, 0.99) * height)
+        profile = profile_of(state, n)
+        self.order, self.residual = n, state.error * unit
+        eulerian = eulerian_from(current, kind, profile.transport, unit, depth, gravity)
+        super().__init__(
+            profile, height=height, depth=depth, gravity=gravity, wave_number=1.0 / unit,
+            eulerian_current=eulerian, direction=direction, phase=phase,
+        )  # fmt: skip
