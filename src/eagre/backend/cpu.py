@@ -14,6 +14,11 @@ import numba
 from numba import config, njit, prange
 from numba.core import caching
 
+try:
+    from numba.core.runtime import rtsys
+except ImportError:  # another Numba: it loads code as it would
+    rtsys = None
+
 from eagre.backend.code_cache import sound
 from eagre.backend.lean import Whole
 from eagre.errors import EagreError
@@ -43,7 +48,17 @@ FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "afn"}
 # Formulas are called by compiled code only: without the doors for Python they compile in four fifths of the time.
 _NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS)
-_Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator))
+
+
+def _quick(cache: Any, signature: Any, context: Any) -> Any:
+    """Code from the disk without what only compiling needs: Numba's tables of functions, and SciPy for them (0.5 s)."""
+    if rtsys is None or not hasattr(cache, "_load_overload"):
+        return None
+    rtsys.initialize(context)  # symbols that the code is linked to
+    return cache._load_overload(signature, context)
+
+
+_Cache = sound(caching.FunctionCache, (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator), _quick)
 
 
 def _cached(function: Any, **options: Any) -> Any:
