@@ -17,6 +17,8 @@ low corner plus a non-negative constant; no bounds tests; min/max instead of bra
 from __future__ import annotations
 
 import functools
+import inspect
+import textwrap
 import types
 from collections.abc import Callable
 from typing import Any
@@ -76,6 +78,11 @@ class Cell:
                 if key in self.variants:
                     return self.variants[key]
         return self
+
+    @functools.cached_property
+    def text(self) -> str:
+        """Source text of the plain function, which many programs ask for: finding it takes Python 1 ms."""
+        return textwrap.dedent(inspect.getsource(self.function))
 
     @property
     def name(self) -> str:

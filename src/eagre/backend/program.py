@@ -14,7 +14,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import textwrap
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
@@ -115,7 +114,7 @@ def _collect(
 
 
 def _text(body: Cell, name: str) -> str:
-    source = body.source or textwrap.dedent(inspect.getsource(body.function))
+    source = body.source or body.text
     start = source.index("def ")
     after = source[source.index("(", start) :]
     return f"@{body.decorator}\ndef {name}{after}\n"
