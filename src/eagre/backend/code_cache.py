@@ -38,6 +38,10 @@ def sound(cache: Any, locators: Sequence[Any], quick: Callable[[Any, Any, Any], 
     class Sound(cache):
         _impl_class = Files
 
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            self.module = function.__module__
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
                 if found := quick(self, sig, target_context):

@@ -19,6 +19,7 @@ try:
 except ImportError:  # another Numba: it loads code as it would
     rtsys = None
 
+from eagre.backend import ahead
 from eagre.backend.code_cache import sound
 from eagre.backend.lean import Whole
 from eagre.errors import EagreError
@@ -52,6 +53,7 @@ formula = njit(fastmath=FAST, error_model="numpy", forceinline=True, **_NO_DOORS
 
 def _quick(cache: Any, signature: Any, context: Any) -> Any:
     """Code from the disk without what only compiling needs: Numba's tables of functions, and SciPy for them (0.5 s)."""
+    ahead.wait(cache.module)
     if rtsys is None or not hasattr(cache, "_load_overload"):
         return None
     rtsys.initialize(context)  # symbols that the code is linked to

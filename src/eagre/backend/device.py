@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from eagre.backend import layouts
+from eagre.backend import ahead, layouts
 from eagre.backend.cells import Cell
 from eagre.backend.layouts import usual_registers as usual
 from eagre.backend.memory import free_host_memory
@@ -103,6 +103,9 @@ class Device:
         """Run launches in order."""
         raise NotImplementedError
 
+    def prepare(self, launches: Sequence[Work]) -> None:
+        """Begin to compile what these launches need and is not compiled yet; they may run at once, and wait for it."""
+
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
@@ -188,6 +191,9 @@ class CpuDevice(HostArrays):
         self._check()
         for launch in cast(Sequence[Launch | HostCall], launches):
             launch.program(*launch.arguments)
+
+    def prepare(self, launches: Sequence[Work]) -> None:
+        ahead.prepare([(one.program, one.arguments) for one in launches if isinstance(one, Launch)], self.threads)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         calls = cast(Sequence[Launch | HostCall], launches)

@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -160,7 +161,11 @@ def load(source: str, label: str) -> ModuleType:
     name = f"eagre_program_{label}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    path = stored(f"{name}.py", stamped)
+    return imported(name, stored(f"{name}.py", stamped))
+
+
+def imported(name: str, path: Path) -> ModuleType:
+    """The module of a program's file."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -29,6 +29,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the device.")] = False,
 ) -> None:
     """Run a case and write its output. Ctrl-C, or SIGTERM, writes a restart file and stops."""
+    from eagre.backend.ahead import side_by_side
     from eagre.cli.outputs import plan_outputs
     from eagre.config.toml import existing_file
     from eagre.io.places import locked
@@ -43,6 +44,7 @@ def run(
     plan = plan_outputs(case, origin=origin, overwrite=overwrite)
     with ExitStack() as stack:
         stack.enter_context(termination())
+        stack.enter_context(side_by_side())
         for _, path in plan.places:
             stack.enter_context(locked(path))
         _run(case, plan, origin, device, precision, quiet)

@@ -66,6 +66,7 @@ class Engine:
         self.real, self.count, self.words = self.fields.real, self.fields.count, self.fields.words
         self._stages = Stages(self.fields, self.kernels)
         self.launches = [step(self._stages, now) for now in (0, 1)]
+        device.prepare(self.launches[0])
         self.advance = Steps(device, [self.fields], self.launches).advance
         # What is read of a state, as `Bands` has_further_terms it.
         self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad

@@ -45,6 +45,7 @@ class Engine(Legs):
         self.schedule = self._schedule()
         self._prepare_looks()
         self.prepare_legs()
+        device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *self.look])
 
     def _allocate(self, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real

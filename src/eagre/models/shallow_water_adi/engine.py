@@ -39,6 +39,7 @@ class Engine:
         self._programs = self._compile()
         self.rounds = rounds_of(self)
         self.set_time_step(setup.time_step)
+        device.prepare(self.launches(0, 0))
 
     def _allocate(self) -> None:
         setup, device, real = self.setup, self.device, self.real
