@@ -1,8 +1,9 @@
 """Programs compiled side by side on a first start.
 
-Numba compiles one program at a time, threads or not. Helpers are processes that compile some programs of a run into the cache of programs, from which
-this process takes them when it needs them; meanwhile it compiles the others. What a helper fails to compile is compiled here. Only commands
-have helpers (`side_by_side`): elsewhere ``sys.executable`` may be any program that Python is a part of.
+Numba compiles one program at a time, threads or not. Helpers are processes that compile some programs of a run into the
+cache of programs, from which this process takes them when it needs them; meanwhile it compiles the others. What a
+helper fails to compile is compiled here. Only commands have helpers (`side_by_side`): elsewhere ``sys.executable`` may
+be any program that Python is a part of.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MOST = 3  # helpers: a model has one or two programs that take long
-SERVE = "from eagre.backend.ahead import serve; serve()"
+HELPER = "eagre.backend.helper"
 
 
 class Job(NamedTuple):
@@ -43,14 +44,14 @@ class Team:
         self.own: list[tuple[Any, tuple[Any, ...]]] = []
 
     def share(self, programs: dict[Job, Any], cores: int) -> None:
-        """Give the jobs out, the longest first and each to whom has the least; `programs` holds what Numba made of them."""
+        """Give the jobs out, the longest first and each to whom has the least; `programs` are Numba's of the jobs."""
         count = min(cores - 1, len(programs) - 1, MOST)
         if count < 1 or self.helpers:
             return
         shares: list[list[Job]] = [[] for _ in range(count + 1)]
         for job in sorted(programs, key=lambda job: -job.work):
             min(shares, key=lambda share: sum(one.work for one in share)).append(job)
-        *theirs, own = shares  # the longest is not for this process: it compiles some at the start that are not known yet
+        *theirs, own = shares  # the longest is for a helper: this process has others as well, not known here
         with suppress(OSError):  # no more processes here
             for share in theirs:
                 helper = started(share)
@@ -96,7 +97,7 @@ def side_by_side() -> Iterator[None]:
 
 
 def prepare(calls: Iterable[tuple[Callable[..., Any], Sequence[Any]]], cores: int) -> None:
-    """Share out what is not compiled yet of these programs, each with the arguments of a call, between so many cores."""
+    """Share out what is not compiled yet of these programs, each with the arguments of a call, to so many cores."""
     if _team is None:
         return
     from numba import typeof
@@ -126,7 +127,7 @@ def started(share: list[Job]) -> subprocess.Popen[bytes]:
     """A helper at work."""
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
     helper = subprocess.Popen(
-        [sys.executable, "-P", "-c", SERVE],
+        [sys.executable, "-P", "-m", HELPER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -136,12 +137,3 @@ def started(share: list[Job]) -> subprocess.Popen[bytes]:
     with suppress(OSError), helper.stdin:  # it may have ended
         pickle.dump(share, helper.stdin)
     return helper
-
-
-def serve() -> None:
-    """What a helper does: compile what it is given and say the name of each program that is done."""
-    from eagre.backend.program import imported
-
-    for job in pickle.load(sys.stdin.buffer):
-        getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
-        print(job.module, flush=True)

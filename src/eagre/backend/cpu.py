@@ -15,7 +15,7 @@ from numba import config, njit, prange
 from numba.core import caching
 
 try:
-    from numba.core.runtime import rtsys
+    from numba.core.runtime.nrt import rtsys
 except ImportError:  # another Numba: it loads code as it would
     rtsys = None
 

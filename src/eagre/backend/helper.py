@@ -1,0 +1,20 @@
+"""What a helper runs (see `ahead`): it compiles what it is given, and says the name of each program that is done."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+from eagre.backend.program import imported
+
+
+def serve() -> None:
+    """Compile the jobs of standard input, in their order."""
+    for job in pickle.load(sys.stdin.buffer):
+        getattr(imported(job.module, Path(job.path)), job.function).compile(job.types)
+        print(job.module, flush=True)
+
+
+if __name__ == "__main__":
+    serve()
