@@ -1,19 +1,48 @@
 """Waves on water of constant depth, usable without a model: regular waves, seas, measured series, statistics."""
 
 from eagre.waves.airy import AiryWave
+from eagre.waves.angles import from_nautical, to_nautical
 from eagre.waves.breaking import highest_wave
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
+from eagre.waves.groups import FocusedGroup
+from eagre.waves.linear import LinearWaves
+from eagre.waves.sea import Sea
+from eagre.waves.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
+from eagre.waves.spectrum_files import read_directional_spectrum
+from eagre.waves.spreading import (
+    CosineSpreading,
+    DirectionalSpectrum,
+    NormalSpreading,
+    Spreading,
+    WrappedNormalSpreading,
+)
 from eagre.waves.steady import RegularWave
 from eagre.waves.stokes import StokesWave
 from eagre.waves.stream_function import StreamFunctionWave
 
 __all__ = [
+    "TMA",
     "AiryWave",
+    "CosineSpreading",
+    "DirectionalSpectrum",
+    "FocusedGroup",
+    "Jonswap",
+    "LinearWaves",
+    "NormalSpreading",
+    "PiersonMoskowitz",
     "RegularWave",
+    "Sea",
+    "Spectrum",
+    "Spreading",
     "StokesWave",
     "StreamFunctionWave",
+    "TabulatedSpectrum",
+    "WrappedNormalSpreading",
     "angular_frequency",
+    "from_nautical",
     "group_velocity",
     "highest_wave",
+    "read_directional_spectrum",
+    "to_nautical",
     "wave_number",
 ]

@@ -1,0 +1,68 @@
+"""Focused wave groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.waves.checked import number, positive, whole
+from eagre.waves.linear import LinearWaves
+from eagre.waves.sea import checked_band, discretised
+from eagre.waves.spectra import Spectrum
+from eagre.waves.spreading import DirectionalSpectrum, Spreading
+
+
+class FocusedGroup(LinearWaves):
+    """The most likely shape of an extreme crest: all waves of a spectrum are in phase at one place and time (NewWave).
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Its shape; the height of it does not matter.
+    depth : float, m
+    crest_height : float, m
+        Linear elevation at the focus. Negative for a trough.
+    x, y, t : float, m and s
+        The focus.
+    spreading : Spreading, optional
+        Makes a short-crested group; its energy is spread over `direction_count` directions at each frequency.
+    mean_direction : float, rad
+        Where the group goes *to*.
+    count, direction_count : int
+        Number of frequencies and directions. The group comes back after count / (width of the band).
+    band : tuple of float, Hz, optional
+    gravity, stretching
+        As in `Sea` and `LinearWaves`.
+
+    Notes
+    -----
+    Amplitudes are in proportion to the variance of the bins: P. S. Tromans, A. R. Anaturk and P. Hagemeijer (1991),
+    A new model for the kinematics of large ocean waves, ISOPE, volume 3, 64-71. To first order: waves of a nonlinear
+    model focus elsewhere, slightly later.
+    """
+
+    def __init__(
+        self, spectrum: Spectrum, depth: float, *, crest_height: float, x: float = 0.0, y: float = 0.0, t: float = 0.0,
+        spreading: Spreading | None = None, mean_direction: float = 0.0, count: int = 200, direction_count: int = 31,
+        band: tuple[float, float] | None = None, gravity: float = GRAVITY, stretching: str = "wheeler",
+    ) -> None:  # fmt: skip
+        crest = number("crest_height", crest_height, "m", 1.0)
+        count, many = whole("count", count, 1, 1_000_000), whole("direction_count", direction_count, 1, 10_000)
+        if isinstance(spectrum, DirectionalSpectrum):
+            raise InputError(
+                "a DirectionalSpectrum for a focused group", allowed="a spectrum by frequency and a spreading"
+            )
+        frequency, variance = discretised(spectrum, checked_band(spectrum, band), count, "equal_frequency")
+        angles = np.array([0.0])
+        if spreading is not None:
+            angles = spreading.quantile((np.arange(many) + 0.5) / many)
+        omega, direction = np.meshgrid(2.0 * np.pi * frequency, mean_direction + angles, indexing="ij")
+        amplitude = np.repeat(crest * variance / variance.sum() / angles.size, angles.size)
+        super().__init__(
+            amplitude=amplitude, angular_frequency=omega.ravel(), direction=direction.ravel(), depth=depth,
+            gravity=positive("gravity", gravity, "m s-2", GRAVITY), stretching=stretching,
+        )  # fmt: skip
+        self.focus = (number("x", x), number("y", y), number("t", t))
+        along = self.focus[0] * np.cos(self.direction) + self.focus[1] * np.sin(self.direction)
+        self.phase = self.angular_frequency * self.focus[2] - self.wave_number * along

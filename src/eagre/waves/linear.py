@@ -1,0 +1,174 @@
+"""Sums of small waves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.constants import GRAVITY, WATER_DENSITY
+from eagre.errors import InputError
+from eagre.given import own_array
+from eagre.waves.airy import surface_level
+from eagre.waves.checked import positive
+from eagre.waves.dispersion import wave_number
+from eagre.waves.steady import Array, Field
+
+STRETCHINGS = ("wheeler", "constant", "none")
+_BLOCK = 1 << 18  # values held at once, some MB
+
+
+class LinearWaves:
+    """A sum of small waves of the first order, each with its own frequency and direction.
+
+    eta = sum a cos(k (x cos d + y sin d) - omega t + phase). Positions, times and levels broadcast together.
+
+    Parameters
+    ----------
+    amplitude : (n,) array, m
+    angular_frequency : (n,) array, rad/s
+        > 0.
+    direction : (n,) array or float, rad
+        Where a wave goes *to*, from the x axis towards the y axis.
+    phase : (n,) array or float, rad
+    depth : float, m
+        Or ``math.inf``.
+    gravity : float, m s-2
+    stretching : str
+        Velocities near the surface: ``"wheeler"`` takes them from z' = (z - eta) h / (h + eta) (J. D. Wheeler (1970),
+        doi:10.2118/2712-PA), ``"constant"`` from z' = min(z, 0), ``"none"`` from the formulas, which grow with the
+        frequency above z = 0.
+
+    Attributes
+    ----------
+    wave_number : (n,) array, rad/m
+    variance : float, m2
+        Of the elevation, m0.
+    significant_height : float, m
+        4 sqrt(m0).
+    """
+
+    def __init__(
+        self, *, amplitude: Field, angular_frequency: Field, direction: Field = 0.0, phase: Field = 0.0,
+        depth: float, gravity: float = GRAVITY, stretching: str = "wheeler",
+    ) -> None:  # fmt: skip
+        self.depth = positive("depth", depth, "m", infinite=True)
+        self.gravity = positive("gravity", gravity, "m s-2", GRAVITY)
+        given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "direction": direction, "phase": phase}
+        arrays = {name: own_array(name, value) for name, value in given.items()}
+        try:
+            shaped = np.broadcast_arrays(*(np.atleast_1d(array) for array in arrays.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise InputError(
+                f"arrays of the shapes {shapes}", allowed="one number a wave, (n,), or one for all"
+            ) from None
+        bad = [
+            name for name, array in zip(arrays, shaped, strict=True) if array.ndim != 1 or not np.isfinite(array).all()
+        ]
+        if bad or (shaped[1] <= 0.0).any():
+            what = bad[0] if bad else "angular_frequency"
+            raise InputError(f"{what} = {given[what]!r}", allowed="finite numbers, (n,); frequencies > 0")
+        if stretching not in STRETCHINGS:
+            raise InputError(
+                f"stretching = {stretching!r}", allowed=", ".join(STRETCHINGS), fix='stretching = "wheeler"'
+            )
+        self.amplitude, self.angular_frequency, self.direction, self.phase = (array.copy() for array in shaped)
+        self.stretching = stretching
+        self.wave_number = wave_number(self.angular_frequency, self.depth, self.gravity)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.amplitude.size} waves, Hs = {self.significant_height:.4g} m)"
+
+    @property
+    def variance(self) -> float:
+        """Variance of the elevation, m2."""
+        return 0.5 * float(self.amplitude @ self.amplitude)
+
+    @property
+    def significant_height(self) -> float:
+        """4 sqrt(m0), m."""
+        return 4.0 * math.sqrt(self.variance)
+
+    # -- the surface --------------------------------------------------------------------------------
+
+    def elevation(self, x: Field, y: Field, t: Field) -> Array:
+        """Surface elevation, m, at places, m, and times, s."""
+        return self._sums(x, y, None, t, (self.amplitude, "one", "cos"))[0]
+
+    def surface_potential(self, x: Field, y: Field, t: Field, at: str = "still water") -> Array:
+        """Velocity potential at the surface, m2/s: evaluated at z = 0, or at z = eta with ``at="surface"``."""
+        level = surface_level(at, lambda: self.elevation(x, y, t))
+        weights = self.amplitude * self.gravity / self.angular_frequency
+        if at == "surface":
+            return self._sums(x, y, level, t, (weights, "cosh", "sin"))[0]
+        return self._sums(x, y, None, t, (weights, "one", "sin"))[0]
+
+    # -- below it -----------------------------------------------------------------------------------
+
+    def velocity(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
+        """Velocity (u, v, w), m/s, along x, y and z (upward, 0 at the still water level)."""
+        weights = self.amplitude * self.gravity * self.wave_number / self.angular_frequency
+        return self._flow(weights, "cos", "sin", x, y, z, t)
+
+    def acceleration(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
+        """Acceleration d(u, v, w)/dt, m s-2; to first order that of the water."""
+        u, v, w = self._flow(self.amplitude * self.gravity * self.wave_number, "sin", "cos", x, y, z, t)
+        return u, v, -w
+
+    def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
+        """Pressure less the hydrostatic one, to first order, Pa: rho g sum a cosh k(z + h) / cosh k h cos(theta)."""
+        weights = density * self.gravity * self.amplitude
+        return self._sums(x, y, self._level(x, y, z, t), t, (weights, "cosh", "cos"))[0]
+
+    # -- what they share ----------------------------------------------------------------------------
+
+    def _flow(
+        self, weights: Array, level: str, upward: str, x: Field, y: Field, z: Field, t: Field
+    ) -> tuple[Array, Array, Array]:
+        """Three sums: two with the wave's direction and cosh, one with sinh; `level` and `upward` are cos or sin."""
+        d, at = self.direction, self._level(x, y, z, t)
+        u, v, w = self._sums(
+            x, y, at, t, (weights * np.cos(d), "cosh", level), (weights * np.sin(d), "cosh", level),
+            (weights, "sinh", upward),
+        )  # fmt: skip
+        return u, v, w
+
+    def _level(self, x: Field, y: Field, z: Field, t: Field) -> Array:
+        """The level at which the formulas are evaluated."""
+        z = np.asarray(z, np.float64)
+        if self.stretching == "constant":
+            return np.minimum(z, 0.0)
+        if self.stretching == "none":
+            return z
+        eta = self.elevation(x, y, t)
+        return (z - eta) if math.isinf(self.depth) else (z - eta) * (self.depth / (self.depth + eta))
+
+    def _sums(
+        self, x: Field, y: Field, z: Array | float | None, t: Field, *parts: tuple[Array, str, str]
+    ) -> list[Array]:
+        """Sums of weights times 1, cosh k(z + h) / cosh k h or sinh k(z + h) / cosh k h, times cos or sin of theta."""
+        arrays = [np.asarray(value, np.float64) for value in ((x, y, t) if z is None else (x, y, t, z))]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        flat = [np.broadcast_to(array, shape).reshape(-1, 1) for array in arrays]
+        k_x, k_y = self.wave_number * np.cos(self.direction), self.wave_number * np.sin(self.direction)
+        out = [np.zeros(flat[0].size) for _ in parts]
+        trigs = {name: getattr(np, name) for name in {part[2] for part in parts}}
+        points = max(1, _BLOCK // k_x.size)
+        for start in range(0, flat[0].size, points):
+            at = slice(start, start + points)
+            theta = flat[0][at] * k_x + flat[1][at] * k_y - flat[2][at] * self.angular_frequency + self.phase
+            turning = {name: trig(theta) for name, trig in trigs.items()}
+            profiles = {"one": 1.0} if z is None else self._profiles(flat[3][at])
+            for total, (weights, profile, trig) in zip(out, parts, strict=True):
+                total[at] = (turning[trig] * profiles[profile]) @ weights
+        return [total.reshape(shape) for total in out]
+
+    def _profiles(self, z: Array) -> dict[str, Array]:
+        """cosh k(z + h) / cosh k h and sinh k(z + h) / cosh k h without overflow in deep water."""
+        k = self.wave_number
+        down = np.exp(k * z)
+        if math.isinf(self.depth):
+            return {"cosh": down, "sinh": down}
+        up, scale = np.exp(-k * (z + 2.0 * self.depth)), 1.0 + np.exp(-2.0 * k * self.depth)
+        return {"cosh": (down + up) / scale, "sinh": (down - up) / scale}

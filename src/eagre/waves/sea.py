@@ -1,0 +1,140 @@
+"""Irregular seas from spectra."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.waves.checked import number, positive, whole
+from eagre.waves.linear import LinearWaves
+from eagre.waves.spectra import Spectrum
+from eagre.waves.spreading import DirectionalSpectrum, Spreading
+from eagre.waves.steady import Array
+
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+
+
+class Sea(LinearWaves):
+    """A random sea of the first order.
+
+    Every wave has its own frequency and one direction (a single sum): no two waves of one frequency cross, so none
+    stand still relative to each other, and the variance in time is the same everywhere.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        By frequency, with `spreading`; or a `DirectionalSpectrum`, which brings its directions.
+    depth : float, m
+        Or ``math.inf``.
+    spreading : Spreading, optional
+        About `mean_direction`; long-crested without one.
+    mean_direction : float, rad
+        Where the sea goes *to* (`from_nautical` gives it from where the sea comes from).
+    count : int
+        Number of waves. A record longer than about count / (2 bandwidth) repeats its shape in part.
+    phase_seed, amplitude_seed : int
+        Of the phases; and of directions and random amplitudes. The same seeds give the same sea.
+    amplitudes : str
+        ``"deterministic"``: each wave has the variance of its bin, and directions fill the spreading evenly.
+        ``"random"``: amplitudes are Rayleigh distributed and directions drawn, as in a true Gaussian sea, so
+        the variance differs from sea to sea. M. J. Tucker et al. (1984), doi:10.1016/0141-1187(84)90050-6.
+    bins : str
+        ``"equal_energy"``: bins of the same variance, each at its mean frequency. ``"equal_frequency"``: bins of one
+        width, each at its centre; the sea repeats after one over the width.
+    band : tuple of float, Hz, optional
+        Lowest and highest frequency, cut sharply; the spectrum's own `band` without it (half to five times the peak
+        frequency of parametric ones). What lies outside is left out, not put back.
+    gravity, stretching
+        As in `LinearWaves`.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+        (phase_seed, amplitude_seed).
+    band : tuple of float, Hz
+
+    Notes
+    -----
+    The sum of the waves' variances is that of the spectrum within the band (random amplitudes: on average).
+    Good values: 200 waves for an hour at a point, 1000 and more for maps and directions.
+    """
+
+    def __init__(
+        self, spectrum: Spectrum, depth: float, *, spreading: Spreading | None = None, mean_direction: float = 0.0,
+        count: int = 1000, phase_seed: int = 1, amplitude_seed: int = 2, amplitudes: str = "deterministic",
+        bins: str = "equal_energy", band: tuple[float, float] | None = None, gravity: float = GRAVITY,
+        stretching: str = "wheeler",
+    ) -> None:  # fmt: skip
+        count = whole("count", count, 1, 10_000_000)
+        if amplitudes not in ("deterministic", "random"):
+            raise InputError(
+                f"amplitudes = {amplitudes!r}", allowed="deterministic, random", fix='amplitudes = "random"'
+            )
+        self.seeds = (checked_seed("phase_seed", phase_seed), checked_seed("amplitude_seed", amplitude_seed))
+        self.band, mean = checked_band(spectrum, band), number("mean_direction", mean_direction, "rad")
+        frequency, variance = discretised(spectrum, self.band, count, bins)
+        draw = np.random.default_rng(self.seeds[1])
+        amplitude = np.sqrt(2.0 * variance)
+        share = (draw.random() + _GOLDEN * np.arange(count)) % 1.0
+        if amplitudes == "random":
+            amplitude *= np.sqrt(-np.log1p(-draw.random(count)))  # a^2 is exponential about its mean
+            share = draw.random(count)
+        super().__init__(
+            amplitude=amplitude, angular_frequency=2.0 * np.pi * frequency,
+            direction=_directions(spectrum, spreading, mean, frequency, share),
+            phase=2.0 * np.pi * np.random.default_rng(self.seeds[0]).random(count), depth=depth, gravity=gravity,
+            stretching=stretching,
+        )  # fmt: skip
+        self.spectrum, self.spreading, self.mean_direction = spectrum, spreading, mean
+
+
+def _directions(spectrum: Spectrum, spreading: Spreading | None, mean: float, frequency: Array, share: Array) -> Array:
+    """The direction of each wave, rad."""
+    if isinstance(spectrum, DirectionalSpectrum):
+        if spreading is not None or mean != 0.0:
+            raise InputError(
+                "a DirectionalSpectrum with spreading or mean_direction", allowed="one that brings its directions",
+                fix="Sea(spectrum, depth)",
+            )  # fmt: skip
+        return spectrum.directions(frequency, share)
+    return np.full(frequency.size, mean) if spreading is None else mean + spreading.quantile(share)
+
+
+def discretised(spectrum: Spectrum, band: tuple[float, float], count: int, bins: str) -> tuple[Array, Array]:
+    """Frequencies, Hz, and variances, m2, of `count` waves; the variances add up to that of the band."""
+    if bins not in ("equal_energy", "equal_frequency"):
+        raise InputError(f"bins = {bins!r}", allowed="equal_energy, equal_frequency", fix='bins = "equal_energy"')
+    points = max(20001, 20 * count + 1)
+    f, density = spectrum.table(band, points)
+    below = _running(density, f)
+    if not below[-1] > 0.0:
+        raise InputError(f"a band of {band[0]:g} to {band[1]:g} Hz without energy", allowed="a band of the spectrum")
+    if bins == "equal_frequency":
+        edges = np.linspace(*band, count + 1)
+        return 0.5 * (edges[1:] + edges[:-1]), np.diff(np.interp(edges, f, below))
+    first = _running(f * density, f)
+    shares = np.linspace(0.0, below[-1], count + 1)
+    rising = np.concatenate([[True], np.diff(below) > 0.0])
+    means = np.diff(np.interp(shares, below[rising], first[rising])) / (below[-1] / count)
+    return means, np.full(count, below[-1] / count)
+
+
+def _running(values: Array, x: Array) -> Array:
+    """Integral from the first point to each, by trapezoids."""
+    return np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(x))])
+
+
+def checked_band(spectrum: Spectrum, band: tuple[float, float] | None) -> tuple[float, float]:
+    """Lowest and highest frequency, Hz."""
+    if band is None:
+        return spectrum.band
+    low, high = (positive("band", value, "Hz", 0.1) for value in band)
+    if not low < high:
+        raise InputError(f"band = {band}", allowed="two frequencies, the lower one first, Hz", fix="band = (0.05, 0.5)")
+    return low, high
+
+
+def checked_seed(name: str, value: int) -> int:
+    """A seed as an int; refuses others."""
+    return whole(name, value, 0, 2**63 - 1)

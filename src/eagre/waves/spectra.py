@@ -1,0 +1,201 @@
+"""Spectra of seas by frequency."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.given import own_array
+from eagre.waves.checked import positive
+from eagre.waves.dispersion import wave_number
+from eagre.waves.steady import Array, Field
+
+_SHAPE = np.geomspace(0.2, 30.0, 8001)  # f / f_p where shapes are integrated; f^-5 beyond
+
+
+class Spectrum(ABC):
+    """Variance density of the elevation by frequency."""
+
+    @abstractmethod
+    def density(self, frequency: Field) -> Array:
+        """S, m2/Hz, at frequencies, Hz; 0 outside of `band` for tables."""
+
+    @property
+    @abstractmethod
+    def band(self) -> tuple[float, float]:
+        """Frequencies, Hz, from which to which a sea is made of it where nothing else is said."""
+
+    def table(self, band: tuple[float, float] | None = None, count: int = 20001) -> tuple[Array, Array]:
+        """Frequencies, Hz, and densities, m2/Hz, over a band, for integrals."""
+        low, high = self.band if band is None else band
+        frequency = np.linspace(low, high, count)
+        return frequency, self.density(frequency)
+
+    def moment(self, order: int, band: tuple[float, float] | None = None) -> float:
+        """Integral of f^order S, m2 Hz^order, over a band, Hz."""
+        frequency, density = self.table(band)
+        return float(np.trapezoid(frequency**order * density, frequency))
+
+
+@dataclass(frozen=True)
+class Jonswap(Spectrum):
+    """The JONSWAP spectrum of a growing sea, scaled to its significant height.
+
+    S = scale f^-5 exp(-1.25 (f_p / f)^4) gamma^exp(-(f - f_p)^2 / (2 sigma^2 f_p^2)), sigma 0.07 below f_p, else 0.09.
+
+    Parameters
+    ----------
+    significant_height : float, m
+        4 sqrt(m0) of the whole spectrum; the band from f_p / 2 to 5 f_p holds 99.8 % of m0.
+    peak_period : float, s
+        1 / f_p.
+    gamma : float
+        Enhancement of the peak, 1 to 7; 3.3 is the mean of the experiment.
+
+    Notes
+    -----
+    K. Hasselmann et al. (1973), Deutsche Hydrographische Zeitschrift A 8 (12), section 2.
+    """
+
+    significant_height: float
+    peak_period: float
+    gamma: float = 3.3
+
+    def __post_init__(self) -> None:
+        positive("significant_height", self.significant_height, "m")
+        positive("peak_period", self.peak_period, "s", 8.0)
+        if not 1.0 <= self.gamma <= 20.0:
+            raise InputError(f"gamma = {self.gamma!r}", allowed="a number from 1 to 20", fix="gamma = 3.3")
+
+    @property
+    def band(self) -> tuple[float, float]:
+        return 0.5 / self.peak_period, 5.0 / self.peak_period
+
+    def density(self, frequency: Field) -> Array:
+        relative = np.asarray(frequency, np.float64) * self.peak_period
+        scale = self.significant_height**2 / 16.0 * self.peak_period / self._area()
+        return scale * self._shape(relative)
+
+    def _shape(self, relative: Array) -> Array:
+        """The spectrum by f / f_p, 1 times what the scale is."""
+        u = np.maximum(relative, 1e-3)
+        sigma = np.where(u <= 1.0, 0.07, 0.09)
+        peak = self.gamma ** np.exp(-0.5 * ((u - 1.0) / sigma) ** 2)
+        return np.where(relative > 0.0, u**-5 * np.exp(-1.25 * u**-4) * peak, 0.0)
+
+    def _area(self) -> float:
+        """Integral of the shape; beyond the table it is u^-5."""
+        return float(np.trapezoid(self._shape(_SHAPE), _SHAPE)) + 0.25 * float(_SHAPE[-1]) ** -4
+
+
+@dataclass(frozen=True)
+class PiersonMoskowitz(Jonswap):
+    """The spectrum of a fully developed sea, scaled to its significant height: `Jonswap` with gamma = 1.
+
+    W. J. Pierson and L. Moskowitz (1964), doi:10.1029/JZ069i024p05181; with height and period free it is also known as
+    that of Bretschneider, or ISSC.
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gamma != 1.0:
+            raise InputError(f"gamma = {self.gamma:g}", allowed="1", fix=f"Jonswap(..., gamma={self.gamma:g})")
+
+
+@dataclass(frozen=True)
+class TMA(Jonswap):
+    """The JONSWAP spectrum in water of finite depth, scaled to its significant height.
+
+    The shape is that of `Jonswap` times tanh^2(k h) / (1 + 2 k h / sinh(2 k h)).
+
+    Parameters
+    ----------
+    depth : float, m
+    peak_period : float, s
+        Of the shape before the factor, which moves the peak to slightly higher frequencies.
+
+    Notes
+    -----
+    E. Bouws et al. (1985), doi:10.1029/JC090iC01p00975, equations 10 to 13.
+    """
+
+    depth: float = float("nan")
+    gravity: float = GRAVITY
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("depth", self.depth, "m", 10.0)
+
+    def _shape(self, relative: Array) -> Array:
+        omega = 2.0 * np.pi * np.maximum(relative, 1e-3) / self.peak_period
+        kh = wave_number(omega, self.depth, self.gravity) * self.depth
+        twice = np.clip(2.0 * kh, 1e-12, 700.0)
+        return super()._shape(relative) * np.tanh(kh) ** 2 / (1.0 + twice / np.sinh(twice))
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSpectrum(Spectrum):
+    """Measured or computed densities, linear in between and 0 outside.
+
+    Parameters
+    ----------
+    frequency : (n,) array, Hz
+        Increasing, > 0.
+    values : (n,) array, m2/Hz
+        >= 0.
+    """
+
+    frequency: Array
+    values: Array
+
+    def __post_init__(self) -> None:
+        frequency, values = checked_frequencies(self.frequency), own_array("values", self.values)
+        if values.shape != frequency.shape or not (np.isfinite(values) & (values >= 0.0)).all() or not values.any():
+            raise InputError(
+                f"values of shape {values.shape} from {np.min(values, initial=0.0):g}",
+                allowed=f"finite numbers >= 0, not all 0, of shape {frequency.shape}, m2/Hz",
+            )
+        object.__setattr__(self, "frequency", frequency)
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> TabulatedSpectrum:
+        """Read a text table: the first column is the frequency, Hz or ``(rad/s)``, the second the density, m2/Hz.
+
+        A header is optional; a unit in it, ``f (Hz)`` or ``omega (rad/s)``, is applied to both columns: densities by
+        rad/s become densities by Hz.
+        """
+        from eagre.io.files import input_file
+        from eagre.io.table import read_table, split_unit
+
+        table = read_table(input_file(path, "spectrum"))
+        data = table.numbers([0, 1])
+        unit = split_unit(table.names[0])[1].replace(" ", "")
+        factors = {"": 1.0, "Hz": 1.0, "1/s": 1.0, "s-1": 1.0, "rad/s": 2.0 * np.pi, "rads-1": 2.0 * np.pi}
+        if unit not in factors:
+            raise InputError(
+                f"{table.path}: frequencies in {unit}", allowed="Hz or rad/s", fix="f (Hz),S (m2/Hz)"
+            )  # fmt: skip
+        return cls(data[:, 0] / factors[unit], data[:, 1] * factors[unit])
+
+    @property
+    def band(self) -> tuple[float, float]:
+        return float(self.frequency[0]), float(self.frequency[-1])
+
+    def density(self, frequency: Field) -> Array:
+        return np.interp(np.asarray(frequency, np.float64), self.frequency, self.values, left=0.0, right=0.0)
+
+
+def checked_frequencies(values: Field) -> Array:
+    """Frequencies, Hz, as an increasing array; refuses others."""
+    frequency = own_array("frequency", values)
+    if frequency.ndim != 1 or frequency.size < 2 or not (frequency[0] > 0.0 and (np.diff(frequency) > 0.0).all()):
+        raise InputError("frequencies that do not increase", allowed="increasing numbers > 0, Hz, two or more")
+    return frequency
