@@ -1,0 +1,87 @@
+"""The grids of a multigrid cycle: how often an axis can be halved, and when it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eagre.errors import InputError
+
+STRETCHED = 0.75  # of the spacings: below it the axis of the larger one waits, for red-black would not smooth along it
+
+
+class Axis(NamedTuple):
+    """Points of a grid along an axis, how far apart, and whether the last is followed by the first."""
+
+    points: int
+    spacing: float
+    periodic: bool
+
+    @property
+    def halves(self) -> bool:
+        """Whether every second point makes a grid of the same length."""
+        if self.periodic:
+            half = self.points // 2
+            return self.points % 2 == 0 and (half == 1 or half % 2 == 0)  # two colours go round an even number
+        return self.points > 2 and self.points % 2 == 1
+
+    def coarser(self) -> Axis:
+        """Every second point of it."""
+        points = self.points // 2 if self.periodic else self.points // 2 + 1
+        return Axis(points, 2.0 * self.spacing, self.periodic)
+
+
+class Grid(NamedTuple):
+    """One grid of the sequence, and by how much each axis is coarsened to the next."""
+
+    y: Axis
+    x: Axis
+    step_y: int = 1
+    step_x: int = 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points along y and x."""
+        return self.y.points, self.x.points
+
+
+def sequence(y: Axis, x: Axis, levels: int | None = None) -> list[Grid]:
+    """Grids, finest first: both axes are halved while they can be, the finer one alone where they differ.
+
+    Raises
+    ------
+    InputError
+        For an odd number of points along a periodic axis: two colours do not go round it.
+    """
+    for name, axis in (("y", y), ("x", x)):
+        if axis.periodic and axis.points > 1 and axis.points % 2:
+            allowed = f"an even number, best a multiple of a power of two: {axis.points - 1} or {axis.points + 1}"
+            raise InputError(f"{axis.points} points along periodic {name}", allowed=allowed)
+    found = [Grid(y, x)]
+    while levels is None or len(found) < levels:
+        y, x = found[-1].y, found[-1].x
+        steps = [2 if axis.halves and _due(axis, other) else 1 for axis, other in ((y, x), (x, y))]
+        if steps == [1, 1]:
+            break
+        found[-1] = Grid(y, x, *steps)
+        found.append(Grid(*(axis.coarser() if step == 2 else axis for axis, step in zip((y, x), steps, strict=True))))
+    return found
+
+
+def _due(axis: Axis, other: Axis) -> bool:
+    """Whether an axis is not much coarser than the other, or the other cannot catch up."""
+    return other.points == 1 or not other.halves or other.spacing >= STRETCHED * axis.spacing
+
+
+def advice(grid: Grid) -> str:
+    """Numbers of points near those of a grid that can be halved often."""
+    return " and ".join(
+        f"{' or '.join(map(str, _near(axis)))} along {name}" for name, axis in (("y", grid.y), ("x", grid.x))
+        if axis.points > 1
+    )  # fmt: skip
+
+
+def _near(axis: Axis) -> list[int]:
+    """The largest number below the points of an axis and the smallest above that are 2 to 7 times a power of two."""
+    end = 0 if axis.periodic else 1
+    fine = sorted({factor * 2**power + end for factor in (2, 3, 5, 7) for power in range(30)})
+    return [max((n for n in fine if n <= axis.points), default=fine[0]), min(n for n in fine if n >= axis.points)]

@@ -1,0 +1,136 @@
+"""What a multigrid cycle does at a point of a grid, as plain cells.
+
+The equation of layer m at point (j, i) of a grid of points, with the screening s_m q(j, i) > 0::
+
+    u_xx + u_yy - s_m q u = f        five points; beyond a wall the mirror image about its point, or the other end
+
+Along an axis of one point there is no derivative. Source of the parts: U. Trottenberg, C. Oosterlee, A. Schueller,
+Multigrid, Academic Press (2001), sections 2.1 (red-black, full weighting, bilinear interpolation) and 2.4 (cycles).
+"""
+
+from typing import Any, NamedTuple
+
+from eagre.backend.cells import cell, real
+
+
+class Points(NamedTuple):
+    """A grid: 1 / dx^2, 1 / dy^2 (0 along an axis of one point), 1 where periodic, by how much the next is coarser."""
+
+    over_dx2: Any
+    over_dy2: Any
+    periodic_x: int
+    periodic_y: int
+    step_x: int
+    step_y: int
+
+
+@cell
+def lower(i, n, periodic):
+    """The neighbour before point i of n."""
+    if i > 0:
+        return i - 1
+    if periodic:
+        return n - 1
+    return min(1, n - 1)
+
+
+@cell
+def upper(i, n, periodic):
+    """The neighbour behind point i of n."""
+    if i + 1 < n:
+        return i + 1
+    if periodic:
+        return 0
+    return max(n - 2, 0)
+
+
+@cell
+def neighbours(u, k, j, i, grid):
+    """The sum of u of the four neighbours over the squares of their distances."""
+    ny, nx = u.shape[1], u.shape[2]
+    west, east = u[k, j, lower(i, nx, grid.periodic_x)], u[k, j, upper(i, nx, grid.periodic_x)]
+    south, north = u[k, lower(j, ny, grid.periodic_y), i], u[k, upper(j, ny, grid.periodic_y), i]
+    return grid.over_dx2 * (west + east) + grid.over_dy2 * (south + north)
+
+
+@cell
+def diagonal(s, q, k, j, i, grid):
+    """What u is multiplied by, with its sign changed."""
+    return real(2.0) * (grid.over_dx2 + grid.over_dy2) + s[k] * q[j, i]
+
+
+@cell
+def clear(k, j, i, u):
+    """The guess of a correction."""
+    u[k, j, i] = real(0.0)
+
+
+@cell
+def relax(k, j, i, u, f, s, q, grid, colour):
+    """Solve for u at the points of a colour of a row, the others as they are: half a red-black Gauss-Seidel sweep."""
+    place = 2 * i + ((j + colour) & 1)
+    if place < u.shape[2]:
+        u[k, j, place] = (neighbours(u, k, j, place, grid) - f[k, j, place]) / diagonal(s, q, k, j, place, grid)
+
+
+@cell
+def residual(k, j, i, u, f, out, s, q, grid):
+    """Out = f - (u_xx + u_yy - s q u)."""
+    out[k, j, i] = f[k, j, i] - neighbours(u, k, j, i, grid) + diagonal(s, q, k, j, i, grid) * u[k, j, i]
+
+
+@cell
+def weighted(a, k, j, i, grid):
+    """The mean of a around point (j, i) along x: a quarter, a half, a quarter where x is coarsened."""
+    if grid.step_x == 1:
+        return a[k, j, i]
+    nx = a.shape[2]
+    west, east = a[k, j, lower(i, nx, grid.periodic_x)], a[k, j, upper(i, nx, grid.periodic_x)]
+    return real(0.25) * (west + east) + real(0.5) * a[k, j, i]
+
+
+@cell
+def restrict(k, j, i, a, out, grid):
+    """Full weighting of a to point (j, i) of the coarser grid."""
+    row, place, ny = j * grid.step_y, i * grid.step_x, a.shape[1]
+    value = weighted(a, k, row, place, grid)
+    if grid.step_y == 2:
+        south = weighted(a, k, lower(row, ny, grid.periodic_y), place, grid)
+        north = weighted(a, k, upper(row, ny, grid.periodic_y), place, grid)
+        value = real(0.25) * (south + north) + real(0.5) * value
+    out[k, j, i] = value
+
+
+@cell
+def between(e, k, j, i, grid):
+    """The coarser e at the place of point i of the finer row, from its own row j."""
+    if grid.step_x == 1:
+        return e[k, j, i]
+    place = i // 2
+    value = e[k, j, place]
+    if i & 1:
+        value = real(0.5) * (value + e[k, j, upper(place, e.shape[2], grid.periodic_x)])
+    return value
+
+
+@cell
+def prolong(k, j, i, e, u, grid):
+    """Add bilinear interpolation of the coarser e to u."""
+    if grid.step_y == 1:
+        value = between(e, k, j, i, grid)
+    else:
+        row = j // 2
+        value = between(e, k, row, i, grid)
+        if j & 1:
+            value = real(0.5) * (value + between(e, k, upper(row, e.shape[1], grid.periodic_y), i, grid))
+    u[k, j, i] += value
+
+
+@cell
+def row_norm(i, r, partials):
+    """Sum of the squares of a row of all layers, in double precision."""
+    k, j = i // r.shape[1], i % r.shape[1]
+    total = 0.0
+    for n in range(r.shape[2]):
+        total += float(r[k, j, n]) * float(r[k, j, n])
+    partials[i] = total

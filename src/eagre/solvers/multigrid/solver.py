@@ -1,0 +1,241 @@
+"""`Multigrid`: u_xx + u_yy - s q(y, x) u = f on grids of points, for many s at once, on any device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.backend.select import select
+from eagre.errors import InputError
+from eagre.solvers.multigrid import kernels
+from eagre.solvers.multigrid.grids import Axis, Grid, advice, sequence
+from eagre.stepping.until import Iterated, StopTest, Until
+
+CYCLES = ("V", "W", "F")
+ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
+MOST_SWEEPS = 200
+
+
+class Multigrid:
+    """Solves u_xx + u_yy - s_m q u = f_m for layers m = 0 ... on a grid of points, by multigrid cycles.
+
+    Second-order differences of five points; red-black Gauss-Seidel sweeps, full weighting, bilinear interpolation, the
+    screening restricted to coarser grids. Its rate does not depend on the number of points: an error falls to a
+    tenth in a V(1,1) cycle, or less, where the spacings are alike and q varies little from point to point.
+
+    Parameters
+    ----------
+    shape : (ny, nx)
+        Points; walls stand on the first and the last. An axis may have one point: there is no derivative along it.
+    spacing : (dy, dx)
+        m.
+    layers : sequence of float
+        s_m > 0, 1.
+    screening : (ny, nx), optional
+        q > 0, m^-2; without it 1. `set_screening` changes it.
+    periodic : (y, x)
+        Whether the last point of an axis is followed by the first (a period is then as many spacings as points), in
+        place of walls, across which nothing changes (u is mirrored about the point on the wall).
+    cycle : {"V", "W", "F"}
+    pre, post : int
+        Sweeps before and after the coarser grids.
+    levels : int, optional
+        Grids at most. Without it as many as points can be halved: odd numbers between walls, multiples of powers of two
+        along periodic axes. On the coarsest as many sweeps are made as bring an error to a tenth, 200 at most.
+    device : str or Device
+    precision : {"single", "double"}
+
+    Attributes
+    ----------
+    grids : list
+        The sequence, finest first.
+    u, f : arrays on the device, (layers, ny, nx)
+        What `cycle_launches` works on.
+
+    Raises
+    ------
+    InputError
+        For an odd number of points along a periodic axis, a screening that is not above zero, or (without `levels`)
+        points that leave a coarsest grid on which more than 200 sweeps would be needed; it names better numbers.
+
+    References
+    ----------
+    U. Trottenberg, C. Oosterlee, A. Schueller, Multigrid, Academic Press (2001), sections 2.1 to 2.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solver = Multigrid((65, 65), (0.1, 0.1), layers=[1.0, 20.0])
+    >>> u, made = solver.solve(np.ones((2, 65, 65)))
+    >>> [round(float(layer.mean()), 6) for layer in u]
+    [-1.0, -0.05]
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        spacing: tuple[float, float],
+        *,
+        layers: Sequence[float] = (1.0,),
+        screening: Any = None,
+        periodic: tuple[bool, bool] = (False, False),
+        cycle: str = "V",
+        pre: int = 1,
+        post: int = 1,
+        levels: int | None = None,
+        device: str | Device = "auto",
+        precision: str = "double",
+    ) -> None:
+        self.device, self.precision, self.real = select(device), precision, check_precision(precision)
+        self.cycle, self.pre, self.post, self._levels = cycle, pre, post, levels
+        self.layers = np.asarray(layers, float)
+        _check(shape, spacing, self.layers, cycle, (pre, post), levels)
+        axes = [Axis(*numbers) for numbers in zip(shape, spacing, periodic, strict=True)]
+        self.grids = sequence(*axes, levels)
+        self._points = [self._numbers(grid) for grid in self.grids]
+        on = [self.device.zeros((len(self.layers), *grid.shape), self.real) for grid in self.grids for _ in range(3)]
+        self._u, self._f, self._r = on[::3], on[1::3], on[2::3]
+        self._s = self.device.array(self.layers.astype(self.real))
+        self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in self.grids]
+        self.u, self.f = self._u[0], self._f[0]
+        names = ("clear", "relax", "residual", "restrict", "prolong", "row_norm")
+        self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
+        self.set_screening(np.ones(shape) if screening is None else screening)
+
+    # -- the equation --------------------------------------------------------------------------
+
+    def set_screening(self, screening: Any) -> None:
+        """Take another q, (ny, nx), m^-2. Launches made before keep their number of sweeps on the coarsest grid."""
+        q = np.asarray(screening, float)
+        if q.shape != self.grids[0].shape or not (np.isfinite(q) & (q > 0.0)).all():
+            raise InputError("this screening", allowed=f"{self.grids[0].shape} values above 0")
+        self.device.fill(self._q[0], q[None].astype(self.real))
+        self.device.run(self.screening_launches())
+        self._coarsest_sweeps = self._sweeps_that_solve(float(q.min()))
+
+    def screening_launches(self) -> list[Launch]:
+        """Restrict the screening of the finest grid to the others."""
+        return [self._over("restrict", level + 1, 1, self._q[level], self._q[level + 1], self._points[level])
+                for level in range(len(self.grids) - 1)]  # fmt: skip
+
+    def _numbers(self, grid: Grid) -> kernels.Points:
+        over = [self.real(0.0 if axis.points == 1 else axis.spacing**-2) for axis in (grid.x, grid.y)]
+        return kernels.Points(*over, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
+
+    def _sweeps_that_solve(self, q: float) -> int:
+        """Sweeps on the coarsest grid, from the rate of its slowest error: the same everywhere."""
+        own = sum(2.0 * axis.spacing**-2 for axis in (self.grids[-1].y, self.grids[-1].x) if axis.points > 1)
+        rate = (own / (own + float(self.layers.min()) * q)) ** 2
+        needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
+        if needed > MOST_SWEEPS and self._levels is None:
+            raise InputError(
+                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
+                allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
+                fix="Multigrid(..., levels=1) if cycles may take long",
+            )
+        return max(1 if rate == 0.0 else self.pre + self.post, min(needed, MOST_SWEEPS))
+
+    # -- cycles --------------------------------------------------------------------------------
+
+    def _over(self, name: str, level: int, layers: int, *arguments: Any) -> Launch:
+        ny, nx = self.grids[level].shape
+        return self.device.over(self._loops[name], (layers, ny, (nx + 1) // 2 if name == "relax" else nx), arguments)
+
+    def _sweeps(self, level: int, count: int) -> list[Launch]:
+        """Red-black sweeps on a grid."""
+        fixed = (self._u[level], self._f[level], self._s, self._q[level][0], self._points[level])
+        half = [self._over("relax", level, len(self.layers), *fixed, colour) for colour in (0, 1)]
+        return half * count
+
+    def _residual(self, level: int) -> list[Launch]:
+        known = (self._u[level], self._f[level], self._r[level], self._s, self._q[level][0], self._points[level])
+        return [self._over("residual", level, len(self.layers), *known)]
+
+    def _coarse_correction(self, level: int, cycle: str) -> list[Launch]:
+        """From the residual of a grid to the correction that the next coarser one gives."""
+        count, grid = len(self.layers), self._points[level]
+        coarse = [
+            self._over("restrict", level + 1, count, self._r[level], self._f[level + 1], grid),
+            self._over("clear", level + 1, count, self._u[level + 1]),
+        ]
+        coarse += self._cycle(level + 1, cycle)
+        if cycle != "V" and level + 2 < len(self.grids):
+            coarse += self._cycle(level + 1, "W" if cycle == "W" else "V")
+        return [
+            *self._residual(level),
+            *coarse,
+            self._over("prolong", level, count, self._u[level + 1], self._u[level], grid),
+        ]
+
+    def _cycle(self, level: int, cycle: str) -> list[Launch]:
+        if level == len(self.grids) - 1:
+            return self._sweeps(level, self._coarsest_sweeps)
+        return [*self._sweeps(level, self.pre), *self._coarse_correction(level, cycle), *self._sweeps(level, self.post)]
+
+    def cycle_launches(self, from_zero: bool = False) -> list[Launch]:
+        """One cycle on `u` and `f`, after `u` is set to zero if asked: a preconditioner."""
+        first = [self._over("clear", 0, len(self.layers), self.u)] if from_zero else []
+        return [*first, *self._cycle(0, self.cycle)]
+
+    def solve(
+        self, f: Any, guess: Any = None, tolerance: float | None = None, most: int = 50
+    ) -> tuple[np.ndarray, Iterated]:
+        """Cycles until the residual is small.
+
+        Parameters
+        ----------
+        f : (layers, ny, nx)
+            NumPy.
+        guess : (layers, ny, nx), optional
+            Else zero.
+        tolerance : float, optional
+            Of the 2-norm of the residual over that of f; without it 1e-10, in single precision 1e-5.
+        most : int
+            Cycles.
+
+        Returns
+        -------
+        u : (layers, ny, nx)
+        made : Iterated
+            Cycles, and the norm reached.
+
+        Raises
+        ------
+        ConvergenceError
+            If `most` cycles are not enough.
+        """
+        right = np.asarray(f, float)
+        if right.shape != tuple(self.f.shape) or not np.isfinite(right).all():
+            raise InputError("this right side", allowed=f"finite values, {tuple(self.f.shape)}")
+        start = np.zeros_like(right) if guess is None else np.asarray(guess, float)
+        self.device.fill(self.f, right.astype(self.real))
+        self.device.fill(self.u, np.broadcast_to(start, right.shape).astype(self.real))
+        rows = right.shape[0] * right.shape[1]
+        test = StopTest(self.device, rows)
+        norm = [*self._residual(0), self.device.over(self._loops["row_norm"], (rows,), (self._r[0], test.partials))]
+        small = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
+        until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
+        made = until.run(small * float(np.linalg.norm(right)), most)
+        return self.device.host(self.u), made
+
+
+def _check(
+    shape: Any, spacing: Any, layers: np.ndarray, cycle: str, sweeps: tuple[int, int], levels: int | None
+) -> None:
+    """Refuse what makes no grid or no cycle."""
+    if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
+        raise InputError(f"shape = {shape}", allowed="(ny, nx), one of them 2 or more", fix="shape = (65, 129)")
+    if len(spacing) != 2 or not all(math.isfinite(d) and d > 0.0 for d in spacing):
+        raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
+    if layers.ndim != 1 or not layers.size or not (np.isfinite(layers) & (layers > 0.0)).all():
+        raise InputError("these layers", allowed="numbers above 0, one at least", fix="layers=[1.0]")
+    if cycle not in CYCLES:
+        raise InputError(f"cycle = {cycle!r}", allowed=", ".join(CYCLES), fix='cycle="V"')
+    if min(sweeps) < 0 or sum(sweeps) < 1:
+        raise InputError(f"pre, post = {sweeps}", allowed="one sweep or more together", fix="pre=1, post=1")
+    if levels is not None and levels < 1:
+        raise InputError(f"levels = {levels}", allowed="1 or more")

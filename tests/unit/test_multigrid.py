@@ -1,0 +1,187 @@
+"""Multigrid for screened equations: answers against dense matrices, rates, grids, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.errors import ConvergenceError, InputError
+from eagre.solvers.multigrid import Multigrid
+from eagre.solvers.multigrid.grids import Axis, sequence
+
+
+def second(n, spacing, periodic):
+    """The second difference along a line of points, dense."""
+    found = np.zeros((n, n))
+    for i in range(n if n > 1 else 0):
+        for place in (i - 1, i + 1):
+            place = place % n if periodic else (n - 1) - abs((n - 1) - abs(place))
+            found[i, place] += spacing**-2
+            found[i, i] -= spacing**-2
+    return found
+
+
+def direct(shape, spacing, s, q, periodic, f):
+    """The equation of a layer, by elimination."""
+    y, x = (second(*numbers) for numbers in zip(shape, spacing, periodic, strict=True))
+    matrix = np.kron(y, np.eye(shape[1])) + np.kron(np.eye(shape[0]), x) - s * np.diag(q.ravel())
+    return np.linalg.solve(matrix, f.ravel()).reshape(shape)
+
+
+CASES = {
+    "walls": ((17, 33), (0.1, 0.1), (False, False)),
+    "periodic": ((16, 24), (0.1, 0.1), (True, True)),
+    "channel": ((9, 16), (0.1, 0.1), (False, True)),
+    "line": ((1, 33), (1.0, 0.1), (False, False)),
+    "ring": ((32, 1), (0.1, 1.0), (True, False)),
+    "odd": ((10, 7), (0.3, 0.25), (False, False)),
+    "two": ((2, 2), (0.3, 0.25), (True, False)),
+    "stretched": ((17, 33), (0.4, 0.1), (False, False)),
+}
+
+
+def problem(name, seed=0):
+    shape, spacing, periodic = CASES[name]
+    rng = np.random.default_rng(seed)
+    q, f = rng.uniform(0.5, 2.0, shape), rng.standard_normal((3, *shape))
+    return shape, spacing, periodic, q, f
+
+
+@pytest.mark.parametrize("cycle", ["V", "W", "F"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_of_elimination(name, cycle):
+    shape, spacing, periodic, q, f = problem(name)
+    layers = (1.0, 7.0, 300.0)
+    solver = Multigrid(shape, spacing, layers=layers, screening=q, periodic=periodic, cycle=cycle, device="cpu")
+    u, made = solver.solve(f)
+    for m, s in enumerate(layers):
+        expected = direct(shape, spacing, s, q, periodic, f[m])
+        assert np.abs(u[m] - expected).max() < 1e-8 * np.abs(expected).max()
+    assert made.iterations <= 14
+    again, none = solver.solve(f, guess=u)
+    assert none.iterations == 0 and np.array_equal(again, u)
+
+
+@pytest.mark.nojit
+def test_a_small_channel():
+    """Small, so that it runs as plain Python too."""
+    rng = np.random.default_rng(3)
+    q, f = rng.uniform(0.5, 2.0, (5, 8)), rng.standard_normal((2, 5, 8))
+    solver = Multigrid((5, 8), (0.1, 0.12), layers=[30.0, 3.0], screening=q, periodic=(False, True), device="cpu")
+    expected = direct((5, 8), (0.1, 0.12), 3.0, q, (False, True), f[1])
+    assert np.abs(solver.solve(f)[0][1] - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_the_rate_does_not_depend_on_the_points(periodic):
+    rates = []
+    for n in (32, 128):
+        points, rng = n + (not periodic), np.random.default_rng(n)
+        solver = Multigrid(
+            (points, points), (1.0 / n, 1.0 / n), layers=[2.5], periodic=(periodic, periodic), device="cpu"
+        )
+        zero = np.zeros((1, points, points))
+        solver.device.fill(solver.u, rng.standard_normal(zero.shape))
+        solver.device.fill(solver.f, zero)
+        norms = []
+        for _ in range(9):
+            solver.device.run(solver.cycle_launches())
+            norms.append(np.linalg.norm(solver.device.host(solver.u)))
+        rates.append((norms[-1] / norms[3]) ** 0.2)
+    assert max(rates) < 0.13 and abs(rates[0] - rates[1]) < 0.04
+
+
+def test_more_sweeps_need_fewer_cycles():
+    shape, spacing, _, q, f = problem("walls")
+    counts = [
+        Multigrid(shape, spacing, layers=[1.0, 2.0, 3.0], screening=q, pre=n, post=n, device="cpu")
+        .solve(f)[1]
+        .iterations
+        for n in (1, 2, 3)
+    ]
+    assert counts[0] > counts[1] >= counts[2]
+
+
+def test_single_precision():
+    shape, spacing, periodic, q, f = problem("periodic")
+    solver = Multigrid(
+        shape, spacing, layers=[1, 7, 300], screening=q, periodic=periodic, device="cpu", precision="single"
+    )
+    u, _ = solver.solve(f)
+    assert u.dtype == np.float32
+    expected = direct(shape, spacing, 1.0, q, periodic, f[0])
+    assert np.abs(u[0] - expected).max() < 3e-5 * np.abs(expected).max()
+
+
+def test_another_screening_and_a_cycle_as_preconditioner():
+    shape, spacing, periodic, q, f = problem("walls")
+    solver = Multigrid(shape, spacing, layers=[1.0, 7.0, 300.0], device="cpu")
+    solver.set_screening(q)
+    expected = direct(shape, spacing, 7.0, q, periodic, f[1])
+    assert np.abs(solver.solve(f)[0][1] - expected).max() < 1e-8 * np.abs(expected).max()
+    solver.device.fill(solver.u, f)  # a guess that must not count
+    solver.device.run(solver.cycle_launches(from_zero=True))
+    assert np.abs(solver.device.host(solver.u)[1] - expected).max() < 0.1 * np.abs(expected).max()
+
+
+# -- grids ----------------------------------------------------------------------------------------
+
+
+def shapes(y, x, levels=None):
+    return [grid.shape for grid in sequence(y, x, levels)]
+
+
+def test_walls_and_periodic_axes_are_halved():
+    wall, ring = Axis(1537, 0.1, False), Axis(48, 0.1, True)
+    lines = shapes(Axis(1, 1.0, False), wall)
+    assert [nx for _, nx in lines] == [1537, 769, 385, 193, 97, 49, 25, 13, 7, 4]
+    assert [nx for _, nx in shapes(Axis(1, 1.0, False), ring)] == [48, 24, 12, 6]
+    assert [nx for _, nx in shapes(Axis(1, 1.0, False), Axis(16, 0.1, True))] == [16, 8, 4, 2, 1]
+    assert len(shapes(Axis(1, 1.0, False), wall, levels=3)) == 3
+
+
+def test_the_finer_axis_is_halved_first():
+    found = shapes(Axis(17, 0.4, False), Axis(33, 0.1, False))
+    assert found[:4] == [(17, 33), (17, 17), (17, 9), (9, 5)]
+    assert shapes(Axis(6, 0.4, False), Axis(33, 0.1, False))[-1] == (6, 2)  # what cannot be halved holds nothing up
+
+
+# -- refused ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shape": (9, 15), "periodic": (False, True)}, "15 points along periodic x"),
+        ({"shape": (1, 1)}, "shape"),
+        ({"spacing": (0.1, 0.0)}, "spacing"),
+        ({"layers": [1.0, 0.0]}, "layers"),
+        ({"cycle": "X"}, "V, W, F"),
+        ({"pre": 0, "post": 0}, "one sweep"),
+        ({"levels": 0}, "levels"),
+        ({"screening": np.zeros((9, 9))}, "above 0"),
+        ({"screening": np.ones((9, 8))}, "above 0"),
+        ({"shape": (28, 30), "spacing": (0.02, 0.02)}, "29 along y and 29 or 33 along x"),
+    ],
+)
+def test_refused(given, said):
+    arguments = {"shape": (9, 9), "spacing": (0.1, 0.1), "device": "cpu", **given}
+    shape, spacing = arguments.pop("shape"), arguments.pop("spacing")
+    with pytest.raises(InputError) as refused:
+        Multigrid(shape, spacing, **arguments)
+    assert said in str(refused.value)
+
+
+def test_a_right_side_of_another_shape_or_too_few_cycles():
+    solver = Multigrid((9, 9), (0.1, 0.1), device="cpu")
+    with pytest.raises(InputError, match="right side"):
+        solver.solve(np.ones((9, 9)))
+    with pytest.raises(ConvergenceError, match="after 2 iterations"):
+        solver.solve(np.random.default_rng(0).standard_normal((1, 9, 9)), most=2)
+
+
+def test_levels_of_ones_own_may_take_long():
+    rng = np.random.default_rng(1)
+    f = rng.standard_normal((1, 28, 30))
+    slow = Multigrid((28, 30), (0.1, 0.1), layers=[5.0], levels=1, device="cpu")
+    assert slow.solve(f, tolerance=1e-6)[1].iterations < 10
