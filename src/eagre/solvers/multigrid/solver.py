@@ -55,6 +55,8 @@ class Multigrid:
         The sequence, finest first.
     u, f : arrays on the device, (layers, ny, nx)
         What `cycle_launches` works on.
+    screening : array on the device, (1, ny, nx)
+        q; who writes it there runs `screening_launches` then.
 
     Raises
     ------
@@ -101,7 +103,7 @@ class Multigrid:
         self._u, self._f, self._r = on[::3], on[1::3], on[2::3]
         self._s = self.device.array(self.layers.astype(self.real))
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in self.grids]
-        self.u, self.f = self._u[0], self._f[0]
+        self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
         names = ("clear", "relax", "residual", "restrict", "prolong", "row_norm")
         self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
         self.set_screening(np.ones(shape) if screening is None else screening)

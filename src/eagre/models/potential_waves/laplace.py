@@ -1,0 +1,177 @@
+"""The Laplace problem under a surface: defect correction with the vertical operator as modes and multigrid for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.errors import InputError
+from eagre.models.potential_waves import reference
+from eagre.models.potential_waves.stencils import RELAXATION, Vertical, centred
+from eagre.solvers.multigrid import Multigrid
+from eagre.solvers.multigrid.kernels import row_norm
+from eagre.stepping.until import Iterated, StopTest, Until
+
+SMALLEST_DEPTH = 0.25  # of still water's: how small the screening is taken to be when sweeps are counted, 1 / (2 h)^2
+
+
+class LaplaceProblem:
+    """w~ of a surface and the potential on it, on one device.
+
+    The residual is of the order asked for; it is corrected with the operator of the same order along sigma and of
+    order 2 along x and y, without slopes, at the depth of the moment: nz - 1 screened equations in the plane, of which
+    one V(1,1) cycle each is an iteration. The correction is relaxed so that the longest and the shortest waves converge alike.
+
+    Parameters
+    ----------
+    h : (ny, nx)
+        Depth of still water, m, > 0.
+    spacing : (dy, dx)
+        m.
+    vertical : Vertical
+    periodic : (y, x)
+        Else walls on the first and the last points.
+    device : Device
+    precision : {"single", "double"}
+
+    Attributes
+    ----------
+    eta, phi, w : arrays on the device, (1, ny, nx)
+        Surface elevation, m, and potential on it, m2/s, as they are given; vertical velocity there, m/s, as found.
+    psi : array on the device, (nz + 1, ny, nx)
+        Phi - phi~, m2/s; the guess of the next solution.
+
+    Raises
+    ------
+    InputError
+        For an axis with fewer points than a difference needs, or what `Multigrid` refuses.
+    """
+
+    def __init__(
+        self,
+        h: np.ndarray,
+        spacing: tuple[float, float],
+        vertical: Vertical,
+        periodic: tuple[bool, bool],
+        device: Device,
+        precision: str,
+    ) -> None:
+        self.device, self.vertical, self.shape = device, vertical, h.shape
+        self.real = check_precision(precision)
+        _check(h, vertical.order)
+        modes = vertical.modes()
+        self.multigrid = Multigrid(
+            h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_DEPTH / h**2, periodic=periodic,
+            device=device, precision=precision,
+        )  # fmt: skip
+        self.eta, self.phi, self.w = (self._zeros(1) for _ in range(3))
+        self.psi, self._slopes = self._zeros(vertical.nz + 1), self._zeros(vertical.nz)
+        self._r, self._geometry, self._sources = self._zeros(vertical.nz - 1), self._zeros(reference.FIELDS), self._zeros(2)
+        self._h, self._q = device.array(h[None].astype(self.real)), self.multigrid.screening
+        self._lines = self._differences(spacing, periodic)
+        self._columns = reference.Columns(*map(self._array, (vertical.sigma, vertical.first, vertical.second)))
+        self._to_modes, self._to_layers = self._array(modes.to_modes), self._array(modes.to_layers)
+        self._relaxation = self.real(RELAXATION[vertical.order])
+        names = ("set_bed", "set_surface", "set_sources", "set_ghosts", "set_slopes", "residual", "to_modes", "correct",
+                 "vertical_velocity")  # fmt: skip
+        self._loops = {name: device.loop(getattr(reference, name), precision) for name in names}
+        rows = (vertical.nz - 1) * h.shape[0]
+        self._test = StopTest(device, rows)
+        norm = device.over(device.loop(row_norm, precision), (rows,), (self._r, self._test.partials))
+        self._until = Until(device, self._test, [*self.iteration(), norm], look_every=1)
+        device.run([self._plane("set_bed", self._h, self._geometry, self._lines)])
+
+    # -- arrays and launches -------------------------------------------------------------------
+
+    def _zeros(self, layers: int) -> Any:
+        return self.device.zeros((layers, *self.shape), self.real)
+
+    def _array(self, values: np.ndarray) -> Any:
+        return self.device.array(np.ascontiguousarray(values, self.real))
+
+    def _differences(self, spacing: tuple[float, float], periodic: tuple[bool, bool]) -> reference.Lines:
+        """Weights along x and y; zeros where an axis has one point."""
+        found = []
+        for axis in (1, 0):
+            for derivative in (1, 2):
+                w = centred(self.vertical.order, spacing[axis], derivative)
+                found.append(self._array(w if self.shape[axis] > 1 else 0.0 * w))
+        return reference.Lines(*found, int(periodic[1]), int(periodic[0]))
+
+    def _plane(self, name: str, *arguments: Any) -> Launch:
+        return self.device.over(self._loops[name], self.shape, arguments)
+
+    def _volume(self, name: str, layers: int, *arguments: Any) -> Launch:
+        return self.device.over(self._loops[name], (layers, *self.shape), arguments)
+
+    def start(self) -> list[Launch]:
+        """Launches that take up `eta` and `phi`."""
+        return [
+            self._plane("set_surface", self.eta, self._h, self._geometry, self._q, self._lines),
+            self._plane("set_sources", self.phi, self._geometry, self._sources, self._lines),
+            *self.multigrid.screening_launches(),
+        ]
+
+    def defect(self) -> list[Launch]:
+        """Launches that find the residual of `psi`."""
+        nz, known = self.vertical.nz, (self._geometry, self._sources, self._columns, self._lines)
+        return [
+            self._plane("set_ghosts", self.psi, *known),
+            self._volume("set_slopes", nz, self.psi, self._slopes, self._columns),
+            self._volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
+        ]
+
+    def iteration(self) -> list[Launch]:
+        """One defect correction."""
+        layers = self.vertical.nz - 1
+        return [
+            *self.defect(),
+            self._volume("to_modes", layers, self._r, self.multigrid.f, self._to_modes),
+            *self.multigrid.cycle_launches(from_zero=True),
+            self._volume("correct", layers, self.multigrid.u, self.psi, self._r, self._to_layers, self._relaxation),
+        ]
+
+    def end(self) -> list[Launch]:
+        """Launches that find `w`."""
+        ghosts = self._plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
+        return [ghosts, self._plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
+
+    # -- the solution --------------------------------------------------------------------------
+
+    def solve(self, small: float, most: int = 60) -> Iterated:
+        """Find `w` of `eta` and `phi`, from the `psi` that there is.
+
+        Parameters
+        ----------
+        small : float
+            Root mean square of the last correction of Phi over all unknowns, m2/s.
+        most : int
+            Iterations.
+
+        Returns
+        -------
+        Iterated
+            Iterations, and that root mean square.
+
+        Raises
+        ------
+        ConvergenceError
+            If `most` iterations are not enough.
+        """
+        unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
+        self.device.run(self.start())
+        made = self._until.run(small * unknowns, most)
+        self.device.run(self.end())
+        return Iterated(made.iterations, made.norm / unknowns)
+
+
+def _check(h: np.ndarray, order: int) -> None:
+    """Refuse axes that are too short, and beds that are dry."""
+    short = [n for n in h.shape if 1 < n <= order // 2]
+    if short or h.size < 2:
+        allowed = f"1 point, or more than {order // 2}, along an axis at order {order}, and two in all"
+        raise InputError(f"{h.shape[1]} x {h.shape[0]} points", allowed=allowed)
+    if not (np.isfinite(h) & (h > 0.0)).all():
+        raise InputError(f"a depth of still water of {np.nanmin(h):g} m", allowed="above 0 m everywhere")

@@ -1,0 +1,197 @@
+"""The Laplace problem of a surface as one plain cell a stage: what faster kernels must equal, and what runs without them.
+
+With Psi = Phi - phi~, which single precision resolves and which vanishes at the surface, the source's problem reads::
+
+    Lap Psi + (Lap sigma) Psi_s + 2 grad sigma . grad Psi_s + (|grad sigma|^2 + 1 / d^2) Psi_ss = -Lap phi~
+    (1 + |grad h|^2) / d Psi_s + grad h . grad Psi = -grad h . grad phi~                        at the bottom
+    w~ = Psi_s / d                                                                              at the surface
+
+    grad sigma = (grad h - sigma grad d) / d,    Lap sigma = (Lap h - sigma Lap d - 2 grad sigma . grad d) / d
+
+| stage | cell |
+|---|---|
+| derivatives of bed and surface | `set_bed`, `set_surface` |
+| of the potential on the surface: the right sides | `set_sources` |
+| the layer below the bottom | `set_ghosts` |
+| Psi_s | `set_slopes` |
+| residual | `residual` |
+| preconditioner: modes, `eagre.solvers.multigrid`, layers | `to_modes`, `correct` |
+| w~ | `vertical_velocity` |
+
+Arrays are (layers, ny, nx), layer 0 the surface, nz - 1 the bottom, nz one below.
+
+Source: A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
+doi:10.1016/j.jcp.2008.11.028, equations 6 to 9; the form of Lap sigma is equal to its equation 9 and shorter.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+
+H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(7)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
+FIELDS = 7
+LAP_PHI, BOTTOM = range(2)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
+
+
+class Lines(NamedTuple):
+    """Weights of centred differences along x and y, (order + 1,); 0 along an axis of one point, and what is periodic."""
+
+    x: Any
+    xx: Any
+    y: Any
+    yy: Any
+    periodic_x: int
+    periodic_y: int
+
+
+class Columns(NamedTuple):
+    """The vertical grid: sigma (nz + 1,) and weights of d/dsigma and d2/dsigma2, (nz + 1, nz + 1)."""
+
+    sigma: Any
+    first: Any
+    second: Any
+
+
+# -- derivatives ----------------------------------------------------------------------------------
+
+
+@cell
+def place(i, n, periodic):
+    """The point that point i of a line stands for: the mirror image about a wall, or the one a period away."""
+    if n == 1:
+        return 0
+    if i < 0:
+        return i + n if periodic else -i
+    if i >= n:
+        return i - n if periodic else 2 * n - 2 - i
+    return i
+
+
+@cell
+def along_x(a, k, j, i, w, periodic):
+    """The sum of a's row around point (j, i) with weights w."""
+    total, start = real(0.0), np.int64(i) - w.shape[0] // 2
+    for m in range(w.shape[0]):
+        total += w[m] * a[k, j, place(start + m, a.shape[2], periodic)]
+    return total
+
+
+@cell
+def along_y(a, k, j, i, w, periodic):
+    """The sum of a's column of points around point (j, i) with weights w."""
+    total, start = real(0.0), np.int64(j) - w.shape[0] // 2
+    for m in range(w.shape[0]):
+        total += w[m] * a[k, place(start + m, a.shape[1], periodic), i]
+    return total
+
+
+@cell
+def down(a, k, j, i, w):
+    """The derivative along sigma at layer k: the sum of the layers with row k of the weights w."""
+    total = real(0.0)
+    for m in range(w.shape[1]):
+        total += w[k, m] * a[m, j, i]
+    return total
+
+
+@cell
+def laplacian(a, k, j, i, lines):
+    """a_xx + a_yy."""
+    return along_x(a, k, j, i, lines.xx, lines.periodic_x) + along_y(a, k, j, i, lines.yy, lines.periodic_y)
+
+
+# -- the surface ----------------------------------------------------------------------------------
+
+
+@cell
+def set_bed(j, i, h, geometry, lines):
+    """Derivatives of the depth of still water h, (1, ny, nx)."""
+    geometry[H_X, j, i] = along_x(h, 0, j, i, lines.x, lines.periodic_x)
+    geometry[H_Y, j, i] = along_y(h, 0, j, i, lines.y, lines.periodic_y)
+    geometry[LAP_H, j, i] = laplacian(h, 0, j, i, lines)
+
+
+@cell
+def set_surface(j, i, eta, h, geometry, q, lines):
+    """The depth d = h + eta, its derivatives, and the screening 1 / d^2 of the preconditioner."""
+    d = h[0, j, i] + eta[0, j, i]
+    geometry[D, j, i] = d
+    geometry[D_X, j, i] = geometry[H_X, j, i] + along_x(eta, 0, j, i, lines.x, lines.periodic_x)
+    geometry[D_Y, j, i] = geometry[H_Y, j, i] + along_y(eta, 0, j, i, lines.y, lines.periodic_y)
+    geometry[LAP_D, j, i] = geometry[LAP_H, j, i] + laplacian(eta, 0, j, i, lines)
+    q[0, j, i] = real(1.0) / (d * d)
+
+
+@cell
+def set_sources(j, i, phi, geometry, sources, lines):
+    """What the potential on the surface, phi~, puts on the right sides."""
+    slope_x = geometry[H_X, j, i] * along_x(phi, 0, j, i, lines.x, lines.periodic_x)
+    slope_y = geometry[H_Y, j, i] * along_y(phi, 0, j, i, lines.y, lines.periodic_y)
+    sources[LAP_PHI, j, i] = laplacian(phi, 0, j, i, lines)
+    sources[BOTTOM, j, i] = slope_x + slope_y
+
+
+# -- the residual ---------------------------------------------------------------------------------
+
+
+@cell
+def set_ghosts(j, i, psi, geometry, sources, columns, lines):
+    """Psi of the layer below the bottom, by the condition of the bottom."""
+    bottom = psi.shape[0] - 2
+    h_x, h_y = geometry[H_X, j, i], geometry[H_Y, j, i]
+    slope = h_x * along_x(psi, bottom, j, i, lines.x, lines.periodic_x) + sources[BOTTOM, j, i]
+    slope += h_y * along_y(psi, bottom, j, i, lines.y, lines.periodic_y)
+    total = real(0.0)
+    for m in range(bottom + 1):
+        total += columns.first[bottom, m] * psi[m, j, i]
+    wanted = -geometry[D, j, i] / (real(1.0) + h_x * h_x + h_y * h_y) * slope
+    psi[bottom + 1, j, i] = (wanted - total) / columns.first[bottom, bottom + 1]
+
+
+@cell
+def set_slopes(k, j, i, psi, slopes, columns):
+    """Psi_s of layers 0 to nz - 1."""
+    slopes[k, j, i] = down(psi, k, j, i, columns.first)
+
+
+@cell
+def residual(k, j, i, psi, slopes, out, geometry, sources, columns, lines):
+    """What is missing in the equation of layer k + 1; out has the layers 1 to nz - 1."""
+    n = k + 1
+    sigma, over_d = columns.sigma[n], real(1.0) / geometry[D, j, i]
+    d_x, d_y = geometry[D_X, j, i], geometry[D_Y, j, i]
+    s_x, s_y = (geometry[H_X, j, i] - sigma * d_x) * over_d, (geometry[H_Y, j, i] - sigma * d_y) * over_d
+    lap_s = geometry[LAP_H, j, i] - sigma * geometry[LAP_D, j, i] - real(2.0) * (s_x * d_x + s_y * d_y)
+    mixed = s_x * along_x(slopes, n, j, i, lines.x, lines.periodic_x)
+    mixed += s_y * along_y(slopes, n, j, i, lines.y, lines.periodic_y)
+    total = sources[LAP_PHI, j, i] + laplacian(psi, n, j, i, lines)
+    total += lap_s * over_d * slopes[n, j, i] + real(2.0) * mixed
+    total += (s_x * s_x + s_y * s_y + over_d * over_d) * down(psi, n, j, i, columns.second)
+    out[k, j, i] = -total
+
+
+@cell
+def to_modes(k, j, i, r, f, transform):
+    """Mode k of the residuals of a column."""
+    total = real(0.0)
+    for m in range(transform.shape[1]):
+        total += transform[k, m] * r[m, j, i]
+    f[k, j, i] = total
+
+
+@cell
+def correct(k, j, i, u, psi, change, transform, relaxation):
+    """Add the correction of layer k + 1 that the modes u make, and keep it."""
+    total = real(0.0)
+    for m in range(transform.shape[1]):
+        total += transform[k, m] * u[m, j, i]
+    change[k, j, i] = relaxation * total
+    psi[k + 1, j, i] += change[k, j, i]
+
+
+@cell
+def vertical_velocity(j, i, psi, geometry, columns, w):
+    """w~ = Psi_s / d at the surface."""
+    w[0, j, i] = down(psi, 0, j, i, columns.first) / geometry[D, j, i]

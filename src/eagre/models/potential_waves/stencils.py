@@ -1,0 +1,125 @@
+"""Weights of finite differences of any order, the vertical grid, and what diagonalises the vertical operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+
+ORDERS = (2, 4, 6, 8)
+RELAXATION = {2: 1.0, 4: 0.857, 6: 0.796, 8: 0.762}
+"""omega = 2 / (1 + a), a the largest ratio of the order's second difference to that of order 2: 1, 4/3, 1.511, 1.625."""
+
+
+def weights(at: float, nodes: np.ndarray, derivative: int) -> np.ndarray:
+    """Weights of a derivative at a place from values at nodes, exact for polynomials of one degree less than nodes.
+
+    Source: B. Fornberg, Math. Comput. 51, 699-706 (1988), doi:10.1090/S0025-5718-1988-0935077-0.
+    """
+    n = len(nodes)
+    found = np.zeros((n, derivative + 1))
+    found[0, 0] = 1.0
+    product = 1.0
+    for i in range(1, n):
+        last = product
+        product = float(np.prod(nodes[i] - nodes[:i]))
+        old = found[i - 1].copy()
+        for m in range(derivative, -1, -1):
+            lower = m * old[m - 1] if m else 0.0
+            found[i, m] = last / product * (lower - (nodes[i - 1] - at) * old[m])
+            for j in range(i):
+                lower = m * found[j, m - 1] if m else 0.0
+                found[j, m] = ((nodes[i] - at) * found[j, m] - lower) / (nodes[i] - nodes[j])
+    return found[:, derivative]
+
+
+def centred(order: int, spacing: float, derivative: int) -> np.ndarray:
+    """Weights of a derivative from order + 1 points of a line, (order + 1,)."""
+    return weights(0.0, np.arange(-(order // 2), order // 2 + 1.0), derivative) / spacing**derivative
+
+
+class Modes(NamedTuple):
+    """The second derivative along sigma, its bottom flat, as -to_layers diag(decay) to_modes on layers 1 to nz - 1."""
+
+    decay: np.ndarray  # (nz - 1,), above 0
+    to_modes: np.ndarray  # (nz - 1, nz - 1)
+    to_layers: np.ndarray
+
+
+@dataclass(frozen=True)
+class Vertical:
+    """Layers of a column, layer 0 the surface, sigma = 1, layer nz - 1 the bottom, sigma = 0, layer nz one below it.
+
+    Parameters
+    ----------
+    nz : int
+        Points of a column, more than `order`.
+    order : {2, 4, 6, 8}
+        Points of a difference less one.
+    clustered : bool
+        sigma = sin(pi i / (2 (nz - 1))), i from the bottom: dense at the surface. Else evenly spaced.
+
+    Attributes
+    ----------
+    sigma : (nz + 1,)
+    first, second : (nz + 1, nz + 1)
+        Derivatives along sigma at a layer (row) from the layers (column): centred where that fits.
+
+    Raises
+    ------
+    InputError
+        For another order, or fewer layers.
+    """
+
+    nz: int
+    order: int
+    clustered: bool = True
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise InputError(f"order = {self.order}", allowed="2, 4, 6, 8", fix="order = 6")
+        if self.nz <= self.order:
+            allowed = f"{self.order + 1} or more at order {self.order}"
+            raise InputError(f"nz = {self.nz}", allowed=allowed, fix=f"nz = {self.order + 3}")
+
+    @property
+    def sigma(self) -> np.ndarray:
+        up = np.arange(self.nz) / (self.nz - 1.0)
+        up = np.sin(0.5 * np.pi * up) if self.clustered else up
+        return np.concatenate([up[::-1], [-up[1]]])
+
+    @property
+    def first(self) -> np.ndarray:
+        return self._derivative(1)
+
+    @property
+    def second(self) -> np.ndarray:
+        return self._derivative(2)
+
+    def _derivative(self, derivative: int) -> np.ndarray:
+        found = np.zeros((self.nz + 1, self.nz + 1))
+        for k in range(self.nz + 1):
+            low = min(max(k - self.order // 2, 0), self.nz - self.order)
+            window = slice(low, low + self.order + 1)
+            found[k, window] = weights(self.sigma[k], self.sigma[window], derivative)
+        return found
+
+    def modes(self) -> Modes:
+        """What makes the vertical operator of the preconditioner a number for each mode.
+
+        Where evenly spaced layers of order 6 and 8 give complex pairs, their real part is taken: it is the
+        preconditioner that differs, not the answer.
+        """
+        nz, first = self.nz, self.first[self.nz - 1]
+        extended = np.vstack([np.eye(nz), -first[:nz] / first[nz]])
+        operator = (self.second @ extended)[1:nz, 1:nz]
+        values, vectors = np.linalg.eig(operator)
+        order = np.argsort(-values.real)
+        values, vectors = values[order], vectors[:, order]
+        real = np.empty(vectors.shape)
+        for m in range(nz - 1):  # of a pair the real and the imaginary part
+            real[:, m] = vectors[:, m].imag if values[m].imag < 0.0 else vectors[:, m].real
+        return Modes(-values.real, np.linalg.inv(real), real)
