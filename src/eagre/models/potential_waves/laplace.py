@@ -15,6 +15,10 @@ from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import Iterated, StopTest, Until
 
 SMALLEST_DEPTH = 0.25  # of still water's: how small the screening is taken to be when sweeps are counted, 1 / (2 h)^2
+OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
+"""In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
+
+OF_THE_VOLUME = ("set_ghosts", "set_slopes", "residual", "to_modes", "correct", "vertical_velocity")
 
 
 class LaplaceProblem:
@@ -22,7 +26,7 @@ class LaplaceProblem:
 
     The residual is of the order asked for; it is corrected with the operator of the same order along sigma and of
     order 2 along x and y, without slopes, at the depth of the moment: nz - 1 screened equations in the plane, of which
-    one V(1,1) cycle each is an iteration. The correction is relaxed so that the longest and the shortest waves converge alike.
+    one V(1,1) cycle each is an iteration. The correction is relaxed so that long and short waves converge alike.
 
     Parameters
     ----------
@@ -35,11 +39,16 @@ class LaplaceProblem:
         Else walls on the first and the last points.
     device : Device
     precision : {"single", "double"}
+        Of the volume.
+    linear : bool
+        Waves of small height: the surface is taken to be at z = 0. Slopes of the bed stay.
 
     Attributes
     ----------
-    eta, phi, w : arrays on the device, (1, ny, nx)
-        Surface elevation, m, and potential on it, m2/s, as they are given; vertical velocity there, m/s, as found.
+    fields : array on the device, (2, ny, nx)
+        Surface elevation, m, and potential on the surface, m2/s, as they are given, in double precision.
+    w : array on the device, (1, ny, nx)
+        Vertical velocity at the surface, m/s, as found.
     psi : array on the device, (nz + 1, ny, nx)
         Phi - phi~, m2/s; the guess of the next solution.
 
@@ -57,6 +66,7 @@ class LaplaceProblem:
         periodic: tuple[bool, bool],
         device: Device,
         precision: str,
+        linear: bool = False,
     ) -> None:
         self.device, self.vertical, self.shape = device, vertical, h.shape
         self.real = check_precision(precision)
@@ -66,51 +76,64 @@ class LaplaceProblem:
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_DEPTH / h**2, periodic=periodic,
             device=device, precision=precision,
         )  # fmt: skip
-        self.eta, self.phi, self.w = (self._zeros(1) for _ in range(3))
-        self.psi, self._slopes = self._zeros(vertical.nz + 1), self._zeros(vertical.nz)
-        self._r, self._geometry, self._sources = self._zeros(vertical.nz - 1), self._zeros(reference.FIELDS), self._zeros(2)
-        self._h, self._q = device.array(h[None].astype(self.real)), self.multigrid.screening
-        self._lines = self._differences(spacing, periodic)
+        self.fields, self.w = self.surface_zeros(2), self.zeros(1)
+        self.eta, self.phi = self.fields[:1], self.fields[1:]
+        self.psi, self._slopes = self.zeros(vertical.nz + 1), self.zeros(vertical.nz)
+        self._r, self._geometry, self._sources = (
+            self.zeros(vertical.nz - 1),
+            self.zeros(reference.FIELDS),
+            self.zeros(2),
+        )
+        self._h, self._q = device.array(h[None].astype(float)), self.multigrid.screening
+        self._lines = self._differences(spacing, periodic, self.real)
+        self.lines = self._differences(spacing, periodic, np.float64)
         self._columns = reference.Columns(*map(self._array, (vertical.sigma, vertical.first, vertical.second)))
         self._to_modes, self._to_layers = self._array(modes.to_modes), self._array(modes.to_layers)
         self._relaxation = self.real(RELAXATION[vertical.order])
-        names = ("set_bed", "set_surface", "set_sources", "set_ghosts", "set_slopes", "residual", "to_modes", "correct",
-                 "vertical_velocity")  # fmt: skip
-        self._loops = {name: device.loop(getattr(reference, name), precision) for name in names}
+        kinds = [*((name, "double") for name in OF_THE_SURFACE), *((name, precision) for name in OF_THE_VOLUME)]
+        switches = {"NONLINEAR": not linear}
+        self._loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
         rows = (vertical.nz - 1) * h.shape[0]
         self._test = StopTest(device, rows)
         norm = device.over(device.loop(row_norm, precision), (rows,), (self._r, self._test.partials))
         self._until = Until(device, self._test, [*self.iteration(), norm], look_every=1)
-        device.run([self._plane("set_bed", self._h, self._geometry, self._lines)])
+        device.run([self.plane("set_bed", self._h, self._geometry, self.lines)])
 
     # -- arrays and launches -------------------------------------------------------------------
 
-    def _zeros(self, layers: int) -> Any:
+    def zeros(self, layers: int) -> Any:
+        """An array of so many layers."""
         return self.device.zeros((layers, *self.shape), self.real)
+
+    def surface_zeros(self, fields: int) -> Any:
+        """An array of so many fields of the surface, in double precision."""
+        return self.device.zeros((fields, *self.shape), np.float64)
 
     def _array(self, values: np.ndarray) -> Any:
         return self.device.array(np.ascontiguousarray(values, self.real))
 
-    def _differences(self, spacing: tuple[float, float], periodic: tuple[bool, bool]) -> reference.Lines:
+    def _differences(self, spacing: Any, periodic: Any, real: Any) -> reference.Lines:
         """Weights along x and y; zeros where an axis has one point."""
         found = []
         for axis in (1, 0):
             for derivative in (1, 2):
                 w = centred(self.vertical.order, spacing[axis], derivative)
-                found.append(self._array(w if self.shape[axis] > 1 else 0.0 * w))
+                found.append(self.device.array((w if self.shape[axis] > 1 else 0.0 * w).astype(real)))
         return reference.Lines(*found, int(periodic[1]), int(periodic[0]))
 
-    def _plane(self, name: str, *arguments: Any) -> Launch:
+    def plane(self, name: str, *arguments: Any) -> Launch:
+        """A cell of `reference` at every point of the plane."""
         return self.device.over(self._loops[name], self.shape, arguments)
 
-    def _volume(self, name: str, layers: int, *arguments: Any) -> Launch:
+    def volume(self, name: str, layers: int, *arguments: Any) -> Launch:
+        """A cell of `reference` at every point of so many layers."""
         return self.device.over(self._loops[name], (layers, *self.shape), arguments)
 
     def start(self) -> list[Launch]:
         """Launches that take up `eta` and `phi`."""
         return [
-            self._plane("set_surface", self.eta, self._h, self._geometry, self._q, self._lines),
-            self._plane("set_sources", self.phi, self._geometry, self._sources, self._lines),
+            self.plane("set_surface", self.eta, self._h, self._geometry, self._q, self.lines),
+            self.plane("set_sources", self.phi, self._geometry, self._sources, self.lines),
             *self.multigrid.screening_launches(),
         ]
 
@@ -118,9 +141,9 @@ class LaplaceProblem:
         """Launches that find the residual of `psi`."""
         nz, known = self.vertical.nz, (self._geometry, self._sources, self._columns, self._lines)
         return [
-            self._plane("set_ghosts", self.psi, *known),
-            self._volume("set_slopes", nz, self.psi, self._slopes, self._columns),
-            self._volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
+            self.plane("set_ghosts", self.psi, *known),
+            self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
+            self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
         ]
 
     def iteration(self) -> list[Launch]:
@@ -128,15 +151,15 @@ class LaplaceProblem:
         layers = self.vertical.nz - 1
         return [
             *self.defect(),
-            self._volume("to_modes", layers, self._r, self.multigrid.f, self._to_modes),
+            self.volume("to_modes", layers, self._r, self.multigrid.f, self._to_modes),
             *self.multigrid.cycle_launches(from_zero=True),
-            self._volume("correct", layers, self.multigrid.u, self.psi, self._r, self._to_layers, self._relaxation),
+            self.volume("correct", layers, self.multigrid.u, self.psi, self._r, self._to_layers, self._relaxation),
         ]
 
     def end(self) -> list[Launch]:
         """Launches that find `w`."""
-        ghosts = self._plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
-        return [ghosts, self._plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
+        ghosts = self.plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
+        return [ghosts, self.plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
 
     # -- the solution --------------------------------------------------------------------------
 

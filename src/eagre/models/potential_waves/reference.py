@@ -1,4 +1,4 @@
-"""The Laplace problem of a surface as one plain cell a stage: what faster kernels must equal, and what runs without them.
+"""Potential-flow waves as one plain cell a stage: what faster kernels must equal, and what runs without them.
 
 With Psi = Phi - phi~, which single precision resolves and which vanishes at the surface, the source's problem reads::
 
@@ -17,6 +17,7 @@ With Psi = Phi - phi~, which single precision resolves and which vanishes at the
 | residual | `residual` |
 | preconditioner: modes, `eagre.solvers.multigrid`, layers | `to_modes`, `correct` |
 | w~ | `vertical_velocity` |
+| the surface: its rates, and the state of the next Runge-Kutta stage | `set_rates`, `next_stage` |
 
 Arrays are (layers, ny, nx), layer 0 the surface, nz - 1 the bottom, nz one below.
 
@@ -28,15 +29,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, real
+from eagre.backend.cells import cell, real, switch
 
 H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(7)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
 FIELDS = 7
+NONLINEAR = switch("NONLINEAR", True)  # else waves of small height: eta is 0 where it multiplies
 LAP_PHI, BOTTOM = range(2)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
 
 
 class Lines(NamedTuple):
-    """Weights of centred differences along x and y, (order + 1,); 0 along an axis of one point, and what is periodic."""
+    """Weights of centred differences, (order + 1,), 0 along an axis of one point; 1 where an axis is periodic."""
 
     x: Any
     xx: Any
@@ -116,11 +118,16 @@ def set_bed(j, i, h, geometry, lines):
 @cell
 def set_surface(j, i, eta, h, geometry, q, lines):
     """The depth d = h + eta, its derivatives, and the screening 1 / d^2 of the preconditioner."""
-    d = h[0, j, i] + eta[0, j, i]
+    d, d_x, d_y, lap_d = h[0, j, i], geometry[H_X, j, i], geometry[H_Y, j, i], geometry[LAP_H, j, i]
+    if NONLINEAR:
+        d += eta[0, j, i]
+        d_x += along_x(eta, 0, j, i, lines.x, lines.periodic_x)
+        d_y += along_y(eta, 0, j, i, lines.y, lines.periodic_y)
+        lap_d += laplacian(eta, 0, j, i, lines)
     geometry[D, j, i] = d
-    geometry[D_X, j, i] = geometry[H_X, j, i] + along_x(eta, 0, j, i, lines.x, lines.periodic_x)
-    geometry[D_Y, j, i] = geometry[H_Y, j, i] + along_y(eta, 0, j, i, lines.y, lines.periodic_y)
-    geometry[LAP_D, j, i] = geometry[LAP_H, j, i] + laplacian(eta, 0, j, i, lines)
+    geometry[D_X, j, i] = d_x
+    geometry[D_Y, j, i] = d_y
+    geometry[LAP_D, j, i] = lap_d
     q[0, j, i] = real(1.0) / (d * d)
 
 
@@ -195,3 +202,33 @@ def correct(k, j, i, u, psi, change, transform, relaxation):
 def vertical_velocity(j, i, psi, geometry, columns, w):
     """w~ = Psi_s / d at the surface."""
     w[0, j, i] = down(psi, 0, j, i, columns.first) / geometry[D, j, i]
+
+
+# -- the motion of the surface --------------------------------------------------------------------
+
+
+@cell
+def set_rates(j, i, eta, phi, w, rates, gravity, lines):
+    """d eta / dt, m/s, and d phi~ / dt, m2/s2, at the surface; the source's equations 1 and 2."""
+    if NONLINEAR:
+        e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
+        u, v = along_x(phi, 0, j, i, lines.x, lines.periodic_x), along_y(phi, 0, j, i, lines.y, lines.periodic_y)
+        upward, steep = w[0, j, i], real(1.0) + e_x * e_x + e_y * e_y
+        rates[0, j, i] = upward * steep - (e_x * u + e_y * v)
+        rates[1, j, i] = -gravity * eta[0, j, i] - real(0.5) * (u * u + v * v - upward * upward * steep)
+    else:
+        rates[0, j, i] = w[0, j, i]
+        rates[1, j, i] = -gravity * eta[0, j, i]
+
+
+@cell
+def next_stage(k, j, i, fields, start, total, rates, share, weight):
+    """Add weight times the rates to the total, and go on to start + share times the rates; to start + total at the end.
+
+    share, weight : s; a share of 0 is the end. Field 0 is eta, field 1 phi~.
+    """
+    total[k, j, i] += weight * rates[k, j, i]
+    if share == real(0.0):
+        fields[k, j, i] = start[k, j, i] + total[k, j, i]
+    else:
+        fields[k, j, i] = start[k, j, i] + share * rates[k, j, i]

@@ -11,7 +11,7 @@ from eagre.errors import InputError
 
 ORDERS = (2, 4, 6, 8)
 RELAXATION = {2: 1.0, 4: 0.857, 6: 0.796, 8: 0.762}
-"""omega = 2 / (1 + a), a the largest ratio of the order's second difference to that of order 2: 1, 4/3, 1.511, 1.625."""
+"""omega = 2 / (1 + a), a the largest ratio of a second difference to that of order 2: 1, 4/3, 1.511, 1.625."""
 
 
 def weights(at: float, nodes: np.ndarray, derivative: int) -> np.ndarray:

@@ -125,8 +125,10 @@ class Multigrid:
                 for level in range(len(self.grids) - 1)]  # fmt: skip
 
     def _numbers(self, grid: Grid) -> kernels.Points:
-        over = [self.real(0.0 if axis.points == 1 else axis.spacing**-2) for axis in (grid.x, grid.y)]
-        return kernels.Points(*over, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
+        over_dx2, over_dy2 = (0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y))
+        return kernels.Points(
+            self.real(over_dx2), self.real(over_dy2), int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y
+        )  # fmt: skip
 
     def _sweeps_that_solve(self, q: float) -> int:
         """Sweeps on the coarsest grid, from the rate of its slowest error: the same everywhere."""

@@ -1,0 +1,56 @@
+"""A step of the potential-flow waves: the classical Runge-Kutta method of order 4, a Laplace problem a stage.
+
+    Lap Phi = 0 under (eta, phi~)  ->  w~
+    eta_t  = -grad eta . grad phi~ + w~ (1 + |grad eta|^2)
+    phi~_t = -g eta - (|grad phi~|^2 - w~^2 (1 + |grad eta|^2)) / 2
+    x_1 = x_n + dt/2 k_1,   x_2 = x_n + dt/2 k_2,   x_3 = x_n + dt k_3
+    x_{n+1} = x_n + dt (k_1 + 2 k_2 + 2 k_3 + k_4) / 6
+
+Source: A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
+doi:10.1016/j.jcp.2008.11.028, section 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.models.potential_waves.laplace import LaplaceProblem
+
+STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
+
+
+class Steps:
+    """Steps of a surface in time.
+
+    Parameters
+    ----------
+    laplace : LaplaceProblem
+        Its `fields` are the state.
+    gravity : float
+        m/s2.
+    small : float
+        As in `LaplaceProblem.solve`, m2/s.
+    """
+
+    def __init__(self, laplace: LaplaceProblem, gravity: float, small: float) -> None:
+        self.laplace, self._small = laplace, small
+        self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
+        known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
+        self._set_rates = laplace.plane("set_rates", *known)
+
+    def step(self, dt: float) -> int:
+        """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
+        laplace, iterations = self.laplace, 0
+        device = laplace.device
+        device.copy(self._start, laplace.fields)
+        device.fill(self._total, np.zeros(self._total.shape))
+        for weight, share in STAGES:
+            iterations += laplace.solve(self._small).iterations
+            device.run([self._set_rates, self._next(weight * dt, share * dt)])
+        return iterations
+
+    def _next(self, weight: float, share: float) -> Any:
+        arrays = (self.laplace.fields, self._start, self._total, self._rates)
+        return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight))

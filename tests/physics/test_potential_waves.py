@@ -1,0 +1,138 @@
+"""Potential-flow waves: the Laplace problem and steps against the transcription, counts of iterations, exact waves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import select
+from eagre.errors import InputError
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.stencils import Vertical, centred, weights
+from eagre.models.potential_waves.step import Steps
+from eagre.waves import StreamFunctionWave
+from oracle.potential_waves import Tank
+from oracle.potential_waves import weights as known_weights
+
+DEVICE = select("cpu")
+
+
+def sea(shape, periodic, slope=0.3, depth=0.25):
+    """Spacing, depth, elevation and potential of a basin of 1 m x 1 m that its walls mirror."""
+    ny, nx = shape
+    dy, dx = (1.0 / (n if round_ else max(n - 1, 1)) for n, round_ in zip(shape, periodic, strict=True))
+    x, y = np.meshgrid(dx * np.arange(nx), dy * np.arange(ny))
+    wave = 2.0 * np.pi
+    h = depth + slope * np.cos(wave * x) * np.cos(wave * y) / wave
+    eta = 0.02 * np.cos(wave * x) + 0.01 * np.cos(2.0 * wave * x) * np.cos(wave * y)
+    return (dy, dx), h, eta, np.cos(wave * x) * np.cos(wave * y)
+
+
+def laplace(shape, periodic, vertical, precision="double", linear=False, **more):
+    """The problem on the CPU with its surface, and the transcription's tank."""
+    spacing, h, eta, phi = sea(shape, periodic, **more)
+    problem = LaplaceProblem(h, spacing, vertical, periodic, DEVICE, precision, linear)
+    DEVICE.fill(problem.fields, np.stack([eta, phi]))
+    tank = Tank(
+        h, spacing[1], spacing[0], vertical.nz, vertical.order, periodic[1], periodic[0], vertical.clustered, linear
+    )
+    return problem, tank, eta, phi
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_weights_and_modes(order):
+    for clustered in (True, False):
+        vertical = Vertical(11, order, clustered)
+        tank = Tank(np.ones((1, 16)), 0.1, 0.1, 11, order, clustered=clustered)
+        assert np.abs(vertical.sigma - tank.sigma).max() < 1e-15
+        for found, known in ((vertical.first, tank.first), (vertical.second, tank.second)):
+            assert np.abs(found - known).max() < 1e-10 * np.abs(known).max()
+        modes = vertical.modes()
+        assert modes.decay[0] == pytest.approx(0.25 * np.pi**2, rel=5e-3) and (modes.decay > 0.0).all()
+        assert np.abs(modes.to_modes @ modes.to_layers - np.eye(10)).max() < 1e-11
+    assert centred(order, 0.5, 2) == pytest.approx(known_weights(0.0, np.arange(order + 1.0) - order // 2, 2) / 0.25)
+    assert weights(0.3, np.arange(4.0), 0).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+@pytest.mark.parametrize(
+    ("shape", "periodic"), [((1, 32), (False, True)), ((9, 16), (False, True)), ((17, 1), (False, False))]
+)
+def test_the_answer_of_elimination(shape, periodic, order, clustered):
+    problem, tank, eta, phi = laplace(shape, periodic, Vertical(10, order, clustered))
+    problem.solve(1e-13)
+    potential, w = tank.solved(eta, phi)
+    assert np.abs(DEVICE.host(problem.w)[0] - w).max() < 1e-9 * np.abs(w).max()
+    assert np.abs(DEVICE.host(problem.psi)[:-1] + phi - potential).max() < 1e-10
+
+
+def test_linear_waves_keep_the_slopes_of_the_bed():
+    problem, tank, eta, phi = laplace((9, 16), (False, True), Vertical(8, 6), linear=True)
+    problem.solve(1e-13)
+    w = tank.solved(eta, phi)[1]
+    assert np.abs(DEVICE.host(problem.w)[0] - w).max() < 1e-9 * np.abs(w).max()
+
+
+def test_single_precision_of_shallow_water():
+    """Psi = Phi - phi~ is what keeps it: w~ is a 40th of d phi~ / dx here."""
+    errors = {}
+    for precision in ("single", "double"):
+        problem, *_ = laplace((1, 32), (False, True), Vertical(9, 6), precision, slope=0.0, depth=0.03)
+        DEVICE.fill(problem.eta, np.zeros((1, 1, 32)))
+        problem.solve(4e-9)
+        errors[precision] = DEVICE.host(problem.w)
+    assert np.abs(errors["single"] - errors["double"]).max() < 1e-6 * np.abs(errors["double"]).max()
+
+
+@pytest.mark.parametrize(
+    ("n", "order", "most"), [(32, 4, 8), (128, 4, 8), (32, 6, 9), (128, 6, 9), (512, 6, 9), (128, 8, 10)]
+)
+def test_iterations_do_not_depend_on_the_points(n, order, most):
+    """From nothing to a correction of 1e-6 of the potential, under a wave over a flat bed."""
+    problem, *_ = laplace((1, n), (False, True), Vertical(9, order), slope=0.0)
+    assert problem.solve(1e-6).iterations <= most
+
+
+def test_steps_as_the_transcription():
+    problem, tank, eta, phi = laplace((5, 16), (False, True), Vertical(7, 4))
+    steps, dt, phi = Steps(problem, 9.81, 1e-14), 0.01, 0.05 * phi
+    DEVICE.fill(problem.fields, np.stack([eta, phi]))
+    for _ in range(3):
+        steps.step(dt)
+        eta, phi = tank.step(eta, phi, dt)
+    found = DEVICE.host(problem.fields)
+    assert np.abs(found[0] - eta).max() < 1e-10 and np.abs(found[1] - phi).max() < 1e-10
+
+
+def test_a_stream_function_wave_keeps_its_shape():
+    """A wave of 60 % of the limiting steepness over three periods, 32 points a length, order 6."""
+    wave = StreamFunctionWave(height=0.08, depth=1.0, length=1.0, gravity=9.82, eulerian_current=0.0)
+    n, steps_a_period = 32, 40
+    x, errors = np.arange(n)[None] / n, {}
+    problem = LaplaceProblem(np.ones((1, n)), (1.0, 1.0 / n), Vertical(9, 6), (False, True), DEVICE, "double")
+    start = np.stack([wave.elevation(x, 0.0, 0.0), wave.surface_potential(x, 0.0, 0.0)])
+    DEVICE.fill(problem.fields, start)
+    steps = Steps(problem, 9.82, 1e-9)
+    for period in (1, 2, 3):
+        for _ in range(steps_a_period):
+            steps.step(wave.period / steps_a_period)
+        errors[period] = np.abs(DEVICE.host(problem.fields)[0] - start[0]).max() / wave.height
+    assert max(errors.values()) < 8e-4, errors
+
+
+@pytest.mark.parametrize(("given", "said"), [((7, 5), "order = 5"), ((6, 6), "nz = 6"), ((3, 2), "")])
+def test_vertical_grids_that_are_refused(given, said):
+    if not said:
+        Vertical(*given)
+        return
+    with pytest.raises(InputError) as refused:
+        Vertical(*given)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(("h", "said"), [(np.ones((3, 8)), "8 x 3 points"), (np.zeros((1, 16)), "above 0 m")])
+def test_basins_that_are_refused(h, said):
+    with pytest.raises(InputError) as refused:
+        LaplaceProblem(h, (0.1, 0.1), Vertical(9, 6), (False, True), DEVICE, "double")
+    assert said in str(refused.value)
