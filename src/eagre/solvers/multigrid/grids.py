@@ -59,11 +59,11 @@ def sequence(y: Axis, x: Axis, levels: int | None = None) -> list[Grid]:
     found = [Grid(y, x)]
     while levels is None or len(found) < levels:
         y, x = found[-1].y, found[-1].x
-        steps = [2 if axis.halves and _due(axis, other) else 1 for axis, other in ((y, x), (x, y))]
-        if steps == [1, 1]:
+        step_y, step_x = (2 if axis.halves and _due(axis, other) else 1 for axis, other in ((y, x), (x, y)))
+        if step_y == step_x == 1:
             break
-        found[-1] = Grid(y, x, *steps)
-        found.append(Grid(*(axis.coarser() if step == 2 else axis for axis, step in zip((y, x), steps, strict=True))))
+        found[-1] = Grid(y, x, step_y, step_x)
+        found.append(Grid(y.coarser() if step_y == 2 else y, x.coarser() if step_x == 2 else x))
     return found
 
 

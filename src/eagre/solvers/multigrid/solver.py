@@ -96,8 +96,8 @@ class Multigrid:
         self.cycle, self.pre, self.post, self._levels = cycle, pre, post, levels
         self.layers = np.asarray(layers, float)
         _check(shape, spacing, self.layers, cycle, (pre, post), levels)
-        axes = [Axis(*numbers) for numbers in zip(shape, spacing, periodic, strict=True)]
-        self.grids = sequence(*axes, levels)
+        y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
+        self.grids = sequence(y, x, levels)
         self._points = [self._numbers(grid) for grid in self.grids]
         on = [self.device.zeros((len(self.layers), *grid.shape), self.real) for grid in self.grids for _ in range(3)]
         self._u, self._f, self._r = on[::3], on[1::3], on[2::3]
@@ -126,9 +126,8 @@ class Multigrid:
 
     def _numbers(self, grid: Grid) -> kernels.Points:
         over_dx2, over_dy2 = (0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y))
-        return kernels.Points(
-            self.real(over_dx2), self.real(over_dy2), int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y
-        )  # fmt: skip
+        spacings = self.real(over_dx2), self.real(over_dy2)
+        return kernels.Points(*spacings, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
 
     def _sweeps_that_solve(self, q: float) -> int:
         """Sweeps on the coarsest grid, from the rate of its slowest error: the same everywhere."""

@@ -1,0 +1,43 @@
+"""Potential-flow waves on a real card: the answers and the iterations of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import cuda_problem, select
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
+]
+
+
+def stepped(device, shape, periodic, precision, steps=3):
+    """Fields after steps, and the iterations that they took, over a bed with slopes."""
+    ny, nx = shape
+    x, y = np.meshgrid(np.arange(nx) / 32.0, np.arange(ny) / 32.0)
+    wave = 2.0 * np.pi
+    h = 0.25 + 0.3 * np.cos(wave * x) * np.cos(wave * y) / wave
+    start = np.stack([0.02 * np.cos(wave * x), 0.05 * np.cos(wave * x) * np.cos(wave * y)])
+    problem = LaplaceProblem(h, (1.0 / 32.0, 1.0 / 32.0), Vertical(9, 6), periodic, select(device), precision)
+    problem.device.fill(problem.fields, start)
+    run = Steps(problem, 9.81, 1e-6 if precision == "single" else 1e-12)
+    iterations = sum(run.step(0.01) for _ in range(steps))
+    return problem.device.host(problem.fields), iterations
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize(("shape", "periodic"), [((33, 64), (False, True)), ((1, 65), (False, False))])
+def test_as_the_cpu(shape, periodic, precision):
+    (ours, our_count), (theirs, their_count) = (stepped(d, shape, periodic, precision) for d in ("cuda", "cpu"))
+    assert np.abs(ours - theirs).max() < (1e-6 if precision == "single" else 1e-12)
+    assert abs(our_count - their_count) <= (3 if precision == "single" else 0)
+
+
+def test_the_same_bits_every_time():
+    first, second = (stepped("cuda", (32, 64), (True, True), "single")[0] for _ in range(2))
+    assert np.array_equal(first, second)
