@@ -117,9 +117,8 @@ class Vertical:
         extended = np.vstack([np.eye(nz), -first[:nz] / first[nz]])
         operator = (self.second @ extended)[1:nz, 1:nz]
         values, vectors = np.linalg.eig(operator)
-        order = np.argsort(-values.real)
+        order = np.argsort(-np.real(values))
         values, vectors = values[order], vectors[:, order]
-        real = np.empty(vectors.shape)
-        for m in range(nz - 1):  # of a pair the real and the imaginary part
-            real[:, m] = vectors[:, m].imag if values[m].imag < 0.0 else vectors[:, m].real
-        return Modes(-values.real, np.linalg.inv(real), real)
+        second_of_pair = np.imag(values) < 0.0
+        to_layers = np.where(second_of_pair, np.imag(vectors), np.real(vectors))
+        return Modes(-np.real(values), np.linalg.inv(to_layers), to_layers)
