@@ -6,6 +6,8 @@ from eagre.waves.breaking import highest_wave
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
 from eagre.waves.groups import FocusedGroup
 from eagre.waves.linear import LinearWaves
+from eagre.waves.measured import MeasuredWaves
+from eagre.waves.reflection import Reflection, separate_reflection
 from eagre.waves.sea import Sea
 from eagre.waves.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
 from eagre.waves.spectrum_files import read_directional_spectrum
@@ -16,6 +18,7 @@ from eagre.waves.spreading import (
     Spreading,
     WrappedNormalSpreading,
 )
+from eagre.waves.statistics import SeaState, ZeroCrossingWaves, power_spectrum, sea_state, zero_crossings
 from eagre.waves.steady import RegularWave
 from eagre.waves.stokes import StokesWave
 from eagre.waves.stream_function import StreamFunctionWave
@@ -28,21 +31,29 @@ __all__ = [
     "FocusedGroup",
     "Jonswap",
     "LinearWaves",
+    "MeasuredWaves",
     "NormalSpreading",
     "PiersonMoskowitz",
+    "Reflection",
     "RegularWave",
     "Sea",
+    "SeaState",
     "Spectrum",
     "Spreading",
     "StokesWave",
     "StreamFunctionWave",
     "TabulatedSpectrum",
     "WrappedNormalSpreading",
+    "ZeroCrossingWaves",
     "angular_frequency",
     "from_nautical",
     "group_velocity",
     "highest_wave",
+    "power_spectrum",
     "read_directional_spectrum",
+    "sea_state",
+    "separate_reflection",
     "to_nautical",
     "wave_number",
+    "zero_crossings",
 ]

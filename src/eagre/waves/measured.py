@@ -1,0 +1,109 @@
+"""Waves from a measured record, so that a model can be fed with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.given import own_array
+from eagre.waves.checked import number
+from eagre.waves.linear import LinearWaves
+from eagre.waves.steady import Array, Field
+
+
+class MeasuredWaves(LinearWaves):
+    """The waves of the first order that a record of the surface at one place consists of.
+
+    Parameters
+    ----------
+    times : (n,) array, s
+        Evenly spaced.
+    surface : (n,) array, m
+        Elevation at `times`; its mean is taken off.
+    depth : float, m
+        Or ``math.inf``.
+    x, y : float, m
+        The place of the gauge.
+    direction : float, rad
+        Where all waves go *to*: one gauge cannot tell.
+    band : tuple of float, Hz, optional
+        Frequencies that are kept, cut sharply; without it all from 1 / duration to below half the sampling rate.
+    taper : float
+        Share of the record, 0 to 0.5, that fades at each end by a cosine.
+    gravity, stretching
+        As in `LinearWaves`.
+
+    Attributes
+    ----------
+    mean_level : float
+        What was taken off, m.
+    duration : float
+        n times the interval, s, after which the waves repeat.
+
+    Notes
+    -----
+    At the gauge and without `band` and `taper` the record comes back to rounding. It is taken to be periodic: where it
+    ends at another elevation than it begins, high frequencies carry the jump. Elsewhere each wave travels by the linear
+    dispersion relation, in one direction: a record with reflected waves in it gives waves that are not there.
+    """
+
+    def __init__(
+        self, times: Field, surface: Field, depth: float, *, x: float = 0.0, y: float = 0.0, direction: float = 0.0,
+        band: tuple[float, float] | None = None, taper: float = 0.0, gravity: float = GRAVITY,
+        stretching: str = "wheeler",
+    ) -> None:  # fmt: skip
+        times, eta, interval = checked_record(times, surface)
+        self.mean_level, self.duration = float(eta.mean()), eta.size * interval
+        modes = np.fft.rfft((eta - self.mean_level) * tapering(eta.size, taper)) * (2.0 / eta.size)
+        frequency = np.arange(modes.size) / self.duration
+        kept = (frequency > 0.0) & (2 * np.arange(modes.size) < eta.size)
+        if band is not None:
+            kept &= (frequency >= band[0]) & (frequency <= band[1])
+        if not kept.any():
+            raise InputError(
+                f"band = {band}", allowed=f"a band within {1 / self.duration:.4g} to {0.5 / interval:.4g} Hz",
+                fix=f"band = ({1 / self.duration:.4g}, {0.25 / interval:.4g})",
+            )  # fmt: skip
+        direction = number("direction", direction, "rad")
+        super().__init__(
+            amplitude=np.abs(modes[kept]), angular_frequency=2.0 * np.pi * frequency[kept], direction=direction,
+            phase=0.0, depth=depth, gravity=gravity, stretching=stretching,
+        )  # fmt: skip
+        along = number("x", x) * math.cos(direction) + number("y", y) * math.sin(direction)
+        self.phase = self.angular_frequency * float(times[0]) - np.angle(modes[kept]) - self.wave_number * along
+
+
+def checked_record(times: Field, surface: Field) -> tuple[Array, Array, float]:
+    """Times, elevations and the interval, s, of a record; refuses uneven times.
+
+    Raises
+    ------
+    InputError
+        If the arrays differ in shape, are shorter than 4, not finite, or the times are not evenly spaced.
+    """
+    t, eta = own_array("times", times), own_array("surface", surface)
+    if t.ndim != 1 or t.shape != eta.shape or t.size < 4 or not (np.isfinite(t) & np.isfinite(eta)).all():
+        raise InputError(
+            f"times of shape {t.shape} and a surface of shape {eta.shape}",
+            allowed="two 1-D arrays of the same length, 4 or more, of finite numbers",
+        )
+    interval = (t[-1] - t[0]) / (t.size - 1)
+    worst = np.abs(t - t[0] - interval * np.arange(t.size)).max()
+    if not interval > 0.0 or worst > 0.01 * interval:
+        raise InputError(
+            f"times that are off an even spacing by up to {worst:.3g} s", allowed="evenly spaced, increasing times",
+            fix="even = np.arange(times[0], times[-1], interval); surface = np.interp(even, times, surface)",
+        )  # fmt: skip
+    return t, eta, float(interval)
+
+
+def tapering(count: int, share: float) -> Array:
+    """Factors, (count,), that rise from 0 to 1 over a share of the record and fall at its end, by a cosine."""
+    if not 0.0 <= share <= 0.5:
+        raise InputError(f"taper = {share!r}", allowed="a number from 0 to 0.5", fix="taper = 0.05")
+    place = (np.arange(count) + 0.5) / count
+    edge = np.minimum(place, 1.0 - place)
+    return np.where(edge < share, 0.5 - 0.5 * np.cos(np.pi * edge / max(share, 1e-12)), 1.0)

@@ -1,0 +1,172 @@
+"""What a record of the surface says about the sea."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.given import own_array
+from eagre.waves.checked import positive, whole
+from eagre.waves.spectra import TabulatedSpectrum
+from eagre.waves.steady import Array, Field
+
+
+class SeaState(NamedTuple):
+    """Statistics of a record; heights in m, periods in s. Those of single waves are nan where there is none.
+
+    Parameters
+    ----------
+    significant_height : float
+        Hs = 4 sqrt(m0), m0 the variance of the record.
+    one_third_height, highest, mean_height : float
+        H1/3, Hmax and Hm of the waves between zero crossings.
+    mean_period : float
+        Tz, mean between zero crossings.
+    peak_period, tm01, tm02 : float
+        1 / f_p, m0 / m1 and sqrt(m0 / m2), from `power_spectrum`.
+    skewness : float
+        mean(eta^3) / m0^(3/2), > 0 for sharp crests and flat troughs.
+    asymmetry : float
+        mean(H(eta)^3) / m0^(3/2), H the Hilbert transform in time; < 0 for steep fronts: S. Elgar and R. T. Guza
+        (1985), doi:10.1017/S0022112085002397.
+    mean_level : float
+        Mean of the record, m: the set-up.
+    count : int
+        Number of waves.
+    """
+
+    significant_height: float
+    one_third_height: float
+    highest: float
+    mean_height: float
+    mean_period: float
+    peak_period: float
+    tm01: float
+    tm02: float
+    skewness: float
+    asymmetry: float
+    mean_level: float
+    count: int
+
+
+class ZeroCrossingWaves(NamedTuple):
+    """The waves between zero crossings, in the order of time, (count,) each: m, m, m and s."""
+
+    height: Array
+    crest: Array
+    trough: Array
+    period: Array
+
+
+def sea_state(
+    surface: Field, interval: float, *, crossing: str = "up", band: tuple[float, float] | None = None,
+    segment: int | None = None,
+) -> SeaState:  # fmt: skip
+    """Statistics of a record of the surface at one place.
+
+    Parameters
+    ----------
+    surface : (n,) array, m
+        Evenly spaced; the mean is taken off.
+    interval : float, s
+        Time between values. Crests between values are missed: with 20 a wave, 1 % of its height.
+    crossing : str
+        ``"up"`` or ``"down"``: where a wave begins.
+    band : tuple of float, Hz, optional
+        Frequencies that count for tm01 and tm02.
+    segment : int, optional
+        Length of the pieces of `power_spectrum`.
+    """
+    eta = checked_surface(surface)
+    level = float(eta.mean())
+    eta = eta - level
+    variance = float(np.mean(eta * eta))
+    if variance == 0.0:
+        raise InputError("a surface that does not move", allowed="a record of waves")
+    spectrum = power_spectrum(eta, interval, segment=segment)
+    waves = zero_crossings(eta, interval, crossing=crossing)
+    highest = np.sort(waves.height)[::-1]
+    third = highest[: max(1, round(highest.size / 3))]
+    m0, m1, m2 = (_moment(spectrum, order, band) for order in (0, 1, 2))
+    scale = variance**1.5
+    quadrature = np.fft.irfft(-1j * np.fft.rfft(eta), eta.size)  # the Hilbert transform
+    return SeaState(
+        4.0 * math.sqrt(variance), _mean(third), float(highest[0]) if highest.size else math.nan, _mean(highest),
+        _mean(waves.period), 1.0 / _peak(spectrum), m0 / m1, math.sqrt(m0 / m2), float(np.mean(eta**3)) / scale,
+        float(np.mean(quadrature**3)) / scale, level, int(highest.size),
+    )  # fmt: skip
+
+
+def zero_crossings(surface: Field, interval: float, *, crossing: str = "up") -> ZeroCrossingWaves:
+    """Waves between crossings of the mean, upward or downward; crossing times are linear between values.
+
+    surface : (n,), m; interval : s.
+    """
+    if crossing not in ("up", "down"):
+        raise InputError(f"crossing = {crossing!r}", allowed="up, down", fix='crossing = "up"')
+    interval = positive("interval", interval, "s", 0.1)
+    eta = checked_surface(surface)
+    eta = eta - eta.mean()
+    sign = eta if crossing == "up" else -eta
+    before = np.flatnonzero((sign[:-1] < 0.0) & (sign[1:] >= 0.0))
+    if before.size < 2:
+        return ZeroCrossingWaves(*(np.empty(0) for _ in range(4)))
+    times = (before + eta[before] / (eta[before] - eta[before + 1])) * interval
+    starts, end = before + 1, before[-1] + 1
+    crest = np.maximum.reduceat(eta[:end], starts[:-1])
+    trough = np.minimum.reduceat(eta[:end], starts[:-1])
+    return ZeroCrossingWaves(crest - trough, crest, trough, np.diff(times))
+
+
+def power_spectrum(surface: Field, interval: float, *, segment: int | None = None) -> TabulatedSpectrum:
+    """Variance density by Welch's method: Hann windows, half overlapping, the mean taken off.
+
+    Parameters
+    ----------
+    surface : (n,) array, m
+    interval : float, s
+    segment : int, optional
+        Values in a piece; the resolution is 1 / (segment interval). Without it an eighth of the record, 256 at least.
+
+    Notes
+    -----
+    P. D. Welch (1967), doi:10.1109/TAU.1967.1161901.
+    """
+    from scipy.signal import welch
+
+    interval = positive("interval", interval, "s", 0.1)
+    eta = checked_surface(surface)
+    size = min(eta.size, max(256, eta.size // 8)) if segment is None else whole("segment", segment, 8, eta.size)
+    frequency, density = welch(eta, 1.0 / interval, nperseg=size, detrend="constant")
+    return TabulatedSpectrum(frequency[1:], density[1:])
+
+
+def checked_surface(surface: Field) -> Array:
+    """A record as an array; refuses anything but (n,) finite numbers, 8 or more."""
+    eta = own_array("surface", surface)
+    if eta.ndim != 1 or eta.size < 8 or not np.isfinite(eta).all():
+        raise InputError(f"a surface of shape {eta.shape}", allowed="finite numbers, (n,), 8 or more")
+    return eta
+
+
+def _moment(spectrum: TabulatedSpectrum, order: int, band: tuple[float, float] | None) -> float:
+    f, s = spectrum.frequency, spectrum.values
+    inside = (f >= band[0]) & (f <= band[1]) if band else np.ones(f.size, bool)
+    return float(np.sum(f[inside] ** order * s[inside]))
+
+
+def _peak(spectrum: TabulatedSpectrum) -> float:
+    """Frequency of the largest density, Hz, by a parabola through it and its neighbours."""
+    f, s = spectrum.frequency, spectrum.values
+    i = int(np.argmax(s))
+    if not 0 < i < s.size - 1:
+        return float(f[i])
+    bend = s[i - 1] - 2.0 * s[i] + s[i + 1]
+    return float(f[i] + 0.5 * (s[i - 1] - s[i + 1]) / bend * (f[1] - f[0])) if bend < 0.0 else float(f[i])
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if values.size else math.nan
