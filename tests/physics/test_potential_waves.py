@@ -136,3 +136,18 @@ def test_basins_that_are_refused(h, said):
     with pytest.raises(InputError) as refused:
         LaplaceProblem(h, (0.1, 0.1), Vertical(9, 6), (False, True), DEVICE, "double")
     assert said in str(refused.value)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_step_of_a_small_basin(linear):
+    """Small, so that it runs as plain Python too; sloping and curved in both directions, off the mirrors."""
+    rng, shape, spacing = np.random.default_rng(4), (3, 4), (0.3, 0.25)
+    h, eta = 0.5 + 0.05 * rng.standard_normal(shape), 0.01 * rng.standard_normal(shape)
+    phi = 0.05 * rng.standard_normal(shape)
+    problem = LaplaceProblem(h, spacing, Vertical(4, 2), (False, True), DEVICE, "double", linear)
+    DEVICE.fill(problem.fields, np.stack([eta, phi]))
+    Steps(problem, 9.81, 1e-13).step(0.05)
+    tank = Tank(h, spacing[1], spacing[0], 4, 2, periodic_x=True, linear=linear)
+    known = tank.step(eta, phi, 0.05)
+    assert np.abs(DEVICE.host(problem.fields) - np.stack(known)).max() < 1e-10

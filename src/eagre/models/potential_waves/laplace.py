@@ -114,12 +114,12 @@ class LaplaceProblem:
 
     def _differences(self, spacing: Any, periodic: Any, real: Any) -> reference.Lines:
         """Weights along x and y; zeros where an axis has one point."""
-        found = []
-        for axis in (1, 0):
-            for derivative in (1, 2):
-                w = centred(self.vertical.order, spacing[axis], derivative)
-                found.append(self.device.array((w if self.shape[axis] > 1 else 0.0 * w).astype(real)))
-        return reference.Lines(*found, int(periodic[1]), int(periodic[0]))
+
+        def along(axis: int, derivative: int) -> Any:
+            w = centred(self.vertical.order, spacing[axis], derivative)
+            return self.device.array((w if self.shape[axis] > 1 else 0.0 * w).astype(real))
+
+        return reference.Lines(along(1, 1), along(1, 2), along(0, 1), along(0, 2), int(periodic[1]), int(periodic[0]))
 
     def plane(self, name: str, *arguments: Any) -> Launch:
         """A cell of `reference` at every point of the plane."""
