@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import ConvergenceError, InputError
-from eagre.solvers.multigrid import Multigrid
+from eagre.solvers.multigrid import Multigrid, kernels
 from eagre.solvers.multigrid.grids import Axis, sequence
 
 
@@ -122,6 +122,53 @@ def test_another_screening_and_a_cycle_as_preconditioner():
     solver.device.fill(solver.u, f)  # a guess that must not count
     solver.device.run(solver.cycle_launches(from_zero=True))
     assert np.abs(solver.device.host(solver.u)[1] - expected).max() < 0.1 * np.abs(expected).max()
+
+
+# -- parts of a cycle, as plain Python --------------------------------------------------------------
+
+
+def matrix_of(cell, fine, coarse, grid, to_fine):
+    """The matrix of a transfer between two grids, column by column."""
+    ny, nx = fine if to_fine else coarse
+    columns = []
+    for place in np.ndindex(coarse if to_fine else fine):
+        given = np.zeros((1, *(coarse if to_fine else fine)))
+        given[(0, *place)] = 1.0
+        out = np.zeros((1, ny, nx))
+        for j, i in np.ndindex(ny, nx):
+            cell(0, j, i, given, out, grid)
+        columns.append(out.ravel())
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("periodic", [0, 1])
+@pytest.mark.parametrize("steps", [(2, 2), (1, 2), (2, 1)])
+def test_transfers(steps, periodic):
+    """Both keep constants, and restriction is the adjoint of prolongation in sums over the plane, walls counted half."""
+    fine = (8, 4) if periodic else (9, 5)
+    coarse = tuple((n // step if periodic else (n - 1) // step + 1) for n, step in zip(fine, steps, strict=True))
+    grid = kernels.Points(1.0, 1.0, periodic, periodic, steps[1], steps[0])
+    down = matrix_of(kernels.restrict, fine, coarse, grid, to_fine=False)
+    up = matrix_of(kernels.prolong, fine, coarse, grid, to_fine=True)
+    assert np.abs(down.sum(axis=1) - 1.0).max() < 1e-15 and np.abs(up.sum(axis=1) - 1.0).max() < 1e-15
+    fine_area, coarse_area = np.ones(fine), float(steps[0] * steps[1]) * np.ones(coarse)
+    for area in (fine_area, coarse_area) if not periodic else ():
+        for lines in (area[0], area[-1], area[:, 0], area[:, -1]):
+            lines *= 0.5
+    assert np.abs(coarse_area.ravel()[:, None] * down - (fine_area.ravel()[:, None] * up).T).max() < 1e-15
+
+
+def test_a_colour_leaves_no_residual_of_its_own():
+    rng = np.random.default_rng(5)
+    u, f, q, out = rng.standard_normal((1, 4, 6)), rng.standard_normal((1, 4, 6)), np.ones((4, 6)), np.ones((1, 4, 6))
+    s, grid = np.array([3.0]), kernels.Points(16.0, 25.0, 1, 1, 1, 1)
+    for colour in (0, 1):
+        for j, i in np.ndindex(4, 3):
+            kernels.relax(0, j, i, u, f, s, q, grid, colour)
+    for j, i in np.ndindex(4, 6):
+        kernels.residual(0, j, i, u, f, out, s, q, grid)
+    odd = np.add.outer(np.arange(4), np.arange(6)) % 2 == 1
+    assert np.abs(out[0][odd]).max() < 1e-12 < 1e-3 < np.abs(out[0][~odd]).max()
 
 
 # -- grids ----------------------------------------------------------------------------------------
