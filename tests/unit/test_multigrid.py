@@ -144,7 +144,7 @@ def matrix_of(cell, fine, coarse, grid, to_fine):
 @pytest.mark.parametrize("periodic", [0, 1])
 @pytest.mark.parametrize("steps", [(2, 2), (1, 2), (2, 1)])
 def test_transfers(steps, periodic):
-    """Both keep constants, and restriction is the adjoint of prolongation in sums over the plane, walls counted half."""
+    """Both keep constants, and restriction is the adjoint of prolongation in sums over the plane, walls by half."""
     fine = (8, 4) if periodic else (9, 5)
     coarse = tuple((n // step if periodic else (n - 1) // step + 1) for n, step in zip(fine, steps, strict=True))
     grid = kernels.Points(1.0, 1.0, periodic, periodic, steps[1], steps[0])
