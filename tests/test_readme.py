@@ -53,7 +53,14 @@ def demo_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-RUN = ("README.md", "docs/how-to/poisson.md", "docs/how-to/tridiagonal.md", "docs/how-to/multigrid.md", "docs/models/")
+RUN = (
+    "README.md",
+    "docs/how-to/poisson.md",
+    "docs/how-to/tridiagonal.md",
+    "docs/how-to/waves.md",
+    "docs/how-to/multigrid.md",
+    "docs/models/",
+)
 
 
 @pytest.mark.parametrize("block", [block for block in every_block("python") if block.id.startswith(RUN)])
