@@ -14,7 +14,7 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import Iterated, StopTest, Until
 
-SMALLEST_DEPTH = 0.25  # of still water's: how small the screening is taken to be when sweeps are counted, 1 / (2 h)^2
+SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
 """In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
 
@@ -73,17 +73,14 @@ class LaplaceProblem:
         _check(h, vertical.order)
         modes = vertical.modes()
         self.multigrid = Multigrid(
-            h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_DEPTH / h**2, periodic=periodic,
+            h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
             device=device, precision=precision,
         )  # fmt: skip
         self.fields, self.w = self.surface_zeros(2), self.zeros(1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.psi, self._slopes = self.zeros(vertical.nz + 1), self.zeros(vertical.nz)
-        self._r, self._geometry, self._sources = (
-            self.zeros(vertical.nz - 1),
-            self.zeros(reference.FIELDS),
-            self.zeros(2),
-        )
+        self._r = self.zeros(vertical.nz - 1)
+        self._geometry, self._sources = self.zeros(reference.FIELDS), self.zeros(reference.SOURCES)
         self._h, self._q = device.array(h[None].astype(float)), self.multigrid.screening
         self._lines = self._differences(spacing, periodic, self.real)
         self.lines = self._differences(spacing, periodic, np.float64)

@@ -31,10 +31,11 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 
-H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(7)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
 FIELDS = 7
+H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(FIELDS)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
 NONLINEAR = switch("NONLINEAR", True)  # else waves of small height: eta is 0 where it multiplies
-LAP_PHI, BOTTOM = range(2)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
+SOURCES = 2
+LAP_PHI, BOTTOM = range(SOURCES)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
 
 
 class Lines(NamedTuple):
