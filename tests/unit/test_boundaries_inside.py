@@ -141,7 +141,9 @@ WALL_LINE = Line([(6.0, 10.0), (6.0, 20.0)], Wall())
         ([WALL_LINE, Line([(1.0, 12.0)], Discharge(1.0), name="inside 1")], {}, "'inside 1'", "a name of its own"),
         ([WALL_LINE, "wall"], {}, "inside = ", "a list of Line"),
         ([Line([(-2.0, 10.0), (-2.0, 20.0)], Wall())], {"west": Outflow()}, "along the west side", "two cells"),
+        ([Line([(28.0, 10.0), (28.0, 20.0)], Wall())], {"east": Outflow()}, "along the east side", "two cells"),
         ([Line([(4.0, 28.0), (9.0, 28.0)], Wall())], {"north": [Part(5.0, 7.0, Outflow())]}, "the north side", "two"),
+        ([Line([(4.0, 11.5), (9.0, 11.5)], Wall())], {"south": [Part(5.0, 7.0, Outflow())]}, "the south side", "two"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(lines, sides, what, allowed):
@@ -154,3 +156,74 @@ def test_what_cannot_be_is_refused(lines, sides, what, allowed):
 def test_wall_beside_the_closed_part_of_an_open_side_is_allowed():
     _, walls = placed(Line([(4.0, 28.0), (9.0, 28.0)], Wall()), north=[Part(15.0, 20.0, Outflow())])
     assert walls is not None and (walls != 0).any()
+
+
+@pytest.mark.nojit
+def test_walls_two_cells_from_open_sides_are_allowed():
+    lines = [
+        ((-2.0, 12.0), (-2.0, 28.0)),
+        ((28.0, 12.0), (28.0, 28.0)),
+        ((2.0, 11.5), (9.0, 11.5)),
+        ((2.0, 28.0), (9.0, 28.0)),
+    ]
+    for number, side in enumerate(("west", "east", "south", "north")):
+        others = [Line(ends, Wall()) for k, ends in enumerate(lines) if k != number]
+        _, walls = placed(*others, **{side: Outflow()})
+        assert walls is not None
+
+
+@pytest.mark.nojit
+def test_walls_on_grids_of_one_or_two_cells():
+    """What an open side lacks is the second cell inside; where there is one cell only, none is looked for."""
+    for sides, grid, line in (
+        ({"west": Outflow(), "east": Outflow()}, eagre.Grid(2, 3, 1.0, 1.0), [(1.0, 0.0), (1.0, 3.0)]),
+        ({"south": Outflow(), "north": Outflow()}, eagre.Grid(3, 2, 1.0, 1.0), [(0.0, 1.0), (3.0, 1.0)]),
+        ({"south": Outflow()}, eagre.Grid(1, 3, 1.0, 1.0), [(0.0, 1.0), (1.0, 1.0)]),
+        ({"west": Outflow()}, eagre.Grid(3, 1, 1.0, 1.0), [(1.0, 0.0), (1.0, 1.0)]),
+    ):
+        with pytest.raises(InputError, match="two cells|one cell before"):
+            placed(Line(line, Wall()), grid=grid, **sides)
+    for sides, grid, line in (
+        ({"west": Outflow(), "east": Outflow()}, eagre.Grid(1, 3, 1.0, 1.0), [(0.0, 1.0), (1.0, 1.0)]),
+        ({"south": Outflow(), "north": Outflow()}, eagre.Grid(3, 1, 1.0, 1.0), [(1.0, 0.0), (1.0, 1.0)]),
+    ):
+        assert placed(Line(line, Wall()), grid=grid, **sides)[1].sum() > 0
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("scale", [0.125, 8.0])
+def test_faces_and_shares_of_cells_of_any_size(rng, scale):
+    """A line and a grid `scale` times as large: the same faces, and lengths `scale` times as long."""
+    grid = eagre.Grid(17, 13, 2.0 * scale, 1.5 * scale, x0=-4.0 * scale, y0=10.0 * scale)
+    for _ in range(20):
+        points = polygon(rng, False)
+        np.testing.assert_array_equal(closed_faces(scale * points, grid), closed_faces(points, GRID))
+        np.testing.assert_allclose(share_of_cells(scale * points, grid), scale * share_of_cells(points, GRID))
+
+
+@pytest.mark.nojit
+def test_lines_along_the_edges_of_the_domain_and_points_given_twice():
+    assert (WEST_FACE, SOUTH_FACE) == (1, 2), "bits, which restarts keep"
+    for column, x in ((0, -4.0), (16, 30.0)):
+        share = share_of_cells(np.array([(x, 10.0), (x, 29.5)]), GRID)
+        assert share[:, column] == pytest.approx(1.5) and share.sum() == pytest.approx(19.5)
+    for row, y in ((0, 10.0), (12, 29.5)):
+        share = share_of_cells(np.array([(-4.0, y), (30.0, y)]), GRID)
+        assert share[row] == pytest.approx(2.0) and share.sum() == pytest.approx(34.0)
+    twice = share_of_cells(np.array([(0.5, 13.2), (0.5, 13.2)]), GRID)
+    assert twice[2, 2] == 1.0 and twice.sum() == 1.0
+    corners = [(-4.0, 10.0), (30.0, 10.0), (30.0, 29.5), (-4.0, 29.5)]
+    terms, _ = placed(Area(corners, Discharge(1.0)))
+    assert (terms.water[0].quantities[0].map(GRID) > 0.0).all()
+
+
+@pytest.mark.nojit
+def test_an_area_is_closed_once():
+    """A triangle none of whose sides is level: cells whose centres lie within, by the signs of three products."""
+    triangle = np.array([(0.1, 11.0), (25.0, 16.0), (9.0, 28.0)])
+    x, y = GRID.mesh()
+    turns = []
+    for (x_a, y_a), (x_b, y_b) in zip(triangle, np.roll(triangle, -1, axis=0), strict=True):
+        turns.append((x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a) > 0.0)
+    terms, _ = placed(Area(triangle, Discharge(1.0)))
+    np.testing.assert_array_equal(terms.water[0].quantities[0].map(GRID) > 0.0, turns[0] & turns[1] & turns[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import eagre
 import oracle.boundaries as plain
 from eagre.backend.device import PlainDevice
 from eagre.boundaries import Absorbing, Boundaries, Discharge, Inflow, NormalDepth, Outflow, Part, Periodic, Stage, Wall
-from eagre.boundaries.edges import edge_levels, edge_table
+from eagre.boundaries.edges import CLOSED, edge_levels, edge_table, let_through
 from eagre.boundaries.ghosts import FACE_I, faces_of, padded_bed, segment_table
 from eagre.boundaries.inside import placed_inside
 from eagre.boundaries.open_sides import OpenSides
@@ -75,7 +77,9 @@ def bed_beyond(boundaries, side, corners, m):
     for c in (m, m + 1):
         beside = [condition_at(boundaries, side, k)[0] for k in (c - 1, c) if 0 <= k < corners.shape[1] - 1]
         edge, inner, deeper = corners[:3, c]
-        first, second = (inner, deeper) if all(one.closed for one in beside) else (2 * edge - inner, 3 * edge - 2 * inner)
+        first, second = (
+            (inner, deeper) if all(one.closed for one in beside) else (2 * edge - inner, 3 * edge - 2 * inner)
+        )
         found += 0.25 * np.array([edge + first, first + second])
     return found
 
@@ -167,6 +171,26 @@ def test_tables_of_faces():
     assert ring[:, 1].max(axis=1).tolist() == [0, 0, 1, 1] and (ring[:, 2] == -1).all()
 
 
+def test_walls_let_nothing_through():
+    table = np.zeros((4, 5, 3), np.int32)
+    table[2, CLOSED, 1] = 1
+    assert [let_through(table, 2, m, 7.0) for m in range(3)] == [7.0, 0.0, 7.0] and let_through(table, 1, 1, 7.0) == 7.0
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_second_cells_of_short_lines(cells, rng):
+    """Of two cells the second one is the other; of one it is that one again."""
+    for grid in (eagre.Grid(cells, 3, 1.0, 1.0), eagre.Grid(3, cells, 1.0, 1.0)):
+        padded = rng.standard_normal((grid.ny + 5, grid.nx + 5))
+        levels = edge_levels(Boundaries().segments(grid), grid, padded, 0.0)
+        mean = 0.25 * (padded[1:, 1:] + padded[1:, :-1] + padded[:-1, 1:] + padded[:-1, :-1])[2:-2, 2:-2]
+        for number, side in enumerate(("west", "east", "south", "north")):
+            lines = lines_of(side, mean)
+            count = lines.shape[1]
+            assert levels[number, 1, :count] == pytest.approx(lines[0])
+            assert levels[number, 2, :count] == pytest.approx(lines[min(1, len(lines) - 1)])
+
+
 def test_levels_and_beds_of_faces(rng):
     corners = rng.standard_normal(GRID.shape_of("corner"))
     segments = FIRST.segments(GRID)
@@ -237,7 +261,7 @@ def test_bands_have_pieces_of_all_sides(cuts):
     segments = FIRST.segments(GRID)
     whole = edge_table(segments, GRID, [0] * len(segments))[:, 2]
     book, seen = np.arange(18.0), []
-    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+    for low, high in pairwise(cuts):
         places = places_of_faces(segments, GRID, low, high)
         wanted = []
         for one in cut_segments(segments, GRID.ny, low, high, low):

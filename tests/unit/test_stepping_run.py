@@ -82,6 +82,23 @@ def test_events_at_nearly_one_time_are_done_once_together():
     assert len(seconds) == 1001 and set(seconds[:9]) <= set(thirds)
 
 
+def test_what_is_nearly_one_time_is_so_of_the_end_or_of_the_way_there():
+    """1e-9 of the larger one: of a run from -1000 s to 0, and of one from 999 s to 1000 s."""
+    for start, end, middle in ((-1000.0, 0.0, -500.0), (999.0, 1000.0, 999.5)):
+        twice = {"interval": None, "times": [middle, middle + 5e-7], "at_start": False, "at_end": False}
+        assert times_of(twice, until=end, start=start) == [[middle]]
+        apart = {**twice, "times": [middle, middle + 2e-6]}
+        assert times_of(apart, until=end, start=start) == [[middle, middle + 2e-6]]
+
+
+@pytest.mark.parametrize("off", [-1e-13, 0.0, 1e-13])
+def test_the_next_multiple_is_that_after_one_that_is_nearly_now(off):
+    """Whatever the rounding of the time: 0.3 s is 3 times 0.1 s, and the next one is 4 times that."""
+    event = Event(times=None, interval=0.1, action=print)
+    for k in (0, 3, 7, 10_000_003):
+        assert event.after(k * 0.1 * (1.0 + off), 1e-9 * max(1.0, k)) == (k + 1) * 0.1
+
+
 def test_an_end_that_is_not_ahead_is_refused():
     with pytest.raises(InputError, match="a time after 10 s"):
         run(Clockwork(10.0), 10.0)

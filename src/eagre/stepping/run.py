@@ -53,7 +53,7 @@ class Event:
         """The next time of this event after `time`, s; infinity if there is none."""
         following = [math.inf]
         if self.interval is not None:
-            count = math.floor(time / self.interval + 1e-9) + 1
+            count = math.floor(time / self.interval) + 1
             done = count * self.interval <= time + min(nearly, 0.5 * self.interval)  # with another event, just before
             following.append((count + done) * self.interval)
         following += [at for at in self.times or () if at > time + nearly]
