@@ -181,7 +181,7 @@ def test_walls_on_grids_of_one_or_two_cells():
         ({"south": Outflow()}, eagre.Grid(1, 3, 1.0, 1.0), [(0.0, 1.0), (1.0, 1.0)]),
         ({"west": Outflow()}, eagre.Grid(3, 1, 1.0, 1.0), [(1.0, 0.0), (1.0, 1.0)]),
     ):
-        with pytest.raises(InputError, match="two cells|one cell before"):
+        with pytest.raises(InputError, match=r"two cells|one cell before"):
             placed(Line(line, Wall()), grid=grid, **sides)
     for sides, grid, line in (
         ({"west": Outflow(), "east": Outflow()}, eagre.Grid(1, 3, 1.0, 1.0), [(0.0, 1.0), (1.0, 1.0)]),
