@@ -25,7 +25,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
-    "boundaries": "tests/kernels/test_ghosts.py tests/physics/test_boundaries.py tests/physics/test_balance.py",
+    "boundaries": "tests/unit/test_boundary_cells.py tests/unit/test_boundary_tables.py "
+    "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
+    "tests/physics/test_balance.py",
+    "boundaries/halo.py": "tests/unit/test_halo.py",
+    "boundaries/inside.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
+    "tests/physics/test_inside.py",
     "config/units.py": "tests/unit/test_config_units.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
@@ -38,7 +43,8 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_barotropic_physics.py",
     "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
     "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
-    "models/shallow_water/": "tests/physics/test_against_oracle.py tests/kernels/test_shallow_water_reference.py "
+    "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
+    "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
@@ -46,7 +52,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
     "solvers/poisson/bands": "tests/unit/test_poisson_bands.py tests/kernels/test_poisson_columns.py",
-    "solvers/poisson/seams": "tests/kernels/test_poisson_columns.py",
+    "solvers/poisson/seams": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
     "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
     "stepping/clock.py": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py",
     "stepping/reach.py": "tests/unit/test_stepping_reach.py",
@@ -58,6 +64,9 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/barotropic/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
     "models/barotropic/vectors_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
+    "models/shallow_water/march_cuda.py": ("tests/kernels/test_targets_agree.py", "march"),
+    "models/shallow_water/march_lanes.py": ("tests/kernels/test_targets_agree.py", "march"),
+    "models/shallow_water/tile_": ("tests/kernels/test_targets_agree.py", "tiles or odd_sizes"),
     "models/shallow_water_adi/sweep_cuda": ("tests/kernels/test_adi_kernels.py", "simulated_sweeps"),
     "solvers/poisson/bands_cuda.py": ("tests/kernels/test_barotropic_bands.py", "simulated"),
     "solvers/poisson/box_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),

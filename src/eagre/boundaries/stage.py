@@ -53,7 +53,7 @@ def carried_through(p_here, h, p):
 def stage_end(value, inward, z, d, p_here, carried, r, factor, p):
     """The level stands at the face: half a cell of the momentum equation, closed where both sides are dry.
 
-    P_t + (F - F_inside) / (dx / 2) = -g H (Z - level) / (dx / 2) with x outwards, H the mean depth of both sides,
+    P_t + (F_inside - F) / (dx / 2) = -g H (Z - level) / (dx / 2) with x inwards, H the mean depth of both sides,
     F = P p / h with the depth that the water has where it comes from (equation 7 of the implicit model). Water
     leaves at its critical depth at least, or at that of the cell inside where this is faster than its waves: no
     level below that acts. It enters at its critical depth at least.

@@ -18,7 +18,6 @@ from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, sel
 from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
-GHOSTS = 2
 DRY_ULP = switch("DRY_ULP", 1e-15)  # eight units in the last place: rounding of w and of the bed
 
 
