@@ -66,6 +66,16 @@ def test_periodic_sides_need_one_bed(bed, sides):
         )
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_one_bed_at_both_sides_is_enough(bed, axis):
+    """Whatever it is between them."""
+    lines = bed if axis == 0 else bed.T
+    lines[-1] = lines[0]
+    found = padded_bed(bed, axis == 1, axis == 0)
+    wrapped = found[:, 2:-2] if axis == 0 else found[2:-2].T
+    np.testing.assert_array_equal(wrapped, np.concatenate([lines[-3:-1], lines, lines[1:3]]))
+
+
 def test_coordinates_in_messages_keep_their_digits():
     grid = eagre.Grid(5, 5, 1.0, 1.0, 512345.0, 4612345.0)
     with pytest.raises(eagre.InputError, match=r"4612344\.5\) *\n.*4612345, 4612350"):
