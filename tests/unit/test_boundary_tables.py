@@ -131,6 +131,8 @@ def test_bed_that_a_cell_has_of_a_side_of_one_line():
     sides = Boundaries(west=Stage(0.5), east=Outflow())
     table, _ = segment_table(sides.segments(grid), grid)
     assert [row[[4, 5, 10, 11]].tolist() for row in table[:2]] == [[2, 2, 0, 0], [2, 2, 0, 0]]
+    table, _ = segment_table(sides.segments(eagre.Grid(2, 3, 1.0, 1.0)), eagre.Grid(2, 3, 1.0, 1.0))
+    assert table[:2, 11].tolist() == [1, -1] and table[:2, 10].tolist() == [0, 0]
     levels = edge_levels(sides.segments(grid), grid, padded_bed(np.zeros((4, 2)), False, False), 0.2)
     assert levels.shape == (4, 5, 3) and levels[0, 0].tolist() == [-0.2] * 3
 
