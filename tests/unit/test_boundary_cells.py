@@ -16,7 +16,6 @@ from eagre.models.shallow_water.kernels import Parameters
 from eagre.series import Series
 from oracle.boundaries import End, Water
 
-pytestmark = pytest.mark.nojit
 P = Parameters(0.65, 1.0 / 2.6, 1e-4, 1e-16, 1e-7, 9.81, 1.0, 1.0, 0.0, 0.0)
 
 

@@ -21,7 +21,6 @@ from eagre.series import Series
 from eagre.terms.collect import Terms
 from oracle.boundaries import Water
 
-pytestmark = pytest.mark.nojit
 GRID = eagre.Grid(6, 5, 1.0, 1.5, x0=10.0, y0=-3.0)
 FIRST = Boundaries(
     west=[Part(-3.0, 0.0, Stage(0.4)), Part(0.0, 3.0, Discharge(4.0))],

@@ -15,7 +15,6 @@ from eagre.models.shallow_water import march_cpu
 from oracle.boundaries import Water
 from oracle.shallow_water import DepthOracle
 
-pytestmark = pytest.mark.nojit
 DX, DY, KAPPA = 1.0, 1.5, 1e-2
 
 
