@@ -194,6 +194,15 @@ def test_steps_from_below_a_dry_hill(turned):
     assert_steps_agree((10, 4), 0.0, WALLS, start=(bed, depth, u, v))
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_steps_onto_dry_ground(turned, rng):
+    """Water beside dry rows whose bed is rough along them, lower than its surface and here and there than its bed."""
+    bed, depth = rng.uniform(-0.3, 0.3, (9, 5)), np.zeros((8, 4))
+    depth[4:] = rng.uniform(0.1, 0.6, (4, 4))
+    bed, depth = (np.ascontiguousarray(one[::-1] if turned else one) for one in (bed, depth))
+    assert_steps_agree((8, 4), 0.0, WALLS, start=(bed, depth, *(0.3 * rng.standard_normal((2, 8, 4)))))
+
+
 @pytest.mark.parametrize("column", [255, 256, 257])
 def test_a_crest_beside_a_seam_of_tiles(column):
     """A corner out of the water that one tile sees in its last cell alone."""
