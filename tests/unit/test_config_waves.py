@@ -38,6 +38,9 @@ def test_stream_function_wave():
     expected = waves.StreamFunctionWave(0.1, 0.5, period=2.0, stokes_current=0.0, direction=math.radians(30.0))
     assert (wave.length, wave.direction) == (expected.length, expected.direction)
     assert isinstance(wave, waves.StreamFunctionWave)
+    still = make('kind = "stream_function"\nheight = 0.1\nperiod = 2.0\nstokes_current = 0.0\ndatum = "still_water"')
+    assert still.mean_level < 0.0 == wave.mean_level
+    assert abs(still.potential_rate) < 1e-15 < abs(wave.potential_rate)
 
 
 def test_other_regular_waves():

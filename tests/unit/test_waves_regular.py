@@ -128,6 +128,27 @@ def test_potential_drifts_only_by_the_pressure_at_the_bed(case):
     assert wave.potential_rate == pytest.approx(-0.5 * np.mean(bed**2), abs=1e-13)
 
 
+@pytest.mark.parametrize("kind", [StreamFunctionWave, StokesWave])
+def test_wave_beside_still_water_has_no_drift(kind):
+    options = {"period": 1.4, "stokes_current": 0.0, "direction": 0.4}
+    wave, plain = kind.over_still_water(0.1, 0.5, **options), kind(0.1, 0.5, **options)
+    bed = plain.velocity(np.linspace(0.0, plain.length / math.cos(0.4), 200, endpoint=False), 0.0, -0.5, 0.0)
+    assert wave.mean_level == pytest.approx(-np.mean(bed[0] ** 2 + bed[1] ** 2) / (2 * 9.81), rel=0.05)
+    assert (wave.depth, wave.height, wave.period) == (pytest.approx(0.5), 0.1, pytest.approx(1.4))
+    x = np.linspace(0.0, wave.length / math.cos(0.4), 128, endpoint=False)
+    assert np.mean(wave.elevation(x, 0.0, 0.3)) == pytest.approx(wave.mean_level, abs=1e-14)
+    assert wave.crest == pytest.approx(np.max(wave.elevation(x, 0.0, 0.0)), abs=1e-14)
+    assert np.allclose(wave.velocity(x, 0.0, -0.5, 0.0)[2], 0.0, atol=1e-14)
+    if kind is StreamFunctionWave:
+        assert max(surface_residuals(wave)) < 1e-9
+        phi = [
+            wave.surface_potential(x, 0.0, n * wave.period) - wave.eulerian_current * x * math.cos(0.4) for n in (0, 50)
+        ]
+        assert np.allclose(phi[1], phi[0], rtol=0.0, atol=1e-12)
+        eta = wave.elevation(x, 0.0, 0.3)
+        assert np.allclose(wave.dynamic_pressure(x, 0.0, eta, 0.3), 9810.0 * eta, atol=1e-9)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_means_of_the_velocity_are_the_currents(case):
     wave = StreamFunctionWave(**case, direction=math.pi / 2)

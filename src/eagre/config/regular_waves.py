@@ -12,7 +12,7 @@ from eagre import waves
 from eagre.config.section import Section
 from eagre.config.toml import literal
 from eagre.config.units import parse_quantity
-from eagre.config.values import PositiveMetres, PositiveSeconds, key_of, quantity
+from eagre.config.values import PositiveMetres, PositiveSeconds, key_of, one_of, quantity
 from eagre.errors import InputError
 from eagre.waves.steady import RegularWave
 
@@ -118,10 +118,20 @@ class _Steady(_Regular):
         examples=[0.0],
     )
 
+    datum: Annotated[str, one_of("mean_level", "still_water")] = Field(
+        default="mean_level",
+        description="what z = 0 is: mean_level, or still_water where the wave meets water at rest (set-down)",
+        examples=["still_water"],
+    )
+
     @model_validator(mode="after")
     def _one_current(self) -> _Steady:
         self.current()
         return self
+
+    def maker(self, theory: Any) -> Any:
+        """What makes a wave of a theory for the datum."""
+        return theory.over_still_water if self.datum == "still_water" else theory
 
     def current(self) -> dict[str, Any]:
         """One of the two currents."""
@@ -135,7 +145,7 @@ class StokesSection(_Steady):
     order: int = Field(default=5, ge=1, le=9, description="of the expansion", examples=[5])
 
     def make(self, depth: float, gravity: float) -> waves.StokesWave:
-        return waves.StokesWave(
+        return self.maker(waves.StokesWave)(
             self.height, depth, **self.size(), **self.current(), gravity=gravity, direction=self.goes_to(),
             phase=self.phase, order=self.order,
         )  # fmt: skip
@@ -149,7 +159,7 @@ class StreamFunctionSection(_Steady):
     )
 
     def make(self, depth: float, gravity: float) -> waves.StreamFunctionWave:
-        return waves.StreamFunctionWave(
+        return self.maker(waves.StreamFunctionWave)(
             self.height, depth, **self.size(), **self.current(), gravity=gravity, direction=self.goes_to(),
             phase=self.phase, order=self.order,
         )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,7 @@ from eagre.waves.checked import number
 Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 Field = npt.ArrayLike
+_MOST_LEVELS = 40
 
 
 class Profile(NamedTuple):
@@ -46,12 +49,15 @@ class RegularWave:
 
     A wave travels in the direction `direction` (radians from the x axis towards the y axis, where it goes *to*). With
     X = x cos(direction) + y sin(direction) and theta = k X - omega t + phase, crests are at theta = 0, 2 pi .. z is
-    upward, z = 0 is the mean water level and z = -depth the bed. Positions, times and levels broadcast together.
+    upward, z = -depth is the bed and z = 0 the mean water level (but see `over_still_water`). Positions, times and
+    levels broadcast together.
 
     Attributes
     ----------
     height, length, period, depth : float
-        H, m, crest to trough; L, m; T, s; h, m, from the mean level, or infinite.
+        H, m, crest to trough; L, m; T, s; h, m, of the bed below z = 0, or infinite.
+    mean_level : float
+        Mean of the elevation, m: 0, or the set-down of a wave made by `over_still_water`.
     wave_number, angular_frequency, celerity : float
         k, rad/m; omega, rad/s; c = L / T, m/s, in the frame of the user.
     eulerian_current, stokes_current : float
@@ -64,15 +70,15 @@ class RegularWave:
     potential_rate : float
         K, m2/s2, below.
     elevation_coefficients, potential_coefficients : (N,) arrays
-        E_j, m, and B_j, m2/s, of eta = sum E_j cos(j theta) and
-        phi = eulerian_current X + K t + sum B_j cosh(j k (z + depth)) / cosh(j k depth) sin(j theta).
+        E_j, m, and B_j, m2/s, of eta = mean_level + sum E_j cos(j theta) and
+        phi = eulerian_current X + K t + sum B_j cosh(j k (z + depth)) / cosh(j k (depth + mean_level)) sin(j theta).
 
     Notes
     -----
     The potential is that of a model with phi_t + |grad phi|^2 / 2 + g eta = 0 at the surface, without a constant. So it
     has a uniform rate, K = -mean of the squared velocity at the bed / 2 (0 in infinite depth without a current): what
     is left of the pressure under a wave whose mean level is z = 0. A model that takes the constant into its surface
-    condition subtracts ``potential_rate * t``.
+    condition subtracts ``potential_rate * t``; in one that starts from still water `over_still_water` has no such rate.
     """
 
     height: float
@@ -85,6 +91,7 @@ class RegularWave:
     ) -> None:  # fmt: skip
         self.direction, self.phase = number("direction", direction, "rad"), number("phase", phase, "rad")
         self.height, self.depth, self.gravity, self.wave_number = height, depth, gravity, wave_number
+        self.mean_level = 0.0
         self.profile = profile
         speed = math.sqrt(gravity / wave_number)
         self.length = 2.0 * math.pi / wave_number
@@ -100,6 +107,31 @@ class RegularWave:
         self.potential_coefficients = profile.potential * speed / wave_number
         self._cosines = math.cos(self.direction), math.sin(self.direction)
 
+    @classmethod
+    def over_still_water(cls, height: float, depth: float, **options: Any) -> Self:
+        """The wave that water at rest with its surface at z = 0 can have beside it: its potential has no rate.
+
+        Its mean level lies lower by the set-down, so that the mean pressure at the bed less half the mean square of the
+        velocity there is that of the still water (M. S. Longuet-Higgins and R. W. Stewart (1962),
+        doi:10.1017/S0022112062000877). Arguments are those of the class; `depth` is that of the still water.
+        """
+        make = cast("Callable[..., Self]", cls)  # every theory takes height and depth first
+        level = 0.0
+        for _ in range(_MOST_LEVELS):
+            wave = make(height, depth + level, **options)
+            last, level = level, wave.potential_rate / wave.gravity
+            if abs(level - last) < 1e-15 * wave.height:
+                break
+        return wave._moved(level)
+
+    def _moved(self, level: float) -> Self:
+        """The same wave with its mean level at z = `level`, m."""
+        other = copy.copy(self)
+        other.mean_level, other.depth = level, self.depth - level
+        other.bernoulli_constant = self.bernoulli_constant + self.gravity * level
+        other.potential_rate = self.potential_rate - self.gravity * level
+        return other
+
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(height={self.height:g}, length={self.length:g}, period={self.period:g}, "
@@ -109,8 +141,8 @@ class RegularWave:
     # -- the surface --------------------------------------------------------------------------------
 
     def elevation(self, x: Field, y: Field, t: Field) -> Array:
-        """Surface elevation eta above the mean level, m, at places, m, and times, s."""
-        return _polynomial(self.elevation_coefficients, np.exp(1j * self._theta(x, y, t))).real
+        """Surface elevation eta, m, at places, m, and times, s."""
+        return self.mean_level + _polynomial(self.elevation_coefficients, np.exp(1j * self._theta(x, y, t))).real
 
     def surface_potential(self, x: Field, y: Field, t: Field) -> Array:
         """Velocity potential at the surface, phi~ = phi(x, y, eta, t), m2/s (see the notes of `RegularWave`)."""
@@ -119,13 +151,13 @@ class RegularWave:
     @property
     def crest(self) -> float:
         """Highest elevation, m."""
-        return float(self.elevation_coefficients.sum())
+        return self.mean_level + float(self.elevation_coefficients.sum())
 
     @property
     def trough(self) -> float:
         """Lowest elevation, m, below 0."""
         signs = (-1.0) ** np.arange(1, self.elevation_coefficients.size + 1)
-        return float(self.elevation_coefficients @ signs)
+        return self.mean_level + float(self.elevation_coefficients @ signs)
 
     # -- below it -----------------------------------------------------------------------------------
 
@@ -152,7 +184,7 @@ class RegularWave:
         return self._components(-relative * even.imag + w * odd.real, relative * odd.real + w * even.imag)
 
     def dynamic_pressure(self, x: Field, y: Field, z: Field, t: Field, density: float = WATER_DENSITY) -> Array:
-        """Pressure less the hydrostatic one of the mean level, p + rho g z, Pa; rho g eta at the surface.
+        """Pressure less the hydrostatic one, p + rho g z, Pa; rho g eta at the surface.
 
         Bernoulli's equation: -rho (phi_t + |grad phi|^2 / 2).
         """
@@ -191,12 +223,13 @@ class RegularWave:
         overflows in deep water.
         """
         k, j = self.wave_number, np.arange(1, self.potential_coefficients.size + 1)
-        weights = (j * k) ** power * self.potential_coefficients / (1.0 + np.exp(-2.0 * j * k * self.depth))
-        theta, kz = self._theta(x, y, t), k * np.asarray(z, np.float64)
+        water = self.depth + self.mean_level
+        weights = (j * k) ** power * self.potential_coefficients / (1.0 + np.exp(-2.0 * j * k * water))
+        theta, kz = self._theta(x, y, t), k * (np.asarray(z, np.float64) - self.mean_level)
         down = _polynomial(weights, np.exp(kz + 1j * theta))
         if math.isinf(self.depth):
             return down, down
-        up = _polynomial(weights, np.exp(-kz - 2.0 * k * self.depth + 1j * theta))
+        up = _polynomial(weights, np.exp(-kz - 2.0 * k * water + 1j * theta))
         return down + up, down - up
 
 
