@@ -13,6 +13,7 @@ from eagre.waves import (
     TMA,
     CosineSpreading,
     DirectionalSpectrum,
+    FixedPoints,
     FocusedGroup,
     Jonswap,
     LinearWaves,
@@ -238,7 +239,7 @@ def test_sum_of_airy_waves(depth):
     ]
     assert np.allclose(waves.elevation(x, y, t), sum(part.elevation(x, y, t) for part in parts), atol=1e-14)
     assert np.allclose(waves.surface_potential(x, y, t), sum(p.surface_potential(x, y, t) for p in parts), atol=1e-13)
-    for name in ("velocity", "acceleration", "dynamic_pressure"):
+    for name in ("potential", "velocity", "acceleration", "dynamic_pressure"):
         theirs = [np.array(getattr(part, name)(x, y, z, t)) for part in parts]
         assert np.allclose(getattr(waves, name)(x, y, z, t), sum(theirs), rtol=1e-12, atol=1e-12), name
 
@@ -272,6 +273,22 @@ def test_large_arrays_go_in_blocks(monkeypatch):
     whole = waves.elevation(x, 0.0, t)
     monkeypatch.setattr(linear, "_BLOCK", 10)
     assert whole.shape == (40, 7) and np.allclose(waves.elevation(x, 0.0, t), whole, atol=1e-15)
+
+
+def test_fixed_points(monkeypatch):
+    import eagre.waves.points as points
+
+    sea = Sea(Jonswap(HS, TP), DEPTH, spreading=CosineSpreading(5.0), count=30)
+    x, y = np.linspace(0.0, 80.0, 9), np.linspace(-5.0, 5.0, 3)[:, None]
+    fixed = FixedPoints(sea, x, y)
+    for t in (0.0, 123.4):
+        eta, phi = fixed.surface(t)
+        assert eta.shape == (3, 9)
+        assert np.allclose(eta, sea.elevation(x, y, t), atol=1e-12)
+        assert np.allclose(phi, sea.surface_potential(x, y, t), atol=1e-11)
+    monkeypatch.setattr(points, "LARGEST", 16 * 100)
+    with pytest.raises(InputError, match="27 places and 30 waves"):
+        FixedPoints(sea, x, y)
 
 
 # -- groups -----------------------------------------------------------------------------------------------
@@ -320,7 +337,8 @@ def test_sea_of_a_directional_spectrum(rng):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the library leaves files open
-def test_directional_spectrum_of_a_swan_file(tmp_path):
+@pytest.mark.parametrize(("kind", "name"), [("swan", "sea.swn"), ("ww3", "sea.nc")])
+def test_directional_spectrum_of_a_wave_model(kind, name, tmp_path):
     """Needs the library; it writes the file that is read."""
     pytest.importorskip("wavespectra")
     import xarray as xr
@@ -328,23 +346,22 @@ def test_directional_spectrum_of_a_swan_file(tmp_path):
     f, _, _ = table_of()
     degrees = np.arange(0.0, 360.0, 10.0)  # coming from, clockwise from north; the sea comes from 250
     values = Jonswap(HS, TP).density(f)[:, None] * CosineSpreading(10.0).density(np.deg2rad(degrees - 250.0))
+    wind = {name: (("time", "site"), [[10.0]]) for name in ("wspd", "wdir", "dpt")}
     data = xr.Dataset(
         {
             "efth": (("time", "site", "freq", "dir"), np.deg2rad(values)[None, None]),
-            "lat": ("site", [50.0]), "lon": ("site", [2.0]),
+            "lat": ("site", [50.0]), "lon": ("site", [2.0]), **wind,
         },
         {"time": np.array(["2026-01-01"], "datetime64[ns]"), "site": [0], "freq": f, "dir": degrees},
     )  # fmt: skip
-    import wavespectra  # noqa: F401
-
-    data.spec.to_swan(str(tmp_path / "sea.swn"))
-    spectrum = read_directional_spectrum(tmp_path / "sea.swn", "swan")
+    getattr(data.spec, f"to_{kind}")(str(tmp_path / name))
+    spectrum = read_directional_spectrum(tmp_path / name, kind)
     sea = Sea(spectrum, DEPTH, count=800)
     assert sea.significant_height == pytest.approx(HS, rel=0.01)
     vector = np.sum(sea.amplitude**2 * np.exp(1j * sea.direction))
     assert np.angle(vector) == pytest.approx(float(from_nautical(250.0)), abs=0.01)
     with pytest.raises(InputError, match="time = 3"):
-        read_directional_spectrum(tmp_path / "sea.swn", "swan", time=3)
+        read_directional_spectrum(tmp_path / name, kind, time=3)
 
 
 def test_missing_library_is_told_with_the_line(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from eagre.waves.dispersion import angular_frequency, group_velocity, wave_numbe
 from eagre.waves.groups import FocusedGroup
 from eagre.waves.linear import LinearWaves
 from eagre.waves.measured import MeasuredWaves
+from eagre.waves.points import FixedPoints
 from eagre.waves.reflection import Reflection, separate_reflection
 from eagre.waves.sea import Sea
 from eagre.waves.spectra import TMA, Jonswap, PiersonMoskowitz, Spectrum, TabulatedSpectrum
@@ -28,6 +29,7 @@ __all__ = [
     "AiryWave",
     "CosineSpreading",
     "DirectionalSpectrum",
+    "FixedPoints",
     "FocusedGroup",
     "Jonswap",
     "LinearWaves",

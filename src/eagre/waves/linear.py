@@ -99,12 +99,16 @@ class LinearWaves:
     def surface_potential(self, x: Field, y: Field, t: Field, at: str = "still water") -> Array:
         """Velocity potential at the surface, m2/s: evaluated at z = 0, or at z = eta with ``at="surface"``."""
         level = surface_level(at, lambda: self.elevation(x, y, t))
-        weights = self.amplitude * self.gravity / self.angular_frequency
         if at == "surface":
-            return self._sums(x, y, level, t, (weights, "cosh", "sin"))[0]
-        return self._sums(x, y, None, t, (weights, "one", "sin"))[0]
+            return self.potential(x, y, level, t)
+        return self._sums(x, y, None, t, (self.amplitude * self.gravity / self.angular_frequency, "one", "sin"))[0]
 
     # -- below it -----------------------------------------------------------------------------------
+
+    def potential(self, x: Field, y: Field, z: Field, t: Field) -> Array:
+        """Velocity potential, m2/s, by the formulas, without stretching."""
+        weights = self.amplitude * self.gravity / self.angular_frequency
+        return self._sums(x, y, np.asarray(z, np.float64), t, (weights, "cosh", "sin"))[0]
 
     def velocity(self, x: Field, y: Field, z: Field, t: Field) -> tuple[Array, Array, Array]:
         """Velocity (u, v, w), m/s, along x, y and z (upward, 0 at the still water level)."""
