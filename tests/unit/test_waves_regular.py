@@ -299,6 +299,14 @@ def test_steep_and_long_waves(length, share):
     assert (np.diff(wave.elevation(x, 0.0, 0.0)) < 0.0).all()
 
 
+def test_low_waves():
+    wave = StreamFunctionWave(1e-5, 1.0, period=3.0, stokes_current=0.0)
+    assert wave.length == pytest.approx(AiryWave(1e-5, 1.0, period=3.0).length, rel=1e-9)
+    for size in ({"length": 20.0}, {"period": 3.0}):
+        with pytest.raises(InputError, match=r"AiryWave\(\.\.\.\)"):
+            StreamFunctionWave(1e-6, 1.0, stokes_current=0.0, **size)
+
+
 def test_a_given_number_of_modes_is_kept():
     wave = StreamFunctionWave(0.08, 1.0, length=1.0, eulerian_current=0.0, gravity=9.82, order=6)
     assert wave.order == wave.potential_coefficients.size == 6
@@ -325,6 +333,8 @@ def test_highest_wave():
         (lambda: StreamFunctionWave(-0.1, 1.0, length=4.0, eulerian_current=0.0), ["height = -0.1", "> 0"]),
         (lambda: StreamFunctionWave(0.1, "deep", length=4.0, eulerian_current=0.0), ["depth = 'deep'", "math.inf"]),
         (lambda: StreamFunctionWave(0.1, 1.0, period=2.0, eulerian_current=-3.0), ["a current of -3 m/s", "slower"]),
+        (lambda: StreamFunctionWave(0.1, 1.0, length=3.0, eulerian_current=-5.0), ["carries a wave of 3 m back"]),
+        (lambda: StreamFunctionWave(0.1, 1.0, length=1e5, eulerian_current=0.0), ["L/h = 1e+05", "length = 50"]),
         (lambda: StreamFunctionWave(0.1, 1.0, length=2.0, eulerian_current=0.0, order=1), ["order = 1", "from 2 to"]),
         (lambda: StokesWave(0.2, 1.0, length=20.0, eulerian_current=0.0), ["H L^2 / h^3 = 80", "StreamFunctionWave"]),
         (lambda: AiryWave(0.9, 1.0, length=4.0), ["H/h = 0.9"]),

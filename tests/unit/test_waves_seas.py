@@ -395,6 +395,7 @@ def test_missing_library_is_told_with_the_line(tmp_path, monkeypatch):
         (lambda: Sea(Jonswap(1.0, 8.0), 10.0, phase_seed=-1), ["phase_seed = -1"]),
         (lambda: Sea(Jonswap(1.0, 8.0), 10.0, bins="equal"), ["equal_energy, equal_frequency"]),
         (lambda: Sea(Jonswap(1.0, 8.0), 10.0, amplitudes="rayleigh"), ["deterministic, random"]),
+        (lambda: Sea(Jonswap(1.0, 8.0), 10.0, band=0.2), ["band = 0.2", "two frequencies"]),
         (lambda: Sea(Jonswap(1.0, 8.0), 10.0, band=(0.3, 0.1)), ["band = (0.3, 0.1)", "lower one first"]),
         (lambda: Sea(TabulatedSpectrum([0.1, 0.2], [1.0, 1.0]), 10.0, band=(0.3, 0.5)), ["without energy"]),
         (lambda: LinearWaves(amplitude=[1, 2], angular_frequency=[1, 2, 3], depth=1.0), ["shapes"]),

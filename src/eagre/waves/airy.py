@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY, WATER_DENSITY
 from eagre.errors import InputError
-from eagre.waves.breaking import check_height
+from eagre.waves.breaking import highest_wave, too_high
 from eagre.waves.checked import exactly_one, number, positive
 from eagre.waves.currents import small_wave_number
 from eagre.waves.steady import Array, Field, Profile, RegularWave
@@ -54,7 +54,8 @@ class AiryWave(RegularWave):
             k = 2.0 * math.pi / positive("length", length, "m")
         else:
             k = small_wave_number(positive("period", period, "s"), depth, gravity, current)
-        check_height(height, 2.0 * math.pi / k, depth)
+        if height > highest_wave(2.0 * math.pi / k, depth):
+            raise too_high(height, 2.0 * math.pi / k, depth)
         speed, a = math.sqrt(math.tanh(k * depth)), 0.5 * k * height
         profile = Profile(np.array([a]), np.array([a / speed]), speed, 0.5 * a * a / speed, 0.5 * speed * speed)
         super().__init__(

@@ -10,6 +10,7 @@ from eagre.errors import InputError
 
 _ABOVE = (0.0077829, 0.0095721, 0.141063, 0.0)
 _BELOW = (0.0093407, 0.0317567, 0.0788340, 1.0)
+_LEAST_STEEPNESS = 1e-6
 
 
 def highest_wave(length: float, depth: float) -> float:
@@ -31,6 +32,15 @@ def check_height(height: float, length: float, depth: float) -> None:
         raise too_high(height, length, depth)
 
 
+def check_steepness(height: float, length: float) -> None:
+    """Refuse a wave so low that the nonlinear equations drown in rounding; both in m."""
+    if height < _LEAST_STEEPNESS * length:
+        raise InputError(
+            f"a wave with H/L = {height / length:.3g}", allowed=f"{_LEAST_STEEPNESS:g} and more for this theory",
+            fix="AiryWave(...)",
+        )  # fmt: skip
+
+
 def too_high(height: float, length: float, depth: float, reached: float = 0.0) -> InputError:
     """The error for a wave that breaks, or that is so near to breaking that no solution was found.
 
@@ -39,6 +49,11 @@ def too_high(height: float, length: float, depth: float, reached: float = 0.0) -
     highest = highest_wave(length, depth)
     relative = "" if math.isinf(depth) else f", H/h = {height / depth:.4f} (limit {highest / depth:.4f})"
     what = f"a wave of height {height:g} m and length {length:.6g} m in {depth:g} m of water: "
+    if height < 0.9 * highest and length > 50.0 * depth:
+        return InputError(
+            f"{what}L/h = {length / depth:.4g}{relative}", allowed="waves up to about 100 depths long",
+            fix=f"length = {50.0 * depth:g}",
+        )  # fmt: skip
     found = f"; solutions were found up to H = {reached:.4g} m" if 0.0 < reached < highest else ""
     return InputError(
         f"{what}H/L = {height / length:.5f} (limit {highest / length:.5f}){relative}{found}",

@@ -173,7 +173,7 @@ def _period(problem: Problem, rest: Array, lam: float, n: int) -> tuple[float, A
 def _is_regular(eta: Array, rest: Array, n: int) -> bool:
     """Tell a wave that falls from crest to trough, with no water faster than itself, from other solutions."""
     crest_head = rest[n + 2] - eta[0]  # q^2 / 2 there
-    return bool(rest[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and (np.diff(eta) < 1e-7 * eta[0]).all())
+    return bool(rest[n] > 0.0 and crest_head > 0.0 and eta[0] > 0.0 and (np.diff(eta) < 1e-7 * eta[0] + 1e-14).all())
 
 
 def linear_guess(height: float, depth: float, n: int, log_lam: float | None) -> State:

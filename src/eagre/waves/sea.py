@@ -129,7 +129,12 @@ def checked_band(spectrum: Spectrum, band: tuple[float, float] | None) -> tuple[
     """Lowest and highest frequency, Hz."""
     if band is None:
         return spectrum.band
-    low, high = (positive("band", value, "Hz", 0.1) for value in band)
+    try:
+        low, high = (positive("band", value, "Hz", 0.1) for value in band)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        low, high = 1.0, 0.0
     if not low < high:
         raise InputError(f"band = {band}", allowed="two frequencies, the lower one first, Hz", fix="band = (0.05, 0.5)")
     return low, high

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eagre.constants import WATER_DENSITY
+from eagre.errors import InputError
 from eagre.waves.checked import number
 
 Array = npt.NDArray[np.float64]
@@ -97,6 +98,11 @@ class RegularWave:
         self.length = 2.0 * math.pi / wave_number
         self.eulerian_current = eulerian_current
         self.celerity = profile.mean_speed * speed + eulerian_current
+        if not self.celerity > 0.0:
+            raise InputError(
+                f"a current of {eulerian_current:.4g} m/s that carries a wave of {self.length:.4g} m back",
+                allowed=f"currents above {-profile.mean_speed * speed:.4g} m/s", fix="the other direction, or a period",
+            )  # fmt: skip
         self.angular_frequency = wave_number * self.celerity
         self.period = 2.0 * math.pi / self.angular_frequency
         self.stokes_transport = profile.transport * speed / wave_number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from eagre.constants import GRAVITY
-from eagre.waves.breaking import check_height, too_high
+from eagre.waves.breaking import check_height, check_steepness, too_high
 from eagre.waves.checked import exactly_one, positive, whole
 from eagre.waves.continuation import solve
 from eagre.waves.currents import checked_current, eulerian_from, small_wave_number
@@ -50,7 +50,7 @@ class StreamFunctionWave(RegularWave):
     ------
     InputError
         For a wave higher than the highest steady one, or one so near to it that no solution was found; the message
-        gives H/L and H/h beside their limits.
+        gives H/L and H/h beside their limits. For H/L below 1e-6.
 
     Notes
     -----
@@ -71,21 +71,19 @@ class StreamFunctionWave(RegularWave):
         gravity = positive("gravity", gravity, "m s-2", GRAVITY)
         order = None if order is None else whole("order", order, 2, MOST_MODES)
         current, kind = checked_current(eulerian_current, stokes_current, depth)
-        given = exactly_one({"length": length, "period": period}, "length = 10.0, or period = 2.5")
-        if given == "length":
-            length = positive("length", length, "m")
-            check_height(height, length, depth)
-            unit = length / (2.0 * math.pi)
-            problem, log_lam = Problem(height / unit, depth / unit), None
+        if exactly_one({"length": length, "period": period}, "length = 10.0, or period = 2.5") == "length":
+            problem, unit, log_lam = _of_length(height, depth, positive("length", length, "m"))
         else:
             period = positive("period", period, "s")
-            unit = gravity * (period / (2.0 * math.pi)) ** 2
-            problem = Problem(height / unit, depth / unit, current / math.sqrt(gravity * unit), kind)
-            log_lam = math.log(unit * small_wave_number(period, depth, gravity, current))
+            problem, unit, log_lam = _of_period(height, depth, period, gravity, current, kind)
         state, n, reached = solve(problem, order, log_lam)
         if log_lam is not None:
             unit /= math.exp(log_lam if state is None else state.rest[-1])
-        if state is None or reached < 1.0 or (order is None and state.error > _LARGEST_RESIDUAL * height / unit):
+        if (
+            state is None
+            or reached < 1.0
+            or (order is None and state.error > _LARGEST_RESIDUAL * height / unit + 1e-14)
+        ):
             raise too_high(height, 2.0 * math.pi * unit, depth, min(reached, 0.99) * height)
         profile = profile_of(state, n)
         self.order, self.residual = n, state.error * unit
@@ -94,3 +92,22 @@ class StreamFunctionWave(RegularWave):
             profile, height=height, depth=depth, gravity=gravity, wave_number=1.0 / unit,
             eulerian_current=eulerian, direction=direction, phase=phase,
         )  # fmt: skip
+
+
+def _of_length(height: float, depth: float, length: float) -> tuple[Problem, float, None]:
+    """The equations of a wave of given length, m, and their unit of length 1/k, m."""
+    check_height(height, length, depth)
+    check_steepness(height, length)
+    unit = length / (2.0 * math.pi)
+    return Problem(height / unit, depth / unit), unit, None
+
+
+def _of_period(
+    height: float, depth: float, period: float, gravity: float, current: float, kind: str
+) -> tuple[Problem, float, float]:
+    """The equations of a wave of given period, s, their unit, m, and ln(k unit) of a small wave."""
+    k = small_wave_number(period, depth, gravity, current)
+    check_steepness(height, 2.0 * math.pi / k)
+    unit = gravity * (period / (2.0 * math.pi)) ** 2
+    problem = Problem(height / unit, depth / unit, current / math.sqrt(gravity * unit), kind)
+    return problem, unit, math.log(unit * k)
