@@ -60,6 +60,11 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
+    "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
+    "waves/linear.py": "tests/unit/test_waves_seas.py",
+    "waves/reflection.py": "tests/unit/test_waves_records.py",
+    "waves/statistics.py": "tests/unit/test_waves_records.py",
+    "waves/steady.py": "tests/unit/test_waves_regular.py",
 }
 SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "models/barotropic/update_cuda.py": ("tests/kernels/test_barotropic_kernels.py", "simulated_cuda"),
