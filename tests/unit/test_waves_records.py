@@ -150,6 +150,14 @@ def test_spectrum_of_a_record():
     assert np.sqrt(np.mean(error**2)) < 0.12 * spectrum.values.max()
 
 
+def test_peak_between_frequencies():
+    """Pieces of 256 values of 0.1 s resolve 0.039 Hz; the peak is found to a sixth of that."""
+    for share in (-0.3, 0.2, 0.4):
+        frequency = (8.0 + share) / 25.6
+        state = sea_state(np.sin(2 * np.pi * frequency * 0.1 * np.arange(8000)), 0.1, segment=256)
+        assert 1.0 / state.peak_period == pytest.approx(frequency, abs=0.0065)
+
+
 # -- reflection ------------------------------------------------------------------------------------------
 
 
