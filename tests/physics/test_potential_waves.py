@@ -10,7 +10,8 @@ from eagre.errors import InputError
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical, centred, weights
 from eagre.models.potential_waves.step import Steps
-from eagre.waves import StreamFunctionWave
+from eagre.models.potential_waves.zones import Zone
+from eagre.waves import AiryWave, StreamFunctionWave, separate_reflection
 from oracle.potential_waves import Tank
 from oracle.potential_waves import weights as known_weights
 
@@ -151,3 +152,59 @@ def test_a_step_of_a_small_basin(linear):
     tank = Tank(h, spacing[1], spacing[0], 4, 2, periodic_x=True, linear=linear)
     known = tank.step(eta, phi, 0.05)
     assert np.abs(DEVICE.host(problem.fields) - np.stack(known)).max() < 1e-10
+
+
+# -- relaxation zones -----------------------------------------------------------------------------
+
+
+def flume(linear, height, wave, dt, end, points=141, length=28.0):
+    """Elevations at all points and times of a flume 0.45 m deep, waves from the west, absorbed in the east."""
+    h = np.full((1, points), 0.45)
+    problem = LaplaceProblem(h, (1.0, length / (points - 1)), Vertical(7, 6), (False, False), DEVICE, "double", linear)
+    zones = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
+    steps, found = Steps(problem, 9.81, 1e-7 * height, zones), []
+    while steps.time < end - 1e-9:
+        steps.step(dt)
+        found.append(DEVICE.host(problem.eta)[0, 0])
+    return problem.points[0], np.array(found)
+
+
+def test_a_flume_of_linear_waves():
+    """The height is made, and what comes back from the zones is below 1 %."""
+    wave = AiryWave(height=0.01, depth=0.45, period=2.0)
+    x, found = flume(True, 0.01, wave, 0.05, 40.0)
+    last = found[-160:]  # four periods
+    gauges = [70, 73, 77]
+    apart = separate_reflection(last[:, gauges].T, x[gauges], 0.05, depth=0.45)
+    assert apart.coefficient < 0.01
+    assert apart.incident_height == pytest.approx(0.01 * np.sqrt(2.0), rel=0.01)
+    between = last[:, 30:100]
+    heights = between.max(axis=0) - between.min(axis=0)
+    assert np.abs(heights / 0.01 - 1.0).max() < 0.03
+    assert np.abs(last[:, -1]).max() < 0.03 * 0.01  # what stands at the wall
+
+
+def test_zones_by_hand():
+    x, y = np.linspace(0.0, 10.0, 11), np.array([0.0, 1.0])
+    made = Zone("west", 4.0, 2.0, AiryWave(height=0.1, depth=1.0, period=2.0), ramp=2.0)
+    keep = made.keep(x, y, 0.125)
+    assert (
+        keep[1, :5] == pytest.approx([0.0, 3 / 16 - 2 / 64, 0.5, 27 / 16 - 54 / 64, 1.0]) and (keep[:, 4:] == 1.0).all()
+    )
+    assert made.keep(x, y, 0.0625) == pytest.approx(np.sqrt(keep))
+    absorbed = Zone("north", 0.5, 2.0, exponent=5.0).keep(x, np.linspace(0.0, 1.0, 5), 0.125)
+    assert absorbed[:, 3] == pytest.approx([1.0, 1.0, 1.0, 1.0 - 0.5**5, 0.0])
+    wave = made.waves
+    assert made.target(x, y, 0.5)[0, 1] == pytest.approx(0.25 * wave.elevation(x, 1.0, 0.5))
+    assert made.target(x, y, 5.0)[1, 0] == pytest.approx(wave.surface_potential(x, 0.0, 5.0))
+    assert not Zone("east", 4.0, 2.0).target(x, y, 1.0).any()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"side": "up"}, {"width": 0.0}, {"period": -1.0}, {"exponent": 0.0}, {"ramp": -1.0}, {"width": np.nan}],
+)
+def test_zones_that_are_refused(given):
+    with pytest.raises(InputError) as refused:
+        Zone(**{"side": "west", "width": 4.0, "period": 2.0, **given})
+    assert next(iter(given)) in str(refused.value)

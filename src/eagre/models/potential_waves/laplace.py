@@ -45,6 +45,8 @@ class LaplaceProblem:
 
     Attributes
     ----------
+    points : (x, y)
+        Of the points, m: (nx,) and (ny,), from 0.
     fields : array on the device, (2, ny, nx)
         Surface elevation, m, and potential on the surface, m2/s, as they are given, in double precision.
     w : array on the device, (1, ny, nx)
@@ -76,6 +78,7 @@ class LaplaceProblem:
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
             device=device, precision=precision,
         )  # fmt: skip
+        self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
         self.fields, self.w = self.surface_zeros(2), self.zeros(1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.psi, self._slopes = self.zeros(vertical.nz + 1), self.zeros(vertical.nz)

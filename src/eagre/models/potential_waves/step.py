@@ -5,6 +5,7 @@
     phi~_t = -g eta - (|grad phi~|^2 - w~^2 (1 + |grad eta|^2)) / 2
     x_1 = x_n + dt/2 k_1,   x_2 = x_n + dt/2 k_2,   x_3 = x_n + dt k_3
     x_{n+1} = x_n + dt (k_1 + 2 k_2 + 2 k_3 + k_4) / 6
+    relaxation zones draw x_1, x_2, x_3 and x_{n+1} to their targets
 
 Source: A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
 doi:10.1016/j.jcp.2008.11.028, section 2.
@@ -12,11 +13,13 @@ doi:10.1016/j.jcp.2008.11.028, section 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.zones import Zone, relax
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
 
@@ -32,13 +35,24 @@ class Steps:
         m/s2.
     small : float
         As in `LaplaceProblem.solve`, m2/s.
+    zones : sequence of Zone
+        Applied one after the other.
+
+    Attributes
+    ----------
+    time : float
+        s.
     """
 
-    def __init__(self, laplace: LaplaceProblem, gravity: float, small: float) -> None:
-        self.laplace, self._small = laplace, small
+    def __init__(self, laplace: LaplaceProblem, gravity: float, small: float, zones: Sequence[Zone] = ()) -> None:
+        self.laplace, self._small, self._zones, self.time = laplace, small, zones, 0.0
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
         self._set_rates = laplace.plane("set_rates", *known)
+        self._keep, self._target = laplace.surface_zeros(1), laplace.surface_zeros(2)
+        self._relax = laplace.device.over(
+            laplace.device.loop(relax, "double"), (2, *laplace.shape), (laplace.fields, self._keep, self._target)
+        )
 
     def step(self, dt: float) -> int:
         """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
@@ -49,8 +63,17 @@ class Steps:
         for weight, share in STAGES:
             iterations += laplace.solve(self._small).iterations
             device.run([self._set_rates, self._next(weight * dt, share * dt)])
+            self._apply_zones(self.time + (share or 1.0) * dt, dt)
+        self.time += dt
         return iterations
 
     def _next(self, weight: float, share: float) -> Any:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
         return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight))
+
+    def _apply_zones(self, time: float, dt: float) -> None:
+        device, (x, y) = self.laplace.device, self.laplace.points
+        for zone in self._zones:
+            device.fill(self._keep, zone.keep(x, y, dt)[None])
+            device.fill(self._target, zone.target(x, y, time))
+            device.run([self._relax])
