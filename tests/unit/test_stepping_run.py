@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
@@ -111,7 +110,7 @@ def test_a_second_interrupt_stops_at_once_and_gives_the_signal_back():
     class Stuck(Clockwork):
         def advance(self, until, max_steps):
             for _ in range(2):
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
             raise AssertionError("the second interrupt was not heard")
 
     with pytest.raises(KeyboardInterrupt):
