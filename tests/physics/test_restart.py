@@ -50,6 +50,28 @@ def test_restarted_run_equals_the_unbroken_one(scheme, precision, light_device, 
     assert second.statistics() == whole.statistics() and second.diagnostics() == whole.diagnostics()
 
 
+def test_a_side_that_changes_at_a_restart_has_the_level_of_that_time(light_device):
+    """Ghosts are filled anew by another condition, with what its series says then and not at the start."""
+    times, found = np.array([0.0, 10.0]), []
+    walls = basin_with(eagre.Boundaries(), light_device)
+    walls.advance(5.0)
+    for level in (eagre.Series(times, np.array([-0.5, 1.0])), 0.25):
+        model = basin_with(eagre.Boundaries(west=eagre.Stage(level)), light_device)
+        model.restore(walls.state())
+        found.append(model.state()["q"])
+    np.testing.assert_array_equal(*found)
+    assert not np.array_equal(found[0], walls.state()["q"])
+
+
+def basin_with(boundaries, device):
+    """Water 1 m deep on an uneven bed."""
+    grid = eagre.Grid(9, 6, 2.0, 3.0)
+    bed = -1.0 + 0.1 * np.random.default_rng(2).standard_normal(grid.shape_of("corner"))
+    return eagre.ShallowWater(
+        grid, bed, surface_elevation=0.0, boundaries=boundaries, device=device, precision="double"
+    )
+
+
 def test_stops_change_no_bit_of_the_state_when_they_land_between_steps(light_device):
     """Steps in small portions are the same steps."""
     whole, portions = forced(light_device), forced(light_device)
