@@ -18,10 +18,7 @@ def number(name: str, value: Any, unit: str = "", example: float = 0.0) -> float
     InputError
         For anything else.
     """
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        found = math.nan
+    found = _float(value)
     if not math.isfinite(found):
         raise InputError(f"{name} = {value!r}", allowed=f"a finite number{_of(unit)}", fix=f"{name} = {example:g}")
     return found
@@ -35,10 +32,7 @@ def positive(name: str, value: Any, unit: str = "", example: float = 1.0, infini
     InputError
         For anything else.
     """
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        found = math.nan
+    found = _float(value)
     if not (0.0 < found < math.inf or (infinite and found == math.inf)):
         more = ", or math.inf" if infinite else ""
         raise InputError(f"{name} = {value!r}", allowed=f"a number > 0{_of(unit)}{more}", fix=f"{name} = {example:g}")
@@ -71,6 +65,14 @@ def exactly_one(names: dict[str, Any], fix: str) -> str:
         what = " and ".join(given) or f"neither {' nor '.join(names)}"
         raise InputError(what, allowed=f"exactly one of {' and '.join(names)}", fix=fix)
     return given[0]
+
+
+def _float(value: Any) -> float:
+    """`value` as a float, NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _of(unit: str) -> str:

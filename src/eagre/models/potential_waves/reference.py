@@ -27,9 +27,8 @@ doi:10.1016/j.jcp.2008.11.028, equations 6 to 9; the form of Lap sigma is equal 
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from eagre.backend.cells import cell, real, switch
+from eagre.kernels.places import place
 
 FIELDS = 7
 H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(FIELDS)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
@@ -61,32 +60,20 @@ class Columns(NamedTuple):
 
 
 @cell
-def place(i, n, periodic):
-    """The point that point i of a line stands for: the mirror image about a wall, or the one a period away."""
-    if n == 1:
-        return 0
-    if i < 0:
-        return i + n if periodic else -i
-    if i >= n:
-        return i - n if periodic else 2 * n - 2 - i
-    return i
-
-
-@cell
 def along_x(a, k, j, i, w, periodic):
     """The sum of a's row around point (j, i) with weights w."""
-    total, start = real(0.0), np.int64(i) - w.shape[0] // 2
+    total, half = real(0.0), w.shape[0] // 2
     for m in range(w.shape[0]):
-        total += w[m] * a[k, j, place(start + m, a.shape[2], periodic)]
+        total += w[m] * a[k, j, place(i, m - half, a.shape[2], periodic)]
     return total
 
 
 @cell
 def along_y(a, k, j, i, w, periodic):
     """The sum of a's column of points around point (j, i) with weights w."""
-    total, start = real(0.0), np.int64(j) - w.shape[0] // 2
+    total, half = real(0.0), w.shape[0] // 2
     for m in range(w.shape[0]):
-        total += w[m] * a[k, place(start + m, a.shape[1], periodic), i]
+        total += w[m] * a[k, place(j, m - half, a.shape[1], periodic), i]
     return total
 
 

@@ -49,10 +49,13 @@ class Steps:
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
         self._set_rates = laplace.plane("set_rates", *known)
-        self._keep, self._target = laplace.surface_zeros(1), laplace.surface_zeros(2)
-        self._relax = laplace.device.over(
-            laplace.device.loop(relax, "double"), (2, *laplace.shape), (laplace.fields, self._keep, self._target)
-        )
+        self._keep, self._target = [laplace.surface_zeros(1) for _ in zones], laplace.surface_zeros(2)
+        self._kept_for = 0.0  # the time step of `_keep`, s
+        program = laplace.device.loop(relax, "double")
+        self._relax = [
+            laplace.device.over(program, (2, *laplace.shape), (laplace.fields, keep, self._target))
+            for keep in self._keep
+        ]
 
     def step(self, dt: float) -> int:
         """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
@@ -73,7 +76,10 @@ class Steps:
 
     def _apply_zones(self, time: float, dt: float) -> None:
         device, (x, y) = self.laplace.device, self.laplace.points
-        for zone in self._zones:
-            device.fill(self._keep, zone.keep(x, y, dt)[None])
+        if dt != self._kept_for:
+            for zone, keep in zip(self._zones, self._keep, strict=True):
+                device.fill(keep, zone.keep(x, y, dt)[None])
+            self._kept_for = dt
+        for zone, launch in zip(self._zones, self._relax, strict=True):
             device.fill(self._target, zone.target(x, y, time))
-            device.run([self._relax])
+            device.run([launch])

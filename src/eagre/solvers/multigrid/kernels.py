@@ -11,6 +11,7 @@ Multigrid, Academic Press (2001), sections 2.1 (red-black, full weighting, bilin
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real
+from eagre.kernels.places import place
 
 
 class Points(NamedTuple):
@@ -25,31 +26,13 @@ class Points(NamedTuple):
 
 
 @cell
-def lower(i, n, periodic):
-    """The neighbour before point i of n."""
-    if i > 0:
-        return i - 1
-    if periodic:
-        return n - 1
-    return min(1, n - 1)
-
-
-@cell
-def upper(i, n, periodic):
-    """The neighbour behind point i of n."""
-    if i + 1 < n:
-        return i + 1
-    if periodic:
-        return 0
-    return max(n - 2, 0)
-
-
-@cell
 def neighbours(u, k, j, i, grid):
     """The sum of u of the four neighbours over the squares of their distances."""
     ny, nx = u.shape[1], u.shape[2]
-    west, east = u[k, j, lower(i, nx, grid.periodic_x)], u[k, j, upper(i, nx, grid.periodic_x)]
-    south, north = u[k, lower(j, ny, grid.periodic_y), i], u[k, upper(j, ny, grid.periodic_y), i]
+    west = u[k, j, place(i, -1, nx, grid.periodic_x)]
+    east = u[k, j, place(i, 1, nx, grid.periodic_x)]
+    south = u[k, place(j, -1, ny, grid.periodic_y), i]
+    north = u[k, place(j, 1, ny, grid.periodic_y), i]
     return grid.over_dx2 * (west + east) + grid.over_dy2 * (south + north)
 
 
@@ -68,9 +51,9 @@ def clear(k, j, i, u):
 @cell
 def relax(k, j, i, u, f, s, q, grid, colour):
     """Solve for u at the points of a colour of a row, the others as they are: half a red-black Gauss-Seidel sweep."""
-    place = 2 * i + ((j + colour) & 1)
-    if place < u.shape[2]:
-        u[k, j, place] = (neighbours(u, k, j, place, grid) - f[k, j, place]) / diagonal(s, q, k, j, place, grid)
+    m = 2 * i + ((j + colour) & 1)
+    if m < u.shape[2]:
+        u[k, j, m] = (neighbours(u, k, j, m, grid) - f[k, j, m]) / diagonal(s, q, k, j, m, grid)
 
 
 @cell
@@ -85,18 +68,19 @@ def weighted(a, k, j, i, grid):
     if grid.step_x == 1:
         return a[k, j, i]
     nx = a.shape[2]
-    west, east = a[k, j, lower(i, nx, grid.periodic_x)], a[k, j, upper(i, nx, grid.periodic_x)]
+    west = a[k, j, place(i, -1, nx, grid.periodic_x)]
+    east = a[k, j, place(i, 1, nx, grid.periodic_x)]
     return real(0.25) * (west + east) + real(0.5) * a[k, j, i]
 
 
 @cell
 def restrict(k, j, i, a, out, grid):
     """Full weighting of a to point (j, i) of the coarser grid."""
-    row, place, ny = j * grid.step_y, i * grid.step_x, a.shape[1]
-    value = weighted(a, k, row, place, grid)
+    row, column, ny = j * grid.step_y, i * grid.step_x, a.shape[1]
+    value = weighted(a, k, row, column, grid)
     if grid.step_y == 2:
-        south = weighted(a, k, lower(row, ny, grid.periodic_y), place, grid)
-        north = weighted(a, k, upper(row, ny, grid.periodic_y), place, grid)
+        south = weighted(a, k, place(row, -1, ny, grid.periodic_y), column, grid)
+        north = weighted(a, k, place(row, 1, ny, grid.periodic_y), column, grid)
         value = real(0.25) * (south + north) + real(0.5) * value
     out[k, j, i] = value
 
@@ -106,10 +90,10 @@ def between(e, k, j, i, grid):
     """The coarser e at the place of point i of the finer row, from its own row j."""
     if grid.step_x == 1:
         return e[k, j, i]
-    place = i // 2
-    value = e[k, j, place]
+    column = i // 2
+    value = e[k, j, column]
     if i & 1:
-        value = real(0.5) * (value + e[k, j, upper(place, e.shape[2], grid.periodic_x)])
+        value = real(0.5) * (value + e[k, j, place(column, 1, e.shape[2], grid.periodic_x)])
     return value
 
 
@@ -122,7 +106,7 @@ def prolong(k, j, i, e, u, grid):
         row = j // 2
         value = between(e, k, row, i, grid)
         if j & 1:
-            value = real(0.5) * (value + between(e, k, upper(row, e.shape[1], grid.periodic_y), i, grid))
+            value = real(0.5) * (value + between(e, k, place(row, 1, e.shape[1], grid.periodic_y), i, grid))
     u[k, j, i] += value
 
 
