@@ -4,6 +4,7 @@ from eagre.waves.airy import AiryWave
 from eagre.waves.angles import from_nautical, to_nautical
 from eagre.waves.breaking import highest_wave
 from eagre.waves.dispersion import angular_frequency, group_velocity, wave_number
+from eagre.waves.forces import CylinderForce, morison_force
 from eagre.waves.groups import FocusedGroup
 from eagre.waves.linear import LinearWaves
 from eagre.waves.measured import MeasuredWaves
@@ -28,6 +29,7 @@ __all__ = [
     "TMA",
     "AiryWave",
     "CosineSpreading",
+    "CylinderForce",
     "DirectionalSpectrum",
     "FixedPoints",
     "FocusedGroup",
@@ -51,6 +53,7 @@ __all__ = [
     "from_nautical",
     "group_velocity",
     "highest_wave",
+    "morison_force",
     "power_spectrum",
     "read_directional_spectrum",
     "sea_state",
