@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.zones import Zone, relax
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
+BEGINS = (0.0, 0.5, 0.5, 1.0)  # times of the stages, in steps
 
 
 class Steps:
@@ -37,6 +39,8 @@ class Steps:
         As in `LaplaceProblem.solve`, m2/s.
     zones : sequence of Zone
         Applied one after the other.
+    forcing : sequence of Forcing
+        What adds to the rates in every stage.
 
     Attributes
     ----------
@@ -44,8 +48,12 @@ class Steps:
         s.
     """
 
-    def __init__(self, laplace: LaplaceProblem, gravity: float, small: float, zones: Sequence[Zone] = ()) -> None:
+    def __init__(
+        self, laplace: LaplaceProblem, gravity: float, small: float, zones: Sequence[Zone] = (),
+        forcing: Sequence[Forcing] = (),
+    ) -> None:  # fmt: skip
         self.laplace, self._small, self._zones, self.time = laplace, small, zones, 0.0
+        self._forcing = forcing
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
         self._set_rates = laplace.plane("set_rates", *known)
@@ -63,9 +71,12 @@ class Steps:
         device = laplace.device
         device.copy(self._start, laplace.fields)
         device.fill(self._total, np.zeros(self._total.shape))
-        for weight, share in STAGES:
+        for stage, (weight, share) in enumerate(STAGES):
             iterations += laplace.solve(self._small).iterations
-            device.run([self._set_rates, self._next(weight * dt, share * dt)])
+            device.run([self._set_rates])
+            for forcing in self._forcing:
+                forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
+            device.run([self._next(weight * dt, share * dt)])
             self._apply_zones(self.time + (share or 1.0) * dt, dt)
         self.time += dt
         return iterations

@@ -1,0 +1,299 @@
+"""Breaking waves: where crests outrun themselves or fronts grow too steep an eddy viscosity takes energy out.
+
+A crest breaks where its water is nearly as fast as it is itself, u_c / c > 0.855: X. Barthelemy, M. L. Banner,
+W. L. Peirson, F. Fedele, M. Allis, F. Dias, J. Fluid Mech. 841, 463-488 (2018), doi:10.1017/jfm.2018.93; or where its
+front is steeper than 30 degrees: M. L. McAllister, S. Draycott, R. Calvert, T. Davey, F. Dias, T. S. van den Bremer,
+J. Fluid Mech. 974, A14 (2023), doi:10.1017/jfm.2023.766. The speed of a crest is that of the point without slope,
+c = -(e . grad eta_t) / (e . grad grad eta . e) along the water's way e, but at least 0.8 of the linear wave of the
+crest's curvature, k^2 = -eta_ee / eta: breaking crests slow down by a fifth (M. L. Banner, X. Barthelemy, F. Fedele,
+M. Allis, A. Benetazzo, F. Dias, W. L. Peirson, Phys. Rev. Lett. 112, 114502 (2014),
+doi:10.1103/PhysRevLett.112.114502), and crests of standing waves have no way.
+
+Around a breaking crest, and with it, for a period::
+
+    eta_t += div(2 nu grad eta),   phi~_t += div(2 nu grad phi~),   nu = 0.02 H_br L_br / T_br
+
+of Z. Tian, M. Perlin, W. Choi, J. Fluid Mech. 655, 217-257 (2010), doi:10.1017/S0022112010000832; the terms are those
+of F. Dias, A. I. Dyachenko, V. E. Zakharov, Phys. Lett. A 372, 1297-1302 (2008), doi:10.1016/j.physleta.2007.09.027.
+Different here: H_br is the height of the crest and L_br / T_br its speed, which in the source are measured scales near
+them; the region is one length of a linear wave of that speed, where nu falls off as a cosine; the terms are
+divergences, so that volume is kept where nu varies.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.errors import InputError
+from eagre.kernels.places import place
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.reference import along_x, along_y
+
+LIMIT = 0.855
+STEEPEST = math.tan(math.radians(30.0))
+STRENGTH = 0.02
+SLOWEST = 0.8
+LONGEST = 10.0  # depths: the region of a crest that is faster than any linear wave
+FOUND = 4
+RATIO, SPEED_X, SPEED_Y, SLOPE = range(FOUND)
+MOST_DAMPING = 2.0
+"""Of the fastest change a step of the Runge-Kutta method may have, 2.78 / dt: where nu is more, it is cut."""
+
+
+class Breaker(NamedTuple):
+    """A crest that broke.
+
+    Parameters
+    ----------
+    time, x, y : float
+        When and where the crest was, s and m.
+    ratio, slope : float
+        u_c / c, and the steepest front, of which one is above its limit.
+    speed_x, speed_y : float
+        m/s.
+    crest, length : float
+        Height above still water, and length of the linear wave of that speed, m.
+    """
+
+    time: float
+    x: float
+    y: float
+    ratio: float
+    slope: float
+    speed_x: float
+    speed_y: float
+    crest: float
+    length: float
+
+    @property
+    def steepness(self) -> float:
+        """k times the height of the crest."""
+        return 2.0 * math.pi * self.crest / self.length
+
+    @property
+    def speed(self) -> float:
+        """m/s."""
+        return math.hypot(self.speed_x, self.speed_y)
+
+    @property
+    def period(self) -> float:
+        """How long it breaks, s."""
+        return self.length / self.speed
+
+
+# -- cells ----------------------------------------------------------------------------------------
+
+
+@cell
+def twice_along(a, k, j, i, e_x, e_y, lines):
+    """The second derivative of a along (e_x, e_y) at point (j, i)."""
+    mixed, half = real(0.0), lines.y.shape[0] // 2
+    for m in range(lines.y.shape[0]):
+        row = place(j, m - half, a.shape[1], lines.periodic_y)
+        mixed += lines.y[m] * along_x(a, k, row, i, lines.x, lines.periodic_x)
+    a_xx, a_yy = along_x(a, k, j, i, lines.xx, lines.periodic_x), along_y(a, k, j, i, lines.yy, lines.periodic_y)
+    return e_x * e_x * a_xx + real(2.0) * e_x * e_y * mixed + e_y * e_y * a_yy
+
+
+@cell
+def is_crest(a, j, i, e_x, e_y, lines):
+    """Whether a is at least as high at (j, i) as beside it along the axis nearest to (e_x, e_y)."""
+    here = a[0, j, i]
+    if abs(e_x) >= abs(e_y):
+        ahead, behind = place(i, 1, a.shape[2], lines.periodic_x), place(i, -1, a.shape[2], lines.periodic_x)
+        return here > real(0.0) and here >= a[0, j, ahead] and here >= a[0, j, behind]
+    ahead, behind = place(j, 1, a.shape[1], lines.periodic_y), place(j, -1, a.shape[1], lines.periodic_y)
+    return here > real(0.0) and here >= a[0, ahead, i] and here >= a[0, behind, i]
+
+
+@cell
+def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
+    """u_c / c at crests, else 0; the crest's velocity; how steep it falls ahead. h is the depth of still water, m."""
+    e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
+    u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
+    v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
+    q = (u * u + v * v) ** real(0.5)
+    ratio, speed, slope = real(0.0), real(0.0), real(0.0)
+    if q > real(0.0):
+        slope = -(e_x * u + e_y * v) / q
+        e_x, e_y = u / q, v / q
+        if is_crest(eta, j, i, e_x, e_y, lines):
+            bend = twice_along(eta, 0, j, i, e_x, e_y, lines)
+            if bend < real(0.0):
+                rise = e_x * along_x(rates, 0, j, i, lines.x, lines.periodic_x)
+                rise += e_y * along_y(rates, 0, j, i, lines.y, lines.periodic_y)
+                k = (-bend / eta[0, j, i]) ** real(0.5)
+                least = SLOWEST * (gravity / k * math.tanh(k * h[0, j, i])) ** real(0.5)
+                speed = max(-rise / bend, least)
+                ratio = q / speed
+    found[RATIO, j, i] = ratio
+    found[SPEED_X, j, i] = e_x * speed
+    found[SPEED_Y, j, i] = e_y * speed
+    found[SLOPE, j, i] = slope
+
+
+@cell
+def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
+    """Add div(2 nu grad) of a field to its rate; the inverses are 1 / dx^2 and 1 / dy^2, 0 along one point."""
+    here, eddy = fields[k, j, i], nu[0, j, i]
+    total = real(0.0)
+    for side in range(-1, 2, 2):
+        m = place(i, side, fields.shape[2], lines.periodic_x)
+        total += inverse_x * (nu[0, j, m] + eddy) * (fields[k, j, m] - here)
+        m = place(j, side, fields.shape[1], lines.periodic_y)
+        total += inverse_y * (nu[0, m, i] + eddy) * (fields[k, m, i] - here)
+    rates[k, j, i] += total
+
+
+# -- what is done with them -----------------------------------------------------------------------
+
+
+class Breaking:
+    """A `Forcing` that finds breaking crests once a step, and dissipates where they are.
+
+    Parameters
+    ----------
+    laplace : LaplaceProblem
+    h : (ny, nx)
+        Depth of still water, m.
+    spacing : (dy, dx)
+        m.
+    periodic : (y, x)
+    gravity : float
+        m/s2.
+    limit : float
+        u_c / c from which a crest breaks.
+    steepest : float
+        Slope of a front from which a crest breaks.
+    strength : float
+        nu T_br / (H_br L_br).
+
+    Attributes
+    ----------
+    log : list of Breaker
+        Every crest that broke, in the order of time.
+    active : list of Breaker
+        Those that still break.
+
+    Notes
+    -----
+    Good values: the defaults. Where no crest breaks nothing is added: the run has the bits of one without. Limits:
+    travelling waves; standing ones are flagged from 30 degrees on, before they break; the shallow surf zone, where a
+    bore breaks on for many lengths, is outside of what the sources measured. A GPU gives its fields of crests to the
+    host once a step.
+    """
+
+    def __init__(
+        self, laplace: LaplaceProblem, h: np.ndarray, spacing: tuple[float, float], periodic: tuple[bool, bool],
+        gravity: float, limit: float = LIMIT, steepest: float = STEEPEST, strength: float = STRENGTH,
+    ) -> None:  # fmt: skip
+        for name, value in (("limit", limit), ("steepest", steepest), ("strength", strength)):
+            if not (math.isfinite(value) and value > 0.0):
+                raise InputError(f"{name} = {value:g} of breaking waves", allowed="above 0", fix=f"{name} = {LIMIT:g}")
+        self._laplace, self._h, self._gravity = laplace, np.asarray(h, np.float64), float(gravity)
+        self._limit, self._steepest, self._strength = limit, steepest, strength
+        self.log: list[Breaker] = []
+        self.active: list[Breaker] = []
+        x, y = laplace.points
+        self._around = tuple(
+            n * d if n > 1 and round_ else math.inf
+            for n, d, round_ in zip((x.size, y.size), spacing[::-1], periodic[::-1], strict=True)
+        )
+        self._inverse = tuple(
+            1.0 / d**2 if n > 1 else 0.0 for n, d in zip((x.size, y.size), spacing[::-1], strict=True)
+        )
+        device = laplace.device
+        self._found, self._nu = laplace.surface_zeros(FOUND), laplace.surface_zeros(1)
+        self._bed = device.array(self._h[None])
+        self._loops = {c.name: device.loop(c, "double") for c in (find_crests, spread)}
+
+    def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
+        """As `Forcing.add`: at stage 0 it looks for crests that break."""
+        if stage == 0:
+            self._look(time, rates)
+            if self.active:
+                self._laplace.device.fill(self._nu, self._viscosity(time, dt)[None])
+        if self.active:
+            device, laplace = self._laplace.device, self._laplace
+            arguments = (rates, laplace.fields, self._nu, *self._inverse, laplace.lines)
+            device.run([device.over(self._loops["spread"], (2, *laplace.shape), arguments)])
+
+    def _look(self, time: float, rates: Any) -> None:
+        laplace = self._laplace
+        device = laplace.device
+        arguments = (
+            laplace.eta, laplace.phi, laplace.w, rates, self._bed, self._gravity, self._found, laplace.lines,
+        )  # fmt: skip
+        device.run([device.over(self._loops["find_crests"], laplace.shape, arguments)])
+        found = device.host(self._found)
+        self.active = [breaker for breaker in self.active if time < breaker.time + breaker.period]
+        crests = np.argwhere(found[RATIO] > 0.0)
+        for j, i in np.argwhere((found[RATIO] > self._limit) | (found[SLOPE] > self._steepest)):
+            if crests.size:
+                at = self._nearest(j, i, crests)
+                self._begin(time, at, found[:, *at], max(float(found[SLOPE, j, i]), 0.0))
+
+    def _nearest(self, j: int, i: int, crests: np.ndarray) -> tuple[int, int]:
+        """The crest that is nearest to point (j, i)."""
+        x, y = self._laplace.points
+        away = [
+            _shorter(along[crests[:, 1 - n]] - along[at], around)
+            for n, (along, at, around) in enumerate(zip((x, y), (i, j), self._around, strict=True))
+        ]
+        k = int(np.argmin(np.hypot(*away)))
+        return int(crests[k, 0]), int(crests[k, 1])
+
+    def _begin(self, time: float, at: tuple[int, int], found: np.ndarray, slope: float) -> None:
+        """Put a crest into the log, unless it belongs to one that breaks already."""
+        laplace, (j, i) = self._laplace, at
+        x, y = float(laplace.points[0][i]), float(laplace.points[1][j])
+        for other in self.active:
+            away = self._away(other, time, np.array([x]), np.array([y]))
+            if math.hypot(*(float(part[0]) for part in away)) < 0.5 * other.length:
+                return
+        crest = float(laplace.device.pick(laplace.eta, np.array([j]), np.array([i]))[0, 0])
+        ratio, speed_x, speed_y = (float(value) for value in found[:SLOPE])
+        length = length_of_speed(math.hypot(speed_x, speed_y), float(self._h[j, i]), self._gravity)
+        self.log.append(Breaker(time, x, y, ratio, slope, speed_x, speed_y, crest, length))
+        self.active.append(self.log[-1])
+
+    def _away(self, breaker: Breaker, time: float, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+        """How far places are from a crest of the moment along x and y, m; the shorter way around."""
+        passed, away = time - breaker.time, []
+        for at, start, speed, around in (
+            (x, breaker.x, breaker.speed_x, self._around[0]),
+            (y, breaker.y, breaker.speed_y, self._around[1]),
+        ):
+            away.append(_shorter(at - start - speed * passed, around))
+        return away
+
+    def _viscosity(self, time: float, dt: float) -> np.ndarray:
+        """nu, (ny, nx), m2/s: the largest of those of all breaking crests, and no more than a step can take."""
+        x, y = self._laplace.points
+        nu = np.zeros(self._laplace.shape)
+        for breaker in self.active:
+            away_x, away_y = self._away(breaker, time, x, y)
+            away = np.hypot(away_x[None, :], away_y[:, None]) / breaker.length
+            shape = np.where(away < 0.5, np.cos(np.pi * np.minimum(away, 0.5)) ** 2, 0.0)
+            nu = np.maximum(nu, self._strength * breaker.crest * breaker.speed * shape)
+        return np.minimum(nu, MOST_DAMPING / (8.0 * sum(self._inverse) * dt))
+
+
+def _shorter(apart: np.ndarray, around: float) -> np.ndarray:
+    """The shorter way around where an axis is periodic, else the way."""
+    return apart if math.isinf(around) else apart - around * np.round(apart / around)
+
+
+def length_of_speed(speed: float, depth: float, gravity: float) -> float:
+    """Length, m, of the linear wave of a speed, m/s, in a depth, m: at most `LONGEST` depths, which long waves have."""
+    slowest, k_least = speed**2 / (gravity * depth), 2.0 * math.pi / LONGEST
+    if slowest >= math.tanh(k_least) / k_least:
+        return LONGEST * depth
+    k = max(1.0 / slowest, k_least)  # deep water's; tanh(k) / k = slowest by Newton's method
+    for _ in range(60):
+        k = max(k - (math.tanh(k) - slowest * k) / (1.0 / math.cosh(min(k, 300.0)) ** 2 - slowest), k_least)
+    return 2.0 * math.pi * depth / k

@@ -1,0 +1,180 @@
+"""Breaking potential-flow waves: what is found, what is taken out, what is left alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import select
+from eagre.errors import ConvergenceError, InputError
+from eagre.models.potential_waves.breaking import RATIO, SLOPE, SPEED_X, SPEED_Y, Breaking, length_of_speed
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
+from eagre.waves import StreamFunctionWave, angular_frequency
+
+DEVICE = select("cpu")
+GRAVITY, DEPTH = 9.81, 0.5
+
+
+def basin(height, factor=1.0, shape=(1, 48), direction=0.0, breaks=True, vertical=None, **options):
+    """A wave 1 m long, `factor` times as high as the steady one, in a periodic basin of one length."""
+    wave = StreamFunctionWave(height, DEPTH, length=1.0, eulerian_current=0.0, direction=direction)
+    ny, nx = shape
+    side = 1.0 / max(math.cos(direction), 1e-9) if ny == 1 else math.sqrt(2.0)
+    spacing, periodic = (side / ny, side / nx), (ny > 1, True)
+    h = np.full(shape, DEPTH)
+    problem = LaplaceProblem(h, spacing, vertical or Vertical(9, 6), periodic, DEVICE, "double")
+    x, y = problem.points[0][None], problem.points[1][:, None]
+    fields = wave.elevation(x, y, 0.0), wave.surface_potential(x, y, 0.0)
+    DEVICE.fill(problem.fields, factor * np.stack([np.broadcast_to(f, shape) for f in fields]))
+    breaking = Breaking(problem, h, spacing, periodic, GRAVITY, **options)
+    return wave, problem, Steps(problem, GRAVITY, 1e-7, forcing=[breaking] if breaks else []), breaking
+
+
+def energy(problem):
+    """By the area and density of water, m3/s2; solves for the surface of the moment."""
+    problem.solve(1e-7)
+    rates = problem.surface_zeros(2)
+    DEVICE.run([problem.plane("set_rates", problem.eta, problem.phi, problem.w, rates, GRAVITY, problem.lines)])
+    eta, phi = DEVICE.host(problem.fields)
+    return 0.5 * (phi * DEVICE.host(rates)[0]).mean() + 0.5 * GRAVITY * (eta**2).mean()
+
+
+def test_a_wave_beyond_the_limit_runs_on_and_loses_energy():
+    """H/L 0.13 where 0.14 is the highest and the shape is not that of a steady wave: without breaking the run ends."""
+    wave, problem, steps, _ = basin(0.1, 1.3, breaks=False)
+    with pytest.raises(ConvergenceError):
+        for _ in range(100):
+            steps.step(wave.period / 80.0)
+
+    wave, problem, steps, breaking = basin(0.1, 1.3)
+    start, energies = energy(problem), []
+    for n in range(200):
+        steps.step(wave.period / 80.0)
+        if n % 40 == 39:
+            energies.append(energy(problem))
+    assert breaking.log and (np.diff([start, *energies]) < 1e-3 * start).all()
+    assert 0.3 * start < energies[-1] < 0.8 * start
+    first = breaking.log[0]
+    assert 0.1 * wave.period < first.time < wave.period and 0.0 <= first.x < 1.0
+    assert first.ratio > 0.855 or first.slope > math.tan(math.radians(30.0))
+    assert not breaking.active or breaking.active[0].time > first.time
+
+
+def test_a_wave_below_the_limit_has_the_same_bits():
+    found = []
+    for breaks in (False, True):
+        wave, problem, steps, breaking = basin(0.1, breaks=breaks)
+        for _ in range(40):
+            steps.step(wave.period / 40.0)
+        assert breaking.log == []
+        found.append(DEVICE.host(problem.fields).copy())
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize(("direction", "shape"), [(0.0, (1, 64)), (0.25 * math.pi, (64, 64))])
+def test_the_speed_of_a_crest(direction, shape):
+    """u_c, c and the front of a steady wave of 0.7 of the highest: a breaker only with a limit of u_c / c = 0.3."""
+    wave, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, vertical=Vertical(11, 6))
+    problem.solve(1e-9)
+    DEVICE.run([steps._set_rates])
+    breaking.add(0.0, 0.01, 0, steps._rates)
+    found = DEVICE.host(breaking._found)
+    u = float(np.hypot(*np.asarray(wave.velocity(0.0, 0.0, wave.crest, 0.0)[:2])))
+    assert found[RATIO, 0, 0] == pytest.approx(u / wave.celerity, rel=5e-3)
+    speed = found[[SPEED_X, SPEED_Y], 0, 0]
+    assert speed == pytest.approx(
+        wave.celerity * np.array([math.cos(direction), math.sin(direction)]), rel=5e-3, abs=1e-9
+    )
+    x = np.linspace(0.0, 1.0, 2001)
+    steepest = np.abs(np.gradient(wave.elevation(x * math.cos(direction), x * math.sin(direction), 0.0), x)).max()
+    assert found[SLOPE].max() == pytest.approx(steepest, rel=0.02) and breaking.log == []
+    rates = DEVICE.host(steps._rates).copy()
+    _, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, limit=0.3)
+    problem.solve(1e-9)
+    DEVICE.run([steps._set_rates])
+    breaking.add(2.0, 0.01, 0, steps._rates)
+    first = breaking.log[0]
+    assert first.time == 2.0 and first.speed == pytest.approx(wave.celerity, rel=1e-2)
+    assert first.crest == pytest.approx(wave.crest, rel=1e-3)
+    assert np.abs(DEVICE.host(steps._rates) - rates).max() > 1e-3
+
+
+@pytest.mark.nojit
+def test_what_is_spread_by_hand():
+    """The rate of a wave cos(k x) of uniform nu is -2 nu (2 sin(k dx / 2) / dx)^2 times it; of any nu, the sum is 0."""
+    n, across = 12, 8
+    _, problem, _, breaking = basin(0.05, shape=(across, n), vertical=Vertical(4, 2))
+    dx, dy = math.sqrt(2.0) / n, math.sqrt(2.0) / across
+    x, y = np.meshgrid(2.0 * np.pi * np.arange(n) / n, 2.0 * np.pi * np.arange(across) / across)
+    wave, shape = np.cos(x + y), (2, across, n)
+    DEVICE.fill(problem.fields, np.stack([wave, 3.0 * wave]))
+    loop, rates = breaking._loops["spread"], problem.surface_zeros(2)
+    rng = np.random.default_rng(2)
+    for nu in (np.full((1, across, n), 0.1), rng.uniform(0.0, 1.0, (1, across, n))):
+        DEVICE.fill(breaking._nu, nu)
+        DEVICE.fill(rates, np.zeros(shape))
+        arguments = (rates, problem.fields, breaking._nu, *breaking._inverse, problem.lines)
+        DEVICE.run([DEVICE.over(loop, shape, arguments)])
+        found = DEVICE.host(rates)
+        if np.ptp(nu) == 0.0:
+            decay = 0.8 * ((math.sin(math.pi / n) / dx) ** 2 + (math.sin(math.pi / across) / dy) ** 2)
+            assert found[0] == pytest.approx(-decay * wave) and found[1] == pytest.approx(-3.0 * decay * wave)
+        assert np.abs(found).max() > 0.1 and abs(found.sum()) < 1e-10
+
+
+@pytest.mark.nojit
+def test_crests_by_hand():
+    """A bump that the water carries along x at 2 m/s: eta_t = -2 eta_x, so its speed is 2."""
+    n = 16
+    _, problem, _, breaking = basin(0.05, shape=(1, n), vertical=Vertical(4, 2))
+    x = np.arange(n) / n
+    eta = 0.02 * np.cos(2.0 * np.pi * (x - 0.5))
+    rate = 2.0 * 0.02 * 2.0 * np.pi * np.sin(2.0 * np.pi * (x - 0.5))
+    phi = np.sin(2.0 * np.pi * (x - 0.5)) / (2.0 * np.pi)  # u = cos: 1 m/s at the crest
+    DEVICE.fill(problem.fields, np.stack([eta, phi])[:, None])
+    DEVICE.fill(problem.w, np.zeros((1, 1, n)))
+    rates = problem.surface_zeros(2)
+    DEVICE.fill(rates, np.stack([rate, 0.0 * rate])[:, None])
+    breaking._look(0.0, rates)
+    found = DEVICE.host(breaking._found)[:, 0]
+    u = math.sin(2.0 * math.pi / n) / (2.0 * math.pi / n)
+    # second differences of order 2 see the bump less bent than it is, first ones its rise less steep
+    step = 2.0 * math.pi / n
+    speed = 2.0 * (math.sin(step) / step) / (2.0 * math.sin(0.5 * step) / step) ** 2
+    assert found[RATIO, 8] == pytest.approx(u / speed) and found[SPEED_X, 8] == pytest.approx(speed)
+    assert np.count_nonzero(found[RATIO]) == 1
+    DEVICE.fill(rates, np.zeros((2, 1, n)))  # a crest that stands: the speed is that of its curvature
+    breaking._look(0.0, rates)
+    k = 2.0 * math.pi * (2.0 * math.sin(0.5 * step) / step)
+    slowest = 0.8 * math.sqrt(GRAVITY / k * math.tanh(k * DEPTH))
+    assert DEVICE.host(breaking._found)[SPEED_X, 0, 8] == pytest.approx(slowest)
+
+
+def test_a_standing_wave_has_no_way():
+    """At its crest water and crest are both at rest: the speed is that of the linear wave, and nothing breaks."""
+    _, problem, steps, breaking = basin(0.05)
+    x = np.arange(48) / 48.0
+    DEVICE.fill(problem.fields, np.stack([0.05 * np.cos(2.0 * np.pi * x), 1e-9 * np.cos(2.0 * np.pi * x)])[:, None])
+    for _ in range(40):
+        steps.step(0.01)
+    assert breaking.log == []
+
+
+def test_lengths_of_speeds():
+    for length in (0.2, 1.0, 4.0):
+        k = 2.0 * math.pi / length
+        speed = math.sqrt(GRAVITY / k * math.tanh(k * DEPTH))
+        assert float(angular_frequency(k, DEPTH, GRAVITY)) / k == pytest.approx(speed)
+        assert length_of_speed(speed, DEPTH, GRAVITY) == pytest.approx(length, rel=1e-9)
+    assert length_of_speed(3.0, DEPTH, GRAVITY) == 10.0 * DEPTH
+
+
+@pytest.mark.parametrize("change", [{"limit": 0.0}, {"steepest": -1.0}, {"strength": math.nan}])
+def test_numbers_that_are_refused(change):
+    with pytest.raises(InputError) as refused:
+        basin(0.05, **change)
+    assert next(iter(change)) in str(refused.value)
