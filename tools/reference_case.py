@@ -14,6 +14,7 @@ from eagre.config.section import Section
 from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS
+from eagre.config.waves import WAVES
 from eagre.models.registry import KINDS
 
 HEAD = """\
@@ -83,7 +84,8 @@ def sections(section: type[Section], path: str = "") -> Iterator[str]:
         if inner is None:
             continue
         here = f"{path}.{name}" if path else name
-        yield from (f"### [{here}]", "", first_line(inner), "", *table(inner))
+        heading = f"[[{here}]]" if typing.get_origin(field.annotation) is list else f"[{here}]"
+        yield from (f"### {heading}", "", first_line(inner), "", *table(inner))
         if name == "boundaries":
             yield from conditions()
         yield from sections(inner, here)
@@ -100,11 +102,20 @@ def conditions() -> Iterator[str]:
         yield from (f'#### kind = "{kind}" (`eagre.boundaries.{name}`)', "", about, "", *keys)
 
 
+def waves() -> Iterator[str]:
+    """The kinds of waves and their keys."""
+    yield from ("### Waves", "", "A wave is a table `{ kind = ..., ... }` with the keys of its kind.", "")
+    for section in dict.fromkeys(WAVES.values()):
+        names = " or ".join(f'"{kind}"' for kind, one in WAVES.items() if one is section)
+        yield from (f"#### kind = {names}", "", first_line(section), "", *table(section, skip=("kind",)))
+
+
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
     for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile):
         lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
+    lines += waves()
     lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]
     lines += [f"Constants: {', '.join(f'`{name}`' for name in CONSTANTS)}."]
     lines += [

@@ -15,6 +15,8 @@ _HOME = {
     "BarotropicVorticity": "eagre.models.barotropic.model",
     "DoubleGyre": "eagre.models.barotropic.scales",
     "Layers": "eagre.models.barotropic.layers",
+    "PotentialWaves": "eagre.models.potential_waves.model",
+    "Zone": "eagre.models.potential_waves.zones",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
     **{name: f"eagre.terms.{module}" for name, module in NAMES.items()},

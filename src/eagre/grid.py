@@ -68,15 +68,27 @@ class Grid:
                 raise InputError(f"{name} = {value!r}", allowed=allowed, fix=f"{name} = 0.0")
 
     @classmethod
-    def of_points(cls, nx: int, ny: int, length_x: float, length_y: float, x0: float = 0.0, y0: float = 0.0) -> Grid:
+    def of_points(
+        cls,
+        nx: int,
+        ny: int,
+        length_x: float,
+        length_y: float,
+        x0: float = 0.0,
+        y0: float = 0.0,
+        periodic: tuple[bool, bool] = (False, False),
+    ) -> Grid:
         """A grid whose centres are nx x ny points, the outermost on the edges of [x0, x0 + length_x] x ...
 
-        For models whose unknowns stand on points with walls through the outermost ones.
+        For models whose unknowns stand on points with walls through the outermost ones. Where x or y is `periodic`,
+        the length is the period: n points have n spacings. One point stands for a strip as wide as its length.
         """
-        for name, count in (("nx", nx), ("ny", ny)):
-            if not isinstance(count, (int, np.integer)) or count < 2:
-                raise InputError(f"{name} = {count!r}", allowed="a whole number of points >= 2", fix=f"{name} = 129")
-        dx, dy = length_x / (nx - 1), length_y / (ny - 1)
+        steps = []
+        for name, count, length, wraps in (("nx", nx, length_x, periodic[0]), ("ny", ny, length_y, periodic[1])):
+            if not isinstance(count, (int, np.integer)) or count < 1:
+                raise InputError(f"{name} = {count!r}", allowed="a whole number of points >= 1", fix=f"{name} = 129")
+            steps.append(length / (count if wraps else max(count - 1, 1)))
+        dx, dy = steps
         return cls(nx, ny, dx, dy, x0 - 0.5 * dx, y0 - 0.5 * dy)
 
     @property

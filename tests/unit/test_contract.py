@@ -16,6 +16,10 @@ def small(kind, precision="double"):
     if kind == "barotropic":
         grid = eagre.Grid.of_points(12, 10, 3.0, 2.0)
         return eagre.BarotropicVorticity(grid, time_step=0.01, wind_curl=np.sin(grid.mesh()[1]), **options)
+    if kind == "potential-waves":
+        grid = eagre.Grid.of_points(12, 10, 1.1, 0.9)
+        hump = 0.02 * np.cos(np.pi * grid.x / 1.1) * np.cos(np.pi * grid.y / 0.9)[:, None]
+        return eagre.PotentialWaves(grid, 0.3, surface_elevation=hump, order=2, layers=4, **options)
     grid = eagre.Grid(12, 10, 100.0, 100.0)
     hump = np.exp(-((grid.mesh()[0] - 600.0) ** 2) / 1e5)
     if kind == "shallow-water":

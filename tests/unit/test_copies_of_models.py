@@ -22,6 +22,11 @@ MODELS = {
     "shallow-water-adi": lambda: eagre.ShallowWaterADI(GRID, BED, 1.0, **WATER),
     "barotropic": lambda: eagre.BarotropicVorticity.double_gyre(9, reynolds=1.6, time_step=2e-6, device="cpu"),
 }
+MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
+    eagre.Grid.of_points(6, 5, 1.0, 0.8), 0.3, surface_elevation=0.01 * np.arange(30.0).reshape(5, 6), order=2,
+    layers=3, device="cpu", zones=[eagre.Zone("east", 0.5, 1.0)],
+)  # fmt: skip
+ENDS = {"barotropic": (4e-5, 8e-5), "potential-waves": (0.05, 0.11)}
 WAYS = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "deepcopy": copy.deepcopy}
 
 
@@ -29,7 +34,7 @@ WAYS = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "deepcopy": c
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_copy_goes_on_with_the_same_bits(kind, way):
     model = MODELS[kind]()
-    ends = (4e-5, 8e-5) if kind == "barotropic" else (5.0, 11.0)
+    ends = ENDS.get(kind, (5.0, 11.0))
     model.advance(ends[0])
     other = WAYS[way](model)
     model.advance(ends[1])

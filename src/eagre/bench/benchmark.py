@@ -33,6 +33,7 @@ SUBJECTS = {
     "shallow-water": ("eagre.bench.shallow_water", "WetBasin"),
     "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
     "barotropic": ("eagre.bench.barotropic", "DoubleGyre"),
+    "potential-waves": ("eagre.bench.potential_waves", "StandingWave"),
 }
 
 
@@ -59,7 +60,8 @@ def measurements(
     ----------
     kind : str
         ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
-        `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`.
+        `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`;
+        ``"potential-waves"``, a standing wave.
     device : str or Device
     precision : {"single", "double"}, optional
         Else both.

@@ -64,6 +64,12 @@ KINDS: dict[str, Kind] = {
             "eagre.models.barotropic.model:BarotropicVorticity",
             "eagre.models.barotropic.config:BarotropicCase",
         ),
+        Kind(
+            "potential-waves",
+            "nonlinear waves on water of any depth: flumes, shoals, harbours, seas, by potential flow",
+            "eagre.models.potential_waves.model:PotentialWaves",
+            "eagre.models.potential_waves.config:PotentialWavesCase",
+        ),
     )
 }
 """Every kind that can be run."""

@@ -34,7 +34,11 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.validation.barotropic_numerics import BAROTROPIC
 
         return dict(BAROTROPIC)
-    allowed = '"shallow-water", "shallow-water-adi", "barotropic"'
+    if kind == "potential-waves":
+        from eagre.validation.potential_waves_standing import STANDING
+
+        return dict(STANDING)
+    allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves"'
     raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 
 
@@ -51,7 +55,7 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"`` or ``"barotropic"``.
+        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"`` or ``"potential-waves"``.
     names : sequence of str, optional
         Some of `validations`; all if left out.
     output_dir : path, optional

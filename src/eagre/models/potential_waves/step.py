@@ -36,7 +36,7 @@ class Steps:
     gravity : float
         m/s2.
     small : float
-        As in `LaplaceProblem.solve`, m2/s.
+        As in `LaplaceProblem.solve`, m2/s; may be changed between steps.
     zones : sequence of Zone
         Applied one after the other.
     forcing : sequence of Forcing
@@ -45,15 +45,18 @@ class Steps:
     Attributes
     ----------
     time : float
-        s.
+        s; may be changed between steps.
+    ahead : int or None
+        Iterations of the next step's first Laplace problem, if `look` has solved it already.
     """
 
     def __init__(
         self, laplace: LaplaceProblem, gravity: float, small: float, zones: Sequence[Zone] = (),
         forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
-        self.laplace, self._small, self._zones, self.time = laplace, small, zones, 0.0
+        self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
         self._forcing = forcing
+        self.ahead: int | None = None
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
         self._set_rates = laplace.plane("set_rates", *known)
@@ -65,14 +68,21 @@ class Steps:
             for keep in self._keep
         ]
 
+    def look(self) -> None:
+        """Find the vertical velocity of the present surface, which the next step begins with."""
+        if self.ahead is None:
+            self.ahead = self.laplace.solve(self.small).iterations
+
     def step(self, dt: float) -> int:
         """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
-        laplace, iterations = self.laplace, 0
-        device = laplace.device
+        laplace, device = self.laplace, self.laplace.device
+        self.look()
+        iterations, self.ahead = self.ahead or 0, None
         device.copy(self._start, laplace.fields)
         device.fill(self._total, np.zeros(self._total.shape))
         for stage, (weight, share) in enumerate(STAGES):
-            iterations += laplace.solve(self._small).iterations
+            if stage > 0:
+                iterations += laplace.solve(self.small).iterations
             device.run([self._set_rates])
             for forcing in self._forcing:
                 forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)

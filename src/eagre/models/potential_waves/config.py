@@ -1,0 +1,277 @@
+"""Case files of the potential-flow waves, and how a model is made from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
+
+from eagre.checks import check_input_memory
+from eagre.config.case import Case
+from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.section import Section
+from eagre.config.values import Acceleration, Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
+from eagre.config.waves import Wave
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.grid import Grid
+
+if TYPE_CHECKING:
+    from eagre.models.potential_waves.model import PotentialWaves
+    from eagre.models.potential_waves.zones import Zone
+
+LEVEL = 0.01  # relative change of the depth up to which waves take its mean
+
+
+def _whole_order(order: int) -> int:
+    if order not in (2, 4, 6, 8):
+        raise InputError(f"order = {order}", allowed="2, 4, 6 or 8", fix="order = 6")
+    return order
+
+
+class BasinSection(Section):
+    """The basin and its points: a rectangle between walls, or periodic."""
+
+    nx: int = Field(description="points along x, those on walls included", ge=1, examples=[257])
+    ny: int = Field(default=1, description="points along y; 1: a flume, waves along x only", ge=1, examples=[129])
+    length_x: PositiveMetres = Field(description="from wall to wall, or the period, metres", examples=[20.0])
+    length_y: PositiveMetres = Field(
+        default=1.0, description="from wall to wall, or the period, metres; the width of a flume", examples=[10.0]
+    )
+    x0: Metres = Field(default=0.0, description="x of the first point, metres")
+    y0: Metres = Field(default=0.0, description="y of the first point, metres")
+    periodic: Annotated[str, one_of("none", "x", "y", "both")] = Field(
+        default="none", description="none (walls all round), x, y or both", examples=["x"]
+    )
+    depth: LengthField | None = Field(
+        default=None, description="depth of still water, metres, above 0 everywhere", examples=[0.4]
+    )
+    bed: LengthField | None = Field(
+        default=None,
+        description="in place of depth: elevation of the bed, metres, positive up; still water is at 0",
+        examples=[-0.4],
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> BasinSection:
+        if (self.depth is None) == (self.bed is None):
+            got = "neither depth nor bed" if self.bed is None else "both depth and bed"
+            raise InputError(got, allowed="one of them", fix="depth = 0.4")
+        return self
+
+    def grid(self) -> Grid:
+        """The grid whose centres are the points."""
+        wraps = self.periodic in ("x", "both"), self.periodic in ("y", "both")
+        return Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+
+
+class InitialSection(Section):
+    """The surface at the start: elevation and potential, or a wave."""
+
+    surface_elevation: LengthField = Field(
+        default=FieldValue(0.0), description="elevation, metres", examples=["0.05 * cos(pi * x / 10)"]
+    )
+    surface_potential: NumberField = Field(default=FieldValue(0.0), description="potential on it, m2/s", examples=[0.0])
+    wave: Wave | None = Field(
+        default=None, description="in place of both: a wave or a sea at time 0, a table with its kind",
+        examples=[{"kind": "stream_function", "height": 0.1, "length": 4.0, "eulerian_current": 0.0}],
+    )  # fmt: skip
+    depth: PositiveMetres | None = Field(
+        default=None, description="depth that the wave is for; needed where the bed is not level", examples=[0.4]
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> InitialSection:
+        given = sorted(self.model_fields_set & {"surface_elevation", "surface_potential"})
+        if self.wave is not None and given:
+            raise InputError(f"both wave and {given[0]}", allowed="a wave, or elevation and potential")
+        if self.wave is None and self.depth is not None:
+            raise InputError("depth without wave", allowed="depth with a wave only")
+        return self
+
+
+class ZoneSection(Section):
+    """A strip along a side in which waves are made, or absorbed."""
+
+    side: Annotated[str, one_of("west", "east", "south", "north")] = Field(
+        description="west, east, south or north", examples=["west"]
+    )
+    width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
+    wave: Wave | None = Field(
+        default=None, description="what it makes, a table with its kind; without it waves are absorbed",
+        examples=[{"kind": "stream_function", "height": 0.02, "period": "2 s", "stokes_current": 0.0}],
+    )  # fmt: skip
+    depth: PositiveMetres | None = Field(
+        default=None, description="depth that the wave is for; needed where the zone's bed is not level", examples=[0.4]
+    )
+    period: PositiveSeconds | None = Field(
+        default=None, description="of the waves that come; without it the wave's, or that of another zone",
+        examples=["2 s"],
+    )  # fmt: skip
+    ramp: Seconds = Field(
+        default=0.0, description="time in which what it makes rises from still water", ge=0, examples=["5 s"]
+    )
+    exponent: float = Field(default=3.5, description="of the profile of absorption", gt=0, examples=[3.5])
+
+
+class NumericsSection(Section):
+    """Order, layers, the time step and choices of the scheme."""
+
+    order: Annotated[int, AfterValidator(_whole_order)] = Field(default=6, description="2, 4, 6 or 8", examples=[6])
+    layers: int = Field(
+        default=9, description="points from the surface to the bed, more than order", ge=3, examples=[9]
+    )
+    clustered: bool = Field(default=True, description="whether layers are denser towards the surface")
+    linear: bool = Field(default=False, description="whether waves count as small", examples=[True])
+    time_step: PositiveSeconds | None = Field(
+        default=None, description="the time step; without it by courant", examples=["0.05 s"]
+    )
+    courant: float = Field(
+        default=0.5, description="spacings that a wave of 20 points runs in a step", gt=0, le=10, examples=[0.5]
+    )
+    tolerance: float = Field(
+        default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
+    )
+    gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
+
+    @model_validator(mode="after")
+    def _one_step(self) -> NumericsSection:
+        if self.time_step is not None and "courant" in self.model_fields_set:
+            raise InputError("both time_step and courant", allowed="one of them", fix="courant = 0.5")
+        if self.layers <= self.order:
+            allowed = f"{self.order + 1} or more at order {self.order}"
+            raise InputError(f"layers = {self.layers}", allowed=allowed, fix=f"layers = {self.order + 3}")
+        return self
+
+
+class PotentialWavesCase(Case):
+    """A case file of the potential-flow waves: ``PotentialWavesCase.load("case.toml").build()``."""
+
+    kind: ClassVar[str] = "potential-waves"
+    default_variables: ClassVar[tuple[str, ...]] = ("surface_elevation",)
+    gauge_variables: ClassVar[tuple[str, ...]] = ("surface_elevation",)
+
+    basin: BasinSection = Field(
+        description="the section [basin]", examples=[{"nx": 257, "length_x": 20.0, "depth": 0.4}]
+    )
+    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
+    zones: list[ZoneSection] = Field(default_factory=list, description="the sections [[zones]]")
+    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+
+    def build(self, device: str | None = None, precision: str | None = None) -> PotentialWaves:
+        """Make the model: basin, surface and zones.
+
+        Parameters
+        ----------
+        device, precision : str, optional
+            In place of those in [run].
+
+        Returns
+        -------
+        PotentialWaves
+        """
+        from eagre.models.potential_waves.model import PotentialWaves
+
+        with self.at("basin"):
+            grid = self.basin.grid()
+        check_input_memory(grid)
+        depth = self._depth(grid)
+        options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
+        with self.naming("basin", "initial", "numerics", "run"):
+            return PotentialWaves(
+                grid,
+                depth,
+                periodic=self.basin.periodic,
+                device=device or self.run.device,
+                precision=precision or self.run.precision,
+                **self.numerics.model_dump(),
+                **options,
+            )
+
+    def _depth(self, grid: Grid) -> np.ndarray:
+        """Depth of still water at the points, (ny, nx), m."""
+        for name, sign in (("depth", 1.0), ("bed", -1.0)):
+            value = getattr(self.basin, name)
+            if value is not None:
+                from eagre.models.potential_waves.inputs import checked_depth
+
+                with self.at("basin", name):
+                    return checked_depth(sign * np.asarray(value.at_centres(grid)), grid)
+        raise AssertionError("one of depth and bed is there")
+
+    def _surface(self, grid: Grid, depth: np.ndarray) -> dict[str, Any]:
+        """Elevation and potential at the start."""
+        wave = self.initial.wave
+        if wave is None:
+            found = {}
+            for name in ("surface_elevation", "surface_potential"):
+                with self.at("initial", name):
+                    found[name] = getattr(self.initial, name).at_centres(grid)
+            return found
+        with self.at("initial", "wave"):
+            made = wave.make(_depth_for(self.initial.depth, depth, "[initial]"), self.numerics.gravity)
+            places = grid.x[None, :], grid.y[:, None], 0.0
+            return {
+                name: np.broadcast_to(values, grid.shape)
+                for name, values in (
+                    ("surface_elevation", made.elevation(*places)),
+                    ("surface_potential", made.surface_potential(*places)),
+                )
+            }
+
+    def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
+        """The zones, each with its wave and a period."""
+        from eagre.models.potential_waves.inputs import PERIODIC, checked_zones
+        from eagre.models.potential_waves.zones import Zone
+
+        made = []
+        for number, section in enumerate(self.zones):
+            with self.at("zones", number, "wave"):
+                waves = None
+                if section.wave is not None:
+                    h = _depth_for(section.depth, _under(section, grid, depth), "this zone")
+                    waves = section.wave.make(h, self.numerics.gravity)
+            made.append((section, waves))
+        known = [
+            period for period in (section.period or period_of(section.wave, waves) for section, waves in made) if period
+        ]
+        zones: list[Zone] = []
+        for number, (section, waves) in enumerate(made):
+            with self.at("zones", number):
+                period = section.period or period_of(section.wave, waves) or (known[0] if known else None)
+                if period is None:
+                    raise InputError(
+                        "a zone without a period", allowed="that of the waves to absorb", fix='period = "2 s"'
+                    )
+                zone = Zone(section.side, section.width, period, waves, section.exponent, section.ramp)
+                zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
+        return zones
+
+
+def period_of(section: Any, waves: Any) -> float | None:
+    """Period of a wave, s, or the peak period of a sea, if its section or itself knows one."""
+    own = getattr(section, "period", None) or getattr(section, "peak_period", None)
+    return own or getattr(waves, "period", None)
+
+
+def _under(section: ZoneSection, grid: Grid, depth: np.ndarray) -> np.ndarray:
+    """Depths in a zone."""
+    along = {"west": grid.x - grid.x[0], "east": grid.x[-1] - grid.x, "south": grid.y - grid.y[0],
+             "north": grid.y[-1] - grid.y}[section.side]  # fmt: skip
+    inside = along <= section.width
+    return depth[:, inside] if section.side in ("west", "east") else depth[inside]
+
+
+def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:
+    """The depth that a wave is for: what is given, or that of a level bed."""
+    if given is not None:
+        return given
+    low, high = float(depth.min()), float(depth.max())
+    if high - low > LEVEL * high:
+        raise InputError(
+            f"a wave over a bed {low:.4g} to {high:.4g} m below still water",
+            allowed=f"the depth that it is for, in {where}",
+            fix=f"depth = {high:.4g}",
+        )
+    return float(depth.mean())

@@ -1,0 +1,116 @@
+"""The engine of the potential-flow waves: the Laplace problem and its steps on one device, with counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eagre.backend.arrays import array_module
+from eagre.backend.device import Device
+from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.step import STAGES, Steps
+
+COUNTS = ("steps", "iterations", "dt_min", "dt_max")
+
+
+class Engine:
+    """A run on one device.
+
+    Attributes
+    ----------
+    laplace : LaplaceProblem
+        Its `fields` are the state.
+    counts : dict
+        Steps, iterations of all their Laplace problems, shortest and longest time step, s.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
+        self.setup, self.device = setup, device
+        self.laplace = LaplaceProblem(
+            setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear
+        )
+        self.laplace.points = setup.grid.x, setup.grid.y
+        self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones)
+        self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def advance(self, time: float, dt: float) -> None:
+        """Step from a time, s, by dt, s.
+
+        Raises
+        ------
+        ConvergenceError
+            If a Laplace problem has no solution; the fields are then those of a stage, of no use.
+        """
+        self._steps.time = time
+        self._aim()
+        counts = self.counts
+        counts["iterations"] += self._steps.step(dt)
+        counts["steps"] += 1.0
+        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+
+    def _aim(self) -> None:
+        """Set what is small: the tolerance times the size of Psi at the bottom, by root mean square."""
+        if self._steps.ahead is None:
+            bottom = self.laplace.psi[self.setup.vertical.nz - 1]
+            module = array_module(bottom)
+            with self.device.joined():
+                size = math.sqrt(float(module.mean(module.square(bottom), dtype=np.float64)))
+            self._steps.small = self.setup.tolerance * max(size, self.setup.smallest)
+
+    def look(self) -> bool:
+        """Find the vertical velocity of the present surface; returns whether there is one.
+
+        The next step begins with that, so that a run has the same bits whether it is looked at or not.
+        """
+        self._aim()
+        try:
+            self._steps.look()
+        except ConvergenceError:
+            return False
+        return True
+
+    @property
+    def iterations_a_solve(self) -> float:
+        """Mean of all steps; 0 before the first."""
+        return self.counts["iterations"] / max(1.0, len(STAGES) * self.counts["steps"])
+
+    # -- the state ----------------------------------------------------------------------------------
+
+    def set_surface(self, surface: np.ndarray) -> None:
+        """Start from an elevation, m, and the potential on it, m2/s, (2, ny, nx)."""
+        self.device.fill(self.laplace.fields, surface)
+
+    def surface(self) -> np.ndarray:
+        """Elevation, m, and the potential on it, m2/s, (2, ny, nx), float64."""
+        return self.device.host(self.laplace.fields)
+
+    def vertical_velocity(self) -> np.ndarray:
+        """Of the water at the surface, (ny, nx), m/s, float64; NaN where it cannot be found."""
+        if not self.look():
+            return np.full(self.setup.grid.shape, np.nan)
+        return self.device.host(self.laplace.w)[0].astype(np.float64)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs but for the time."""
+        host, laplace, ahead = self.device.host, self.laplace, self._steps.ahead
+        return {
+            "surface": host(laplace.fields),
+            "psi": host(laplace.psi),
+            "w": host(laplace.w),
+            "counts": np.array([self.counts[name] for name in COUNTS]),
+            "ahead": np.array([-1.0 if ahead is None else ahead, self._steps.small]),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        laplace = self.laplace
+        for array, name in ((laplace.fields, "surface"), (laplace.psi, "psi"), (laplace.w, "w")):
+            self.device.fill(array, state[name].astype(array.dtype))
+        self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
+        ahead, self._steps.small = map(float, state["ahead"])
+        self._steps.ahead = None if ahead < 0.0 else int(ahead)

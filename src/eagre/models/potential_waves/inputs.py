@@ -1,0 +1,107 @@
+"""Checks of what a user hands to the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.group import Group
+from eagre.checks import check_memory as check_words
+from eagre.checks import checked_field
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.potential_waves.zones import Zone
+from eagre.waves import wave_number
+
+SURFACE_WORDS = 40  # a column, in the precision of the run
+VOLUME_WORDS = 8  # an unknown: Psi, its slopes, the residual, two grids of the preconditioner with their coarser ones
+RESOLVED_POINTS = 64  # of the wave whose Psi is the smallest that counts
+PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "both": (True, True)}
+
+
+def one_device(device: Device | Group) -> Device:
+    """Refuse several devices."""
+    if isinstance(device, Group):
+        raise InputError(f"{device}", allowed="one device: waves cannot be spread over several", fix='device = "cuda"')
+    return device
+
+
+def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
+    """Refuse what does not fit the device."""
+    check_precision(precision)
+    check_words(grid, device, precision, SURFACE_WORDS + VOLUME_WORDS * layers)
+
+
+def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
+    """Refuse axes that are too short for a difference, and odd numbers where an axis is periodic."""
+    for name, count, wraps in (("nx", grid.nx, periodic[1]), ("ny", grid.ny, periodic[0])):
+        if 1 < count <= order // 2:
+            raise InputError(f"{name} = {count} at order {order}", allowed=f"1, or {order // 2 + 1} or more")
+        if wraps and count > 1 and count % 2:
+            raise InputError(f"{name} = {count} along a periodic axis", allowed="an even number",
+                             fix=f"{name} = {count + 1}")  # fmt: skip
+    if grid.cells < 2:
+        raise InputError("nx = 1 and ny = 1", allowed="two points or more", fix="nx = 129")
+
+
+def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
+    """Depth of still water, (ny, nx), m; refused where it is not above 0, with the place."""
+    found = checked_field("depth", depth, grid, "centre")
+    dry = found <= 0.0
+    if dry.any():
+        j, i = (int(k) for k in np.argwhere(dry)[0])
+        where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
+        raise InputError(
+            f"depth = {found[j, i]:g} m at {where}, one of {int(dry.sum())} such points",
+            allowed="above 0 everywhere: there is no run-up on a beach, only on walls",
+        )
+    return found
+
+
+def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Grid) -> np.ndarray:
+    """Elevation, m, and potential on it, m2/s, at the start, (2, ny, nx)."""
+    eta = checked_field("surface_elevation", elevation, grid, "centre")
+    phi = checked_field("surface_potential", potential, grid, "centre")
+    low = depth + eta <= 0.0
+    if low.any():
+        j, i = (int(k) for k in np.argwhere(low)[0])
+        raise InputError(
+            f"surface_elevation = {eta[j, i]:g} m at x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m",
+            allowed=f"above the bed, {-depth[j, i]:g} m there",
+        )
+    return np.stack([eta, phi])
+
+
+def checked_zones(zones: Sequence[Zone], grid: Grid, periodic: tuple[bool, bool]) -> tuple[Zone, ...]:
+    """Refuse zones along periodic axes, and zones that are wider than the basin."""
+    for zone in zones:
+        across = zone.side in ("west", "east")
+        count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
+        if wraps or count < 2:
+            why = "periodic" if wraps else "of one point"
+            raise InputError(f"a zone along the {zone.side} side of an axis that is {why}", allowed="sides with a wall")
+        if zone.width > (count - 1) * step:
+            raise InputError(f"width = {zone.width:g} m of the zone in the {zone.side}",
+                             allowed=f"up to {(count - 1) * step:g} m, the basin")  # fmt: skip
+    return tuple(zones)
+
+
+def smallest_psi(surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], grid: Grid, gravity: float) -> float:
+    """What Psi is at least worth, m2/s: that of waves 64 points long, as high as those at the start and in zones."""
+    step = min(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
+    h = float(depth.mean())
+    k = 2.0 * math.pi / (RESOLVED_POINTS * step)
+    rate = math.sqrt(gravity * k * math.tanh(k * h))
+    potential = max(float(surface[1].std()), gravity / rate * float(surface[0].std()))
+    share = min(1.0, 0.5 * (k * h) ** 2)
+    for zone in zones:
+        if zone.waves is not None:
+            t = np.linspace(0.0, zone.period, 16, endpoint=False)
+            made = np.asarray(zone.waves.surface_potential(float(grid.x.mean()), float(grid.y.mean()), t))
+            kh = float(wave_number(2.0 * math.pi / zone.period, h, gravity)) * h
+            potential, share = max(potential, float(made.std())), max(share, min(1.0, 0.5 * kh**2))
+    return share * potential

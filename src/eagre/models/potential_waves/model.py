@@ -1,0 +1,290 @@
+"""Fully nonlinear potential-flow waves: assembly and time step (equations: README.md in this folder)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.backend.select import select_devices
+from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
+from eagre.constants import GRAVITY
+from eagre.contract import field_type
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.grid import Grid
+from eagre.models.base import BaseModel
+from eagre.models.potential_waves.diagnostics import energies, steepest, volume
+from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.inputs import (
+    PERIODIC,
+    check_memory,
+    check_points,
+    checked_depth,
+    checked_surface,
+    checked_zones,
+    one_device,
+    smallest_psi,
+)
+from eagre.models.potential_waves.outputs import VARIABLES, facts_of, field_of, remarks_of, settings_of
+from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.stability import check_time_step, courant_step, highest_frequency
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.stepper import Stepper
+from eagre.models.potential_waves.zones import Zone
+from eagre.stepping.advance import advance
+
+WORDS_AN_ITERATION = 7  # an unknown, of the residual, the modes and a V(1,1) cycle
+SMALLEST_TOLERANCE = {"single": 2e-6, "double": 1e-13}  # rounding does not let corrections become smaller
+USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
+
+
+class PotentialWaves(BaseModel):
+    """Nonlinear waves on water of any depth, without vorticity and breaking, over a bed that slopes gently.
+
+    The elevation and the potential on the surface are stepped by Runge-Kutta's method of order 4; a Laplace problem
+    for the water below is solved in each of its four stages.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its cell centres are the points; walls stand on the outermost ones (`Grid.of_points`). A periodic axis of n
+        points has the period n dx, and n is even. One row of points (ny = 1) is a flume dy wide.
+    depth : float or (ny, nx) array, m
+        Of still water, > 0 everywhere.
+    surface_elevation, surface_potential : float or (ny, nx) array, m and m2/s
+        At the start, over still water.
+    periodic : {"none", "x", "y", "both"}
+    zones : sequence of Zone
+        Strips along sides in which waves are made or absorbed.
+    order : {2, 4, 6, 8}
+        Of the differences.
+    layers : int
+        Points from the surface to the bed, more than `order`.
+    clustered : bool
+        Whether they are denser towards the surface.
+    linear : bool
+        Waves of small height.
+    time_step : float, s
+        Without it by `courant`.
+    courant : float
+        Spacings that a wave of 20 points runs in a time step.
+    tolerance : float
+        Of the Laplace problems: the last correction relative to the potential below the surface, by root mean square.
+    gravity : float, m s-2
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    precision : {"single", "double"}
+        Of the water below the surface; the surface itself is always kept in double precision.
+    start_time : float, s
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges, shapes that do not match, a bed that is not below still water everywhere,
+        or a time step that Runge-Kutta's method does not bear.
+    DeviceError, MemoryNeededError
+        If the device is not there, or too small.
+
+    Notes
+    -----
+    Good values: order 6, 9 layers, 20 points or more a wave length, 30 steps or more a period. Limits: no breaking,
+    no overturning, no run-up but on walls; a bed steeper than about 1:1 costs iterations, or has no solution.
+
+    References
+    ----------
+    A. P. Engsig-Karup, H. B. Bingham, O. Lindberg, J. Comput. Phys. 228, 2100-2118 (2009),
+    doi:10.1016/j.jcp.2008.11.028.
+    """
+
+    kind = "potential-waves"
+
+    def __init__(
+        self,
+        grid: Grid,
+        depth: Any,
+        *,
+        surface_elevation: Any = 0.0,
+        surface_potential: Any = 0.0,
+        periodic: str = "none",
+        zones: Sequence[Zone] = (),
+        order: int = 6,
+        layers: int = 9,
+        clustered: bool = True,
+        linear: bool = False,
+        time_step: float | None = None,
+        courant: float = 0.5,
+        tolerance: float = 1e-5,
+        gravity: float = GRAVITY,
+        device: str | Device | Sequence[str | Device] = "auto",
+        precision: str = "single",
+        start_time: float = 0.0,
+    ) -> None:
+        self.grid, self.precision = grid, precision
+        self.device = one_device(select_devices(device))
+        vertical = Vertical(layers, order, bool(clustered))
+        check_memory(grid, self.device, precision, layers)
+        wraps = PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))]
+        check_points(grid, wraps, order)
+        h = checked_depth(depth, grid)
+        surface = checked_surface(surface_elevation, surface_potential, h, grid)
+        g = checked_number("gravity", gravity, 1e-6, 1e6)
+        if time_step is None:
+            time_step = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
+        check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), highest_frequency(h, grid, vertical, g))
+        self.setup = Setup(
+            grid=grid,
+            depth=h,
+            periodic=wraps,
+            vertical=vertical,
+            linear=bool(linear),
+            time_step=float(time_step),
+            tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            smallest=smallest_psi(surface, h, zones, grid, g),
+            gravity=g,
+            zones=checked_zones(zones, grid, wraps),
+        )
+        self._engine = Engine(self.setup, self.device, precision)
+        self._engine.set_surface(surface)
+        self._stepper = Stepper(self._engine, float(start_time))
+        self._first_volume = volume(surface[0], self.setup)
+
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        self._engine = Engine(self.setup, self.device, self.precision)
+        self._stepper = Stepper(self._engine, float(state["clock"][0]))
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return self._stepper.time
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return int(self._engine.counts["steps"])
+
+    @property
+    def time_step(self) -> float:
+        """The time step, s; the last one before a landing is shorter."""
+        return self.setup.time_step
+
+    def advance(self, until: float, max_steps: int | None = None) -> None:
+        """Step to `until`, s, or stop after `max_steps` steps.
+
+        Raises
+        ------
+        InputError
+            If `until` lies before the present.
+        BlowUpError
+            If a Laplace problem has no solution, as under breaking waves, or the solution stops being finite; the model
+            then holds the last good state.
+        """
+        stepper = self._stepper
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps)
+
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes `count` steps and looks at none: for timing."""
+
+        def make() -> None:
+            self._stepper.step(np.inf, count)
+
+        return make
+
+    # -- fields -------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The fields that `field` gives."""
+        return {variable.name: variable for variable in VARIABLES}
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field at the points, (ny, nx); velocities need a Laplace problem, the next step's first."""
+        if name not in self.variables:
+            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
+        return field_of(self._engine, name).astype(field_type(self))
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Values of fields at points (j, i)."""
+        j, i = check_sample(names, points, self.variables, self.grid)
+        rows = {"surface_elevation": 0, "surface_potential": 1}
+        found = self.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
+        return {
+            name: self.field(name)[j, i] if found is None or name not in rows
+            else found[rows[name]].astype(field_type(self))
+            for name in names
+        }  # fmt: skip
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a restart needs to go on bit for bit."""
+        more = {"first_volume": np.array(self._first_volume)}
+        return {**self._stepper.state(), **more, **grid_state(self.grid)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state` from a model of the same set-up."""
+        plane = self.grid.shape
+        fields = {"surface": (2, *plane), "psi": (self.setup.vertical.nz + 1, *plane), "w": (1, *plane)}
+        check_state(state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"))
+        self._stepper.restore(state)
+        self._first_volume = float(state["first_volume"])
+        self._stepper.keeper.forget()
+
+    # -- facts --------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> dict[str, float]:
+        """Volume, m3, energies, J, lowest and highest surface, m, and its largest slope.
+
+        The volume's error is relative, and told of basins without zones. Energies are of water of 1000 kg m-3.
+        """
+        setup, surface = self.setup, self._engine.surface()
+        now = volume(surface[0], setup)
+        kinetic, potential = energies(surface, self._engine.vertical_velocity(), setup)
+        found = {
+            "volume": now,
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+            "energy": kinetic + potential,
+            "min_surface_elevation": float(surface[0].min()),
+            "max_surface_elevation": float(surface[0].max()),
+            "max_slope": steepest(surface[0], setup)[0],
+        }
+        return found if setup.zones else {**found, "volume_error": now / self._first_volume - 1.0}
+
+    def statistics(self) -> dict[str, float]:
+        """Steps, time steps, s, and iterations of a Laplace problem."""
+        counts = self._engine.counts
+        shortest = min(counts["dt_min"], self.time_step) if self.steps == 0 else counts["dt_min"]
+        longest = counts["dt_max"] if self.steps else self.time_step
+        return {
+            "steps": self.steps,
+            "redone_steps": 0,
+            "dt_min": shortest,
+            "dt_max": longest,
+            "iterations_a_solve": self._engine.iterations_a_solve,
+        }
+
+    @property
+    def bytes_per_step(self) -> int:
+        """Bytes a point that a step must move: four Laplace problems of so many iterations, 7 words an unknown each."""
+        iterations = self._engine.iterations_a_solve or USUAL_ITERATIONS
+        words = 4.0 * iterations * WORDS_AN_ITERATION * (self.setup.vertical.nz - 1)
+        return round(words * self._engine.laplace.real().itemsize)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know before the run: the time step and its limit, zones, points a wave, walls."""
+        return remarks_of(self.setup)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What the summary of a run tells of its end: iterations, and the steepest place of the surface."""
+        return facts_of(self._engine)
+
+    def settings(self) -> dict[str, str | float | int]:
+        """The resolved set-up, for the attributes of output files."""
+        return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}

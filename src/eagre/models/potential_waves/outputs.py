@@ -1,0 +1,125 @@
+"""What a potential-flow model gives to files and people: fields, settings, remarks, rows of the summary."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eagre.fields import Variable
+from eagre.models.potential_waves.diagnostics import steepest, surface_velocity
+from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.stability import LIMIT, highest_frequency
+
+if TYPE_CHECKING:
+    from eagre.models.potential_waves.zones import Zone
+
+VARIABLES = (
+    Variable("surface_elevation", "m", "surface elevation over still water", "sea_surface_height_above_mean_sea_level"),
+    Variable("surface_potential", "m2 s-1", "velocity potential at the surface"),
+    Variable("velocity_x", "m s-1", "velocity in x at the surface", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity in y at the surface", "sea_water_y_velocity"),
+    Variable("velocity_z", "m s-1", "upward velocity at the surface", "upward_sea_water_velocity"),
+    Variable("still_water_depth", "m", "depth of still water", "sea_floor_depth_below_mean_sea_level", static=True),
+)
+FEWEST_POINTS = 10  # of a wave
+STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
+
+
+def field_of(engine: Engine, name: str) -> np.ndarray:
+    """Host copy of a field at the points, (ny, nx), float64; `name` is one of `VARIABLES`."""
+    if name == "still_water_depth":
+        return engine.setup.depth
+    if name == "velocity_z":
+        return engine.vertical_velocity()
+    surface = engine.surface()
+    if name in ("surface_elevation", "surface_potential"):
+        return surface[int(name == "surface_potential")]
+    w = engine.vertical_velocity()
+    return surface_velocity(surface, w, engine.setup)[int(name == "velocity_y")]
+
+
+def settings_of(setup: Setup) -> dict[str, str | float | int]:
+    """The resolved set-up, for the attributes of output files."""
+    found: dict[str, str | float | int] = {
+        "periodic": {(False, False): "none", (False, True): "x", (True, False): "y", (True, True): "both"}[
+            setup.periodic
+        ],
+        "order": setup.vertical.order,
+        "layers": setup.vertical.nz,
+        "clustered": int(setup.vertical.clustered),
+        "linear": int(setup.linear),
+        "time_step": setup.time_step,
+        "tolerance": setup.tolerance,
+        "gravity": setup.gravity,
+    }
+    for number, zone in enumerate(setup.zones, 1):
+        found[f"zone_{number}"] = _zone_text(zone)
+        seeds = getattr(zone.waves, "seeds", None)
+        if seeds:
+            found[f"zone_{number}_seeds"] = " ".join(map(str, seeds))
+    return found
+
+
+def _zone_text(zone: Zone) -> str:
+    does = "absorbs" if zone.waves is None else f"makes {zone.waves}"
+    return f"{zone.side}, {zone.width:g} m, {does}"
+
+
+def remarks_of(setup: Setup) -> list[str]:
+    """The time step beside its limit, relative depths, and what costs accuracy."""
+    grid = setup.grid
+    longest = LIMIT / highest_frequency(setup.depth, grid, setup.vertical, setup.gravity)
+    found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
+    for zone in setup.zones:
+        found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    return found + _wall_remarks(setup)
+
+
+def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
+    """What a zone's waves ask of points, and of its width."""
+    from eagre.waves import wave_number
+
+    grid, found = setup.grid, []
+    depth = float(setup.depth.max())
+    length = 2.0 * math.pi / float(wave_number(2.0 * math.pi / zone.period, depth, setup.gravity))
+    spacing = max(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
+    points, steps = length / spacing, zone.period / setup.time_step
+    if points < FEWEST_POINTS:
+        found.append(
+            f"{points:.1f} points a wave of {length:.4g} m ({zone.period:g} s); under {FEWEST_POINTS} it is lost"
+        )
+    if zone.width < length:
+        found.append(f"that zone is {zone.width / length:.2g} wave lengths wide; one reflects 8 %, two under 1 %")
+    if steps < 16.0:
+        found.append(f"{steps:.1f} steps a period of {zone.period:g} s; 30 or more keep its height and phase")
+    return found
+
+
+def _wall_remarks(setup: Setup) -> list[str]:
+    """Walls into which the bed slopes: mirrors there cost the order."""
+    found = []
+    for axis, sides in ((1, ("west", "east")), (0, ("south", "north"))):
+        if setup.periodic[axis] or setup.depth.shape[axis] < 3:
+            continue
+        for side, near in ((sides[0], (0, 1, 2)), (sides[1], (-1, -2, -3))):
+            first, second, third = (np.take(setup.depth, k, axis) for k in near)
+            worst = float(np.abs(3.0 * first - 4.0 * second + third).max()) / (2.0 * setup.spacing[axis])
+            if worst > STEEP_INTO_WALL and side not in [zone.side for zone in setup.zones]:
+                level = f"level the last {setup.vertical.order // 2} spacings"
+                found.append(f"the bed slopes into the wall in the {side} by {worst:.2g}: order 2 there; {level}")
+    return found
+
+
+def facts_of(engine: Engine) -> list[tuple[str, str]]:
+    """Rows of the summary at the end of a run."""
+    setup, eta = engine.setup, engine.surface()[0]
+    slope, (j, i) = steepest(eta, setup)
+    grid = setup.grid
+    where = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
+    return [
+        ("iterations", f"{engine.iterations_a_solve:.1f} a Laplace problem, four of them a step"),
+        ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, steepest {slope:.3g} at {where}"),
+    ]

@@ -1,0 +1,43 @@
+"""What fixes a run of the potential-flow waves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.grid import Grid
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.zones import Zone
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model."""
+
+    grid: Grid  # its centres are the points
+    depth: np.ndarray  # (ny, nx), of still water, m
+    periodic: tuple[bool, bool]  # (y, x); else walls on the first and the last points
+    vertical: Vertical
+    linear: bool
+    time_step: float  # s
+    tolerance: float
+    smallest: float  # m2/s: Psi at the bottom is taken to be at least as large where solutions are called good
+    gravity: float  # m s-2
+    zones: tuple[Zone, ...]
+
+    @property
+    def spacing(self) -> tuple[float, float]:
+        """(dy, dx), m."""
+        return self.grid.dy, self.grid.dx
+
+    @property
+    def areas(self) -> np.ndarray:
+        """What each point stands for, (ny, nx), m2: half on a wall, a quarter in a corner."""
+        along = []
+        for count, step, wraps in zip(self.grid.shape, self.spacing, self.periodic, strict=True):
+            lengths = np.full(count, step)
+            if not wraps and count > 1:
+                lengths[[0, -1]] *= 0.5
+            along.append(lengths)
+        return along[0][:, None] * along[1]

@@ -1,0 +1,280 @@
+"""The model of potential-flow waves: time, restarts, looks, what it refuses, how it ends, and long runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre import BlowUpError, Grid, InputError, PotentialWaves, Zone
+from eagre.models.potential_waves.stability import LIMIT, highest_frequency
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.waves import AiryWave, StreamFunctionWave, wave_number
+from oracle.potential_waves import Tank
+from restarts import assert_repeats_and_restarts
+
+GRAVITY = 9.81
+
+
+def basin(nx=13, ny=9, length_x=1.2, length_y=0.8, periodic="none", height=0.02, **options):
+    """A small basin with a sloping bed and a hump of water."""
+    wraps = periodic in ("x", "both"), periodic in ("y", "both")
+    grid = Grid.of_points(nx, ny, length_x, length_y, periodic=wraps)
+    x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (length_x, length_y), strict=True))
+    depth = 0.3 + 0.05 * np.cos(x) * np.cos(y)
+    options = {"order": 4, "layers": 6, "device": "cpu", "precision": "double", **options}
+    eta = height * (np.cos(x) + 0.5 * np.cos(y))
+    return PotentialWaves(grid, depth, surface_elevation=eta, periodic=periodic, **options)
+
+
+def flume(length=20.0, nx=161, **options):
+    """Still water 0.45 m deep, one row of points."""
+    grid = Grid.of_points(nx, 1, length, 1.0)
+    return PotentialWaves(grid, 0.45, **{"device": "cpu", "precision": "double", "layers": 7, **options})
+
+
+# -- time, looks and restarts ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_restart_bit_for_bit(precision):
+    """Cut after some steps, between outputs, with zones; psi, the guess of the next solution, is part of the state."""
+
+    def make():
+        wave = AiryWave(height=0.01, depth=0.3, period=1.0)
+        return basin(
+            length_x=3.0, precision=precision, zones=[Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
+        )
+
+    assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=5), 0.4)
+
+
+def test_a_look_changes_no_bit():
+    """Velocities and energies need a Laplace problem of their own: it is the one that the next step begins with."""
+    plain, looked = basin(), basin()
+    for model in (plain, looked):
+        for _ in range(4):
+            model.advance(10.0, max_steps=1)
+            if model is looked:
+                model.diagnostics(), model.field("velocity_x"), model.field("velocity_z")
+    np.testing.assert_array_equal(plain.state()["surface"], looked.state()["surface"])
+    taken = looked.state()
+    assert taken["ahead"][0] > 0 > plain.state()["ahead"][0]
+    other = basin()
+    other.restore(taken)
+    for model in (plain, other):
+        model.advance(10.0, max_steps=2)
+    np.testing.assert_array_equal(plain.state()["surface"], other.state()["surface"])
+
+
+def test_lands_on_times():
+    model = basin(time_step=0.03)
+    model.advance(0.1)
+    assert model.time == 0.1 and model.steps == 4
+    assert model.statistics()["dt_min"] == pytest.approx(0.01) and model.statistics()["dt_max"] == 0.03
+    model.advance(0.19)
+    assert model.time == 0.19 and model.steps == 7
+    with pytest.raises(InputError):
+        model.advance(0.1)
+
+
+def test_the_vertical_velocity_is_that_of_the_surface_it_stands_beside():
+    model = basin()
+    model.advance(0.2)
+    setup, surface = model.setup, model.state()["surface"]
+    tank = Tank(setup.depth, model.grid.dx, model.grid.dy, 6, 4)
+    _, w = tank.solved(*surface)
+    assert np.abs(model.field("velocity_z") - w).max() < 1e-4 * np.abs(w).max()
+
+
+# -- long runs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kh", [0.5, 2.0])
+def test_a_long_run_of_a_linear_standing_wave(kh):
+    """Twenty-five periods in single precision: the period against sqrt(g k tanh kh), the height, the water."""
+    grid, k, periods = Grid.of_points(13, 1, 0.5, 1.0), 2.0 * np.pi, 25
+    shape = np.cos(k * grid.x)[None]
+    omega = np.sqrt(GRAVITY * k * np.tanh(kh))
+    model = PotentialWaves(
+        grid, kh / k, surface_elevation=1e-3 * shape, linear=True, device="cpu", layers=7,
+        time_step=2.0 * np.pi / omega / 28.0,
+    )  # fmt: skip
+    model.advance(periods * 2.0 * np.pi / omega)
+    eta, phi = (model.field(name).astype(float) for name in ("surface_elevation", "surface_potential"))
+    amplitude = [1e3 * (field * shape).sum() / (shape**2).sum() for field in (eta, -phi * omega / GRAVITY)]
+    assert abs(np.arctan2(amplitude[1], amplitude[0])) / (2.0 * np.pi * periods) < 5e-5
+    assert np.hypot(*amplitude) == pytest.approx(1.0, abs=2e-3)
+    assert abs(model.diagnostics()["volume_error"]) < 1e-6
+
+
+def test_a_stream_function_wave_keeps_its_energy_and_its_shape():
+    wave = StreamFunctionWave(height=0.08, depth=0.5, length=1.0, eulerian_current=0.0)
+    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    x = grid.x[None]
+    model = PotentialWaves(
+        grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), periodic="x", device="cpu",
+        surface_potential=wave.surface_potential(x, 0.0, 0.0), time_step=wave.period / 40.0,
+    )  # fmt: skip
+    before = model.diagnostics()
+    assert before["kinetic_energy"] == pytest.approx(wave.kinetic_energy(1000.0), rel=1e-3)
+    assert before["potential_energy"] == pytest.approx(wave.potential_energy(1000.0), rel=1e-3)
+    model.advance(3.0 * wave.period)
+    assert model.diagnostics()["energy"] == pytest.approx(before["energy"], rel=3e-4)
+    assert np.abs(model.field("surface_elevation") - wave.elevation(x, 0.0, 0.0)).max() < 1e-3 * wave.height
+
+
+def test_zones_make_the_height_of_a_nonlinear_wave():
+    """Over still water: no drift of the level, the height between the zones within 2 %, little comes back."""
+    wave = StreamFunctionWave.over_still_water(height=0.03, depth=0.45, period=2.0, stokes_current=0.0)
+    zones = [Zone("west", 4.0, 2.0, wave, ramp=4.0), Zone("east", 7.0, 2.0)]
+    model, found = flume(28.0, 225, zones=zones, precision="single", time_step=0.05), []
+    model.advance(30.0)
+    while model.time < 34.0 - 1e-9:
+        model.advance(model.time + 0.05)
+        found.append(model.field("surface_elevation")[0, 48:160])
+    heights = np.ptp(np.array(found), axis=0)
+    assert heights == pytest.approx(0.03, rel=0.03)
+    assert np.median(heights) == pytest.approx(0.03, rel=0.01)
+    assert abs(np.mean(found)) < 0.02 * 0.03
+
+
+# -- shapes of basins -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize(
+    ("nx", "ny", "periodic"),
+    [(17, 1, "none"), (1, 17, "none"), (16, 1, "x"), (12, 10, "both"), (21, 5, "none"), (9, 8, "y")],
+)
+def test_shapes(nx, ny, periodic, precision):
+    model = basin(nx, ny, periodic=periodic, precision=precision)
+    model.advance(0.3)
+    found = model.diagnostics()
+    assert abs(found["volume_error"]) < 1e-4 and found["max_surface_elevation"] < 0.04
+    for name in model.variables:
+        assert model.field(name).shape == (ny, nx) and np.isfinite(model.field(name)).all()
+    sampled = model.sample(["surface_elevation", "velocity_x"], [(0, 0), (ny - 1, nx - 1)])
+    assert sampled["surface_elevation"].tolist() == model.field("surface_elevation")[[0, -1], [0, -1]].tolist()
+    assert model.sample(["surface_elevation"], [])["surface_elevation"].shape == (0,)
+
+
+def test_a_wave_along_y_is_one_along_x():
+    ends = {}
+    for shape in ((17, 1), (1, 17)):
+        grid = Grid.of_points(*shape, 1.0, 1.0)
+        along = grid.x[None] if shape[0] > 1 else grid.y[:, None]
+        eta = 0.02 * np.cos(np.pi * along)
+        depth = 0.3 + 0.02 * np.cos(np.pi * along)
+        model = PotentialWaves(grid, depth, surface_elevation=eta, device="cpu", precision="double")
+        model.advance(0.5)
+        ends[shape] = model.field("surface_elevation").ravel()
+    assert np.abs(ends[17, 1] - ends[1, 17]).max() < 1e-9
+
+
+# -- how it ends ----------------------------------------------------------------------------------
+
+
+def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
+    """A wave far too steep: the model keeps its last good state and says where it broke."""
+    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    wave = AiryWave(height=0.14, depth=0.5, length=1.0)
+    x = grid.x[None]
+    model = PotentialWaves(
+        grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), surface_potential=wave.surface_potential(x, 0.0, 0.0),
+        periodic="x", device="cpu",
+    )  # fmt: skip
+    with pytest.raises(BlowUpError) as broken:
+        model.advance(5.0)
+    said = str(broken.value)
+    for words in ("slope of", "at x = ", "0.5 m deep", "last good state", "break"):
+        assert words in said
+    assert np.isfinite(model.state()["surface"]).all() and 0.0 < model.time < broken.value.time
+    assert 0 <= broken.value.cell[1] < 64
+
+
+# -- what it refuses ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"time_step": 1.0}, "time_step = 1 s"),
+        ({"tolerance": 1e-8, "precision": "single"}, "tolerance"),
+        ({"order": 3}, "order = 3"),
+        ({"layers": 4}, "nz = 4"),
+        ({"periodic": "x", "nx": 13}, "nx = 13 along a periodic axis"),
+        ({"periodic": "z"}, "periodic = 'z'"),
+        ({"ny": 2}, "ny = 2"),
+        ({"zones": [Zone("west", 5.0, 1.0)]}, "width = 5 m"),
+        ({"zones": [Zone("west", 0.5, 1.0)], "periodic": "x", "nx": 12}, "west side of an axis that is periodic"),
+        ({"zones": [Zone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
+        ({"surface_potential": np.nan}, "surface_potential"),
+        ({"height": 0.5}, "surface_elevation = "),
+        ({"device": ["cpu", "cpu"]}, "one device"),
+        ({"courant": 0.0}, "courant"),
+        ({"gravity": -9.81}, "gravity"),
+    ],
+)
+def test_what_is_refused(options, said):
+    with pytest.raises(InputError) as refused:
+        basin(**options)
+    assert said in str(refused.value)
+
+
+def test_a_dry_bed_is_refused_with_its_place():
+    grid = Grid.of_points(11, 1, 10.0, 1.0)
+    with pytest.raises(InputError) as refused:
+        PotentialWaves(grid, 0.5 - 0.1 * grid.x[None], device="cpu")
+    assert "depth = 0 m at x = 5 m, y = 0 m, one of 6" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("psi", lambda a: a[:-1], "psi of shape"),
+        ("surface", lambda a: np.full_like(a, np.nan), "surface that is not finite"),
+        ("w", None, "without w"),
+        ("grid", lambda a: a + 1.0, "a state of a grid"),
+    ],
+)
+def test_states_that_are_refused(name, change, said):
+    model = basin()
+    state = model.state()
+    if change is None:
+        del state[name]
+    else:
+        state[name] = change(state[name])
+    with pytest.raises(InputError) as refused:
+        model.restore(state)
+    assert said in str(refused.value)
+
+
+def test_the_longest_step_is_the_longest_that_is_stable(monkeypatch):
+    """A checkerboard at the limit of the grid stays at 0.9 of it and grows at 1.1."""
+    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    zigzag = 1e-3 * (-1.0) ** np.arange(32)[None]
+    longest = LIMIT / highest_frequency(np.full((1, 32), 0.5), grid, Vertical(9, 6), GRAVITY)
+    heights = {}
+    monkeypatch.setattr("eagre.models.potential_waves.model.check_time_step", lambda *_: None)
+    for share in (0.9, 1.1):
+        model = PotentialWaves(
+            grid, 0.5, surface_elevation=zigzag, linear=True, periodic="x", device="cpu", precision="double",
+            time_step=share * longest,
+        )  # fmt: skip
+        model.advance(1e3, max_steps=40)
+        heights[share] = np.abs(model.field("surface_elevation")).max()
+    assert heights[0.9] < 1e-3 and heights[1.1] > 1e-2
+
+
+def test_remarks_name_what_costs_accuracy():
+    wave = AiryWave(height=0.01, depth=0.45, period=1.0)
+    model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)
+    told = "\n".join(model.remarks)
+    for words in ("of the longest stable one", "points a wave", "wave lengths wide", "steps a period"):
+        assert words in told
+    grid = Grid.of_points(41, 1, 4.0, 1.0)
+    sloping = PotentialWaves(grid, 0.5 - 0.05 * grid.x[None], device="cpu")
+    assert sum("slopes into the wall" in remark for remark in sloping.remarks) == 2
+    level = PotentialWaves(grid, 0.5 - 0.05 * np.cos(np.pi * grid.x / 4.0)[None], device="cpu")
+    assert not any("slopes into the wall" in remark for remark in level.remarks)
+    assert float(wave_number(2.0 * np.pi, 0.45)) > 0.0

@@ -1,0 +1,151 @@
+"""Case files of the potential-flow waves: what they make, and what they say of mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.config.problems import ConfigError
+from eagre.errors import InputError
+from eagre.models.potential_waves.config import PotentialWavesCase
+from eagre.waves import AiryWave, Sea, StreamFunctionWave
+
+HEAD = """\
+model = "potential-waves"
+[run]
+end_time = 1
+device = "cpu"
+"""
+FLUME = """\
+[basin]
+nx = 33
+length_x = 16.0
+depth = 0.5
+"""
+WAVE = '{kind = "airy", height = 0.02, period = "2 s"}'
+
+
+def made(text: str, folder="."):
+    return PotentialWavesCase.loads(HEAD + text, folder).build()
+
+
+def refused(text: str) -> str:
+    with pytest.raises(InputError) as error:
+        made(text)
+    return str(error.value)
+
+
+def test_a_flume_with_everything():
+    model = made(
+        FLUME
+        + f"""\
+x0 = 100.0
+[initial]
+surface_elevation = "0.01 * cos(pi * (x - 100) / 16)"
+[[zones]]
+side = "west"
+width = 4
+wave = {WAVE}
+ramp = "3 s"
+[[zones]]
+side = "east"
+width = 5
+exponent = 5
+[numerics]
+order = 4
+layers = 8
+clustered = false
+linear = true
+time_step = "0.04 s"
+tolerance = 1e-4
+gravity = 9.82
+"""
+    )
+    setup, (west, east) = model.setup, model.setup.zones
+    assert model.grid.x[[0, -1]].tolist() == [100.0, 116.0] and model.grid.y.tolist() == [0.0]
+    assert (setup.vertical.order, setup.vertical.nz, setup.vertical.clustered, setup.linear) == (4, 8, False, True)
+    assert (setup.time_step, setup.tolerance, setup.gravity) == (0.04, 1e-4, 9.82)
+    assert (west.side, west.width, west.period, west.ramp) == ("west", 4.0, 2.0, 3.0)
+    assert isinstance(west.waves, AiryWave) and west.waves.depth == 0.5 and west.waves.gravity == 9.82
+    assert (east.side, east.width, east.period, east.exponent, east.waves) == ("east", 5.0, 2.0, 5.0, None)
+    found = model.field("surface_elevation")[0]
+    assert found == pytest.approx(0.01 * np.cos(np.linspace(0.0, np.pi, 33)), abs=1e-8)
+
+
+def test_a_periodic_basin_with_a_bed_and_a_wave():
+    model = made(
+        """\
+[basin]
+nx = 32
+ny = 16
+length_x = 4.0
+length_y = 2.0
+x0 = 1.0
+periodic = "both"
+bed = -0.8
+[initial]
+wave = {kind = "stream_function", height = 0.1, length = 4.0, eulerian_current = 0.0}
+"""
+    )
+    assert model.grid.dx == 0.125 and model.grid.dy == 0.125
+    assert (model.field("still_water_depth") == np.float32(0.8)).all()
+    wave = StreamFunctionWave(height=0.1, length=4.0, depth=0.8, eulerian_current=0.0)
+    assert model.field("surface_elevation")[3] == pytest.approx(wave.elevation(model.grid.x, 0.0, 0.0), abs=1e-7)
+    assert model.field("surface_potential")[3] == pytest.approx(
+        wave.surface_potential(model.grid.x, 0.0, 0.0), abs=1e-6
+    )
+    assert model.settings()["periodic"] == "both"
+
+
+def test_a_bathymetry_from_a_raster(tmp_path):
+    """Elevations, positive up, at the middles of cells of 1 m: a plane is kept exactly."""
+    rows = [" ".join(f"{-1.0 + 0.05 * (i + 0.5):.3f}" for i in range(10)) for _ in range(4)]
+    (tmp_path / "bed.asc").write_text("ncols 10\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 1\n" + "\n".join(rows))
+    text = '[basin]\nnx = 17\nny = 5\nlength_x = 8.0\nlength_y = 2.0\nx0 = 1.0\ny0 = 1.0\nbed = {file = "bed.asc"}\n'
+    model = made(text, tmp_path)
+    assert model.setup.depth[2] == pytest.approx(1.0 - 0.05 * model.grid.x, abs=1e-6)
+    assert "the bed slopes into the wall in the west" in "\n".join(model.remarks)
+
+
+def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
+    sea = '{kind = "jonswap", significant_height = 0.02, peak_period = "2 s", count = 20, phase_seed = 7}'
+    model = made(FLUME + f'[[zones]]\nside = "west"\nwidth = 4\nwave = {sea}\n')
+    assert isinstance(model.setup.zones[0].waves, Sea) and model.setup.zones[0].period == 2.0
+    assert "7" in str(model.settings()["zone_1_seeds"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (FLUME.replace("length_x", "lenght_x"), ["basin.lenght_x", 'did you mean "length_x"', "length_x = 16.0"]),
+        (FLUME + "[numeric]\norder = 4\n", ['did you mean "numerics"']),
+        (FLUME.replace("depth = 0.5", ""), ["neither depth nor bed", "depth = 0.4"]),
+        (FLUME + "bed = -0.5\n", ["both depth and bed"]),
+        (FLUME.replace("0.5", '"0.5 - 0.1 * x"'), ["basin.depth (line 8)", "depth = 0 m at x = 5 m"]),
+        (FLUME.replace("0.5", '"0.5 - 0.1 * z"'), ["basin.depth"]),
+        (FLUME + 'periodic = "x"\n', ["basin.nx", "33 along a periodic axis", "nx = 34"]),
+        (FLUME + "[numerics]\norder = 5\n", ["numerics.order (line 10)", "order = 6"]),
+        (FLUME + "[numerics]\nlayers = 6\n", ["layers = 6", "layers = 9"]),
+        (FLUME + "[numerics]\ntime_step = 2\n", ["numerics.time_step (line 10)", "time_step = "]),
+        (FLUME + "[numerics]\ntime_step = 0.1\ncourant = 0.3\n", ["both time_step and courant"]),
+        (FLUME + f"[initial]\nwave = {WAVE}\nsurface_elevation = 0.1\n", ["both wave and surface_elevation"]),
+        (FLUME + '[initial]\nwave = {kind = "stoks"}\n', ['kind = "stokes"']),
+        (FLUME + '[[zones]]\nside = "left"\nwidth = 4\n', ["zones[1].side", "west, east, south, north"]),
+        (FLUME + '[[zones]]\nside = "west"\nwidth = 4\n', ["zones[1]", "a zone without a period", 'period = "2 s"']),
+        (FLUME + f'[[zones]]\nside = "west"\nwidth = 4\nwaves = {WAVE}\n', ['did you mean "wave"']),
+        (FLUME + f'[[zones]]\nside = "west"\nwidth = 40\nwave = {WAVE}\n', ["zones[1]", "width = 40 m", "up to 16 m"]),
+        (
+            FLUME.replace("0.5", '"0.5 + 0.01 * x"') + f'[[zones]]\nside = "west"\nwidth = 4\nwave = {WAVE}\n',
+            ["zones[1].wave", "a bed 0.5 to 0.54 m", "depth = 0.54"],
+        ),
+    ],
+)
+def test_mistakes_are_told_with_the_line_to_write(text, words):
+    said = refused(text)
+    for word in words:
+        assert word in said, said
+
+
+def test_a_case_of_another_kind_is_refused():
+    with pytest.raises(ConfigError):
+        PotentialWavesCase.loads(HEAD.replace("potential-waves", "barotropic") + FLUME)
