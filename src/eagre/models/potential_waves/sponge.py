@@ -1,0 +1,87 @@
+"""A sponge: pressure on the surface that takes energy from every wave along a side.
+
+    phi~_t -= mu(x) eta_t
+
+The pressure rho mu eta_t works against the surface, -rho mu eta_t^2 by area, so that energy only falls. Sources:
+Y. Cao, R. F. Beck, W. W. Schultz, An absorbing beach for numerical simulations of nonlinear waves in a wave tank,
+8th Int. Workshop on Water Waves and Floating Bodies (1993); as used by G. Ducrozet, F. Bonnefoy, D. Le Touze,
+P. Ferrant, Eur. J. Mech. B 34, 19-34 (2012), doi:10.1016/j.euromechflu.2012.01.017.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell
+from eagre.errors import InputError
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.zones import SIDES
+from eagre.waves import angular_frequency, group_velocity, wave_number
+
+STRENGTH = 6.0
+
+
+@cell
+def press(j, i, rates, mu):
+    """Take mu times the rate of eta from that of phi~."""
+    rates[1, j, i] -= mu[0, j, i] * rates[0, j, i]
+
+
+class Sponge:
+    """A `Forcing` along a side; the last of those that are given, for it takes the whole of eta_t.
+
+    Parameters
+    ----------
+    laplace : LaplaceProblem
+    side : {"west", "east", "south", "north"}
+    width : float
+        m; one to two wave lengths.
+    period : float
+        Of the waves that come, s.
+    depth : float
+        Along the side, m.
+    gravity : float
+        m/s2.
+    strength : float
+        What is left of a wave of that period that goes in and comes back from the wall is exp(-strength), to first
+        order; longer waves come back with more, shorter ones with less.
+
+    Raises
+    ------
+    InputError
+        For another side, and numbers that are not above 0.
+    """
+
+    def __init__(
+        self, laplace: LaplaceProblem, side: str, width: float, period: float, depth: float, gravity: float,
+        strength: float = STRENGTH,
+    ) -> None:  # fmt: skip
+        if side not in SIDES:
+            raise InputError(f"a sponge along the {side!r} side", allowed=", ".join(SIDES), fix='side = "east"')
+        given = {"width": width, "period": period, "depth": depth, "strength": strength}
+        for name, value in given.items():
+            if not (math.isfinite(value) and value > 0.0):
+                raise InputError(f"{name} = {value:g} of a sponge", allowed="above 0")
+        x, y = laplace.points
+        along = {"west": x - x[0], "east": x[-1] - x, "south": y - y[0], "north": y[-1] - y}[side]
+        s = np.clip(1.0 - along / width, 0.0, 1.0)
+        mu = largest_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
+        plane = np.broadcast_to(mu if side in ("west", "east") else mu[:, None], laplace.shape)
+        self._laplace = laplace
+        self._mu = laplace.device.array(np.ascontiguousarray(plane[None]))
+        self._loop = laplace.device.loop(press, "double")
+
+    def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
+        """As `Forcing.add`."""
+        device = self._laplace.device
+        device.run([device.over(self._loop, self._laplace.shape, (rates, self._mu))])
+
+
+def largest_damping(width: float, period: float, depth: float, gravity: float, strength: float) -> float:
+    """mu at the wall, m/s: amplitudes fall by mu k tanh(k h) / 2 a second, and the mean of mu is half of it."""
+    k = float(wave_number(2.0 * math.pi / period, depth, gravity))
+    omega = float(angular_frequency(k, depth, gravity))
+    return 2.0 * strength * gravity * float(group_velocity(k, depth, gravity)) / (omega**2 * width)

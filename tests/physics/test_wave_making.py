@@ -1,0 +1,192 @@
+"""Waves made and taken at a side beside relaxation zones: flux inlet, piston, active absorption, sponge."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import select
+from eagre.errors import InputError
+from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.sponge import Sponge
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
+from eagre.models.potential_waves.zones import Zone
+from eagre.waves import AiryWave, separate_reflection, wave_number
+
+DEVICE, GRAVITY, DEPTH = select("cpu"), 9.81, 0.45
+
+
+def flume(forcing, linear=True, length=24.0, points=121, zones=(), along="x", small=1e-9):
+    """Steps of a flume between walls; `forcing` makes what acts from the problem and its depth."""
+    shape = (1, points) if along == "x" else (points, 1)
+    h = np.full(shape, DEPTH)
+    spacing = (1.0, length / (points - 1)) if along == "x" else (length / (points - 1), 1.0)
+    problem = LaplaceProblem(h, spacing, Vertical(7, 6), (False, False), DEVICE, "double", linear)
+    return problem, Steps(problem, GRAVITY, small, zones, forcing(problem, h))
+
+
+def record(problem, steps, dt, end):
+    found = []
+    while steps.time < end - 1e-9:
+        steps.step(dt)
+        found.append(DEVICE.host(problem.eta).reshape(-1).copy())
+    return np.array(found)
+
+
+@pytest.mark.nojit
+def test_the_potential_of_the_wall_by_hand():
+    """Harmonic, its bed closed, 1 m/s through all of the water at the side; gone after some depths."""
+    f, high = shares(), 4.0 * DEPTH
+    n = 2.0 * np.arange(f.size) + 1.0
+
+    def a(s, z):
+        k = n * math.pi / high
+        return -(f / k * np.exp(-k * s) * np.cos(k * (z + DEPTH))).sum()
+
+    step, places = 1e-4, [0.0, 0.3, 1.1, 4.0]
+    wall = Wall(np.array(places), np.zeros(1), 1.0, 0.0, DEPTH, f)
+    for i, s in enumerate(places):
+        eta = np.full((1, 1, 4), 0.04)
+        found = of_wall(eta, 0, i, wall)
+        z = 0.04
+        assert found[0] == pytest.approx(a(s, z))
+        assert found[1] == pytest.approx((a(s + step, z) - a(s - step, z)) / (2.0 * step), abs=1e-5)
+        assert found[2] == pytest.approx((a(s, z + step) - a(s, z - step)) / (2.0 * step), abs=1e-5)
+        assert a(s, -DEPTH + step) == pytest.approx(a(s, -DEPTH - step))
+    near = [(a(1e-4, z) - a(0.0, z)) / 1e-4 for z in np.linspace(-DEPTH, 0.1, 7)]
+    assert near == pytest.approx(np.ones(7), abs=2e-3)
+    assert abs(a(8.0 * DEPTH, 0.0) - a(9.0 * DEPTH, 0.0)) < 2e-3 * DEPTH
+
+
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("side", ["west", "east", "south", "north"])
+def test_what_flows_in_is_there(side, linear):
+    """The volume grows by U (h + eta) a second: with a small U by U h t."""
+    speed, along = 1e-3, "x" if side in ("west", "east") else "y"
+    signal = (lambda t: speed * min(t, 1.0)), (lambda t: speed * (t < 1.0))
+    problem, steps = flume(
+        lambda p, h: [Inlet(p, h, side, *signal, GRAVITY, linear=linear)], linear, 8.0, 65, along=along
+    )  # fmt: skip
+    record(problem, steps, 0.05, 2.0)
+    eta = DEVICE.host(problem.eta).reshape(-1)
+    volume = (eta.sum() - 0.5 * (eta[0] + eta[-1])) * 8.0 / 64
+    assert volume == pytest.approx(speed * DEPTH * 1.5, rel=0.01)
+    near, far = (eta[:8].mean(), eta[-8:].mean()) if side in ("west", "south") else (eta[-8:].mean(), eta[:8].mean())
+    assert near > 10.0 * abs(far)
+
+
+def test_a_piston_and_a_sponge():
+    """The piston makes the height of Biesel's function; what comes back from the sponge is below 2 %."""
+    period, height = 1.6, 0.01
+    omega, k = 2.0 * math.pi / period, float(wave_number(2.0 * math.pi / period, DEPTH))
+    amplitude = 0.5 * stroke_of_height(height, k, DEPTH) * omega
+
+    def velocity(t):
+        return amplitude * math.cos(omega * t) * min(1.0, t / 3.2)
+
+    def acceleration(t):
+        rising = amplitude * math.cos(omega * t) / 3.2 if t < 3.2 else 0.0
+        return rising - amplitude * omega * math.sin(omega * t) * min(1.0, t / 3.2)
+
+    problem, steps = flume(
+        lambda p, h: [
+            Inlet(p, h, "west", velocity, acceleration, GRAVITY, linear=True),
+            Sponge(p, "east", 6.0, period, DEPTH, GRAVITY),
+        ],
+        length=16.0, points=161,
+    )  # fmt: skip
+    found = record(problem, steps, period / 32.0, 14.0 * period)[-128:]
+    x = problem.points[0]
+    gauges = [40, 46, 54]
+    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    assert apart.coefficient < 0.02
+    assert apart.incident_height == pytest.approx(height * math.sqrt(2.0), rel=0.01)
+
+
+def test_waves_of_a_piston_that_are_high():
+    """Nonlinear: the first harmonic is that of Biesel's function within 3 %."""
+    period, height = 1.6, 0.04
+    omega, k = 2.0 * math.pi / period, float(wave_number(2.0 * math.pi / period, DEPTH))
+    amplitude = 0.5 * stroke_of_height(height, k, DEPTH) * omega
+    problem, steps = flume(
+        lambda p, h: [
+            Inlet(
+                p, h, "west", lambda t: amplitude * math.sin(omega * t),
+                lambda t: amplitude * omega * math.cos(omega * t), GRAVITY,
+            ),
+            Sponge(p, "east", 6.0, period, DEPTH, GRAVITY),
+        ],
+        linear=False, small=1e-7,
+    )  # fmt: skip
+    found = record(problem, steps, period / 32.0, 16.0 * period)[-64:]
+    first = 2.0 * np.abs(np.fft.rfft(found[:, 40:60], axis=0)[2]) / 64
+    assert 2.0 * first.mean() == pytest.approx(height, rel=0.03)
+
+
+def test_active_absorption_of_long_waves():
+    """k h 0.3: waves from a zone in the west leave through the east."""
+    period = 4.6
+    wave = AiryWave(height=0.01, depth=DEPTH, period=period)
+    assert wave.wave_number * DEPTH < 0.31
+    problem, steps = flume(
+        lambda p, h: [
+            Inlet(p, h, "east", lambda t: 0.0, lambda t: 0.0, GRAVITY, linear=True, target=lambda t: 0.0)
+        ],
+        zones=[Zone("west", 8.0, period, wave, ramp=period)], length=32.0, points=81,
+    )  # fmt: skip
+    found = record(problem, steps, period / 32.0, 10.0 * period)[-64:]
+    x, gauges = problem.points[0], [40, 44, 50]
+    apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
+    assert apart.coefficient < 0.05
+    assert apart.incident_height == pytest.approx(0.01 * math.sqrt(2.0), rel=0.03)
+
+
+def test_a_sponge_only_takes():
+    """The energy of waves in a closed basin never grows, and is gone after some periods."""
+    problem, steps = flume(lambda p, h: [Sponge(p, "north", 4.0, 1.6, DEPTH, GRAVITY)], False, 8.0, 65, along="y")
+    y = problem.points[1]
+    DEVICE.fill(problem.eta, 0.02 * np.cos(2.0 * np.pi * y / 4.0)[None, :, None])
+    energies = []
+    for _ in range(160):
+        rates = steps._rates
+        steps.step(0.05)
+        problem.solve(1e-9)
+        DEVICE.run([problem.plane("set_rates", problem.eta, problem.phi, problem.w, rates, GRAVITY, problem.lines)])
+        eta, phi = DEVICE.host(problem.fields)[:, :, 0]
+        inner = np.r_[0.5, np.ones(63), 0.5]
+        energies.append(float(inner @ (GRAVITY * eta**2 + phi * DEVICE.host(rates)[0, :, 0])))
+    assert (np.diff(energies) < 1e-4 * energies[0]).all() and energies[-1] < 0.05 * energies[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"side": "up"}, "'up'"),
+        ({"h": "slope"}, "flat bed"),
+        ({"length": 2.0}, "of water before"),
+    ],
+)
+def test_inlets_that_are_refused(change, said):
+    x = np.linspace(0.0, change.get("length", 10.0), 65)
+    h = np.full((1, 65), DEPTH) + (0.02 * x if "h" in change else 0.0)
+    problem = LaplaceProblem(h, (1.0, x[1]), Vertical(5, 4), (False, False), DEVICE, "double")
+    with pytest.raises(InputError) as refused:
+        Inlet(problem, h, change.get("side", "west"), lambda t: 0.0, lambda t: 0.0, GRAVITY)
+    assert said in str(refused.value)
+    periodic = LaplaceProblem(np.ones((1, 16)), (1.0, 1.0), Vertical(5, 4), (False, True), DEVICE, "double")
+    with pytest.raises(InputError) as refused:
+        Inlet(periodic, np.ones((1, 16)), "west", lambda t: 0.0, lambda t: 0.0, GRAVITY)
+    assert "periodic" in str(refused.value)
+
+
+@pytest.mark.parametrize("change", [{"side": "up"}, {"width": 0.0}, {"period": -1.0}, {"strength": math.nan}])
+def test_sponges_that_are_refused(change):
+    problem = LaplaceProblem(np.ones((1, 16)), (1.0, 1.0), Vertical(5, 4), (False, False), DEVICE, "double")
+    given = {"side": "east", "width": 4.0, "period": 2.0, "depth": 1.0, "gravity": GRAVITY}
+    with pytest.raises(InputError) as refused:
+        Sponge(problem, **{**given, **change})
+    assert next(iter(change)) in str(refused.value)
