@@ -16,6 +16,7 @@ from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import Zone
 from eagre.waves import AiryWave, separate_reflection, wave_number
+from oracle.potential_waves import along as differences
 
 DEVICE, GRAVITY, DEPTH = select("cpu"), 9.81, 0.45
 
@@ -60,6 +61,28 @@ def test_the_potential_of_the_wall_by_hand():
     near = [(a(1e-4, z) - a(0.0, z)) / 1e-4 for z in np.linspace(-DEPTH, 0.1, 7)]
     assert near == pytest.approx(np.ones(7), abs=2e-3)
     assert abs(a(8.0 * DEPTH, 0.0) - a(9.0 * DEPTH, 0.0)) < 2e-3 * DEPTH
+
+
+@pytest.mark.parametrize("side", ["west", "north"])
+def test_what_the_wall_adds_as_the_formulas(side):
+    """eta_t += a_z - grad eta . grad a; phi~_t -= a_t + grad phi~ . grad a + |grad a|^2 / 2, with sums over cosines."""
+    along, n, speed, rate = "x" if side == "west" else "y", 61, 0.3, -0.7
+    problem, steps = flume(lambda p, h: [], False, 12.0, n, along=along)
+    place = np.linspace(0.0, 12.0, n)
+    eta, phi = 0.05 * np.cos(np.pi * place / 4.0), 0.2 * np.cos(np.pi * place / 3.0)
+    DEVICE.fill(problem.fields, np.stack([eta, phi]).reshape(2, *problem.shape))
+    inlet = Inlet(problem, np.full(problem.shape, DEPTH), side, lambda t: speed, lambda t: rate, GRAVITY)
+    inlet.add(0.0, 0.1, 0, steps._rates)
+    found = DEVICE.host(steps._rates).reshape(2, n)
+    away, sign = (place, 1.0) if side == "west" else (12.0 - place, -1.0)
+    f = shares()
+    k = (2.0 * np.arange(f.size) + 1.0)[:, None] * math.pi / (4.0 * DEPTH)
+    left = f[:, None] * np.exp(-k * away)
+    a, a_n = -(left / k * np.cos(k * (eta + DEPTH))).sum(axis=0), (left * np.cos(k * (eta + DEPTH))).sum(axis=0)
+    a_z, d = (left * np.sin(k * (eta + DEPTH))).sum(axis=0), differences(n, 0.2, 6, 1, False)
+    assert found[0] == pytest.approx(speed * (a_z - sign * a_n * (d @ eta)), abs=1e-12)
+    known = rate * a + speed * sign * a_n * (d @ phi) + 0.5 * speed**2 * (a_n**2 + a_z**2)
+    assert found[1] == pytest.approx(-known, abs=1e-12)
 
 
 @pytest.mark.parametrize("linear", [True, False])
