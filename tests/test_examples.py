@@ -48,8 +48,8 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    known = ["dam_break", "demo", "double_gyre", "ensemble", "monai_valley", "rain_on_catchment", "thacker_bowl"]
-    assert every_example() == [*known, "tide"]
+    known = ["dam_break", "demo", "double_gyre", "ensemble", "monai_valley", "rain_on_catchment", "submerged_bar"]
+    assert every_example() == [*known, "thacker_bowl", "tide"]
 
 
 def measured(folder: Path) -> Path:
@@ -187,6 +187,20 @@ def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
         assert wet.max() > wet[0]
     gauges = read_gauges(output / "gauges.csv")
     assert 0.3 < gauges["mouth surface_elevation"].max() < 1.5
+
+
+def test_a_bar_makes_short_waves_of_long_ones(tmp_path):
+    """On a quarter of the points: the second harmonic before the bar and behind it, as a share of the first."""
+    output, printed = run_case("submerged_bar", tmp_path, nx="161", end_time='"26.26 s"')
+    assert "iterations" in printed and "zone in the west" in printed
+    gauges, shares = read_gauges(output / "gauges.csv"), {}
+    last = (gauges["time"] > 18.0) & (gauges["time"] <= 26.08)
+    for name in ("x04", "x17"):
+        time, eta = gauges["time"][last], gauges[f"{name} surface_elevation"][last]
+        modes = [abs((eta * np.exp(2j * np.pi * n * time / 2.02)).mean()) for n in (1, 2)]
+        shares[name] = modes[1] / modes[0]
+        assert 0.005 < 2.0 * modes[0] < 0.015
+    assert shares["x04"] < 0.25 and shares["x17"] > 2.0 * shares["x04"]
 
 
 def test_thacker_bowl_returns_after_one_period(script):

@@ -177,7 +177,7 @@ def test_a_wave_along_y_is_one_along_x():
 def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
     """A wave far too steep: the model keeps its last good state and says where it broke."""
     grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
-    wave = AiryWave(height=0.14, depth=0.5, length=1.0)
+    wave = AiryWave(height=0.12, depth=0.5, length=1.0)
     x = grid.x[None]
     model = PotentialWaves(
         grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), surface_potential=wave.surface_potential(x, 0.0, 0.0),
@@ -278,3 +278,53 @@ def test_remarks_name_what_costs_accuracy():
     level = PotentialWaves(grid, 0.5 - 0.05 * np.cos(np.pi * grid.x / 4.0)[None], device="cpu")
     assert not any("slopes into the wall" in remark for remark in level.remarks)
     assert float(wave_number(2.0 * np.pi, 0.45)) > 0.0
+
+
+# -- statistics and breaking ----------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_all_steps():
+    model, found = basin(statistics_from=0.1, time_step=0.015), []
+    assert {"highest_surface", "significant_height"} <= set(model.variables)
+    assert not model.field("significant_height").any()
+    while model.time < 0.6:
+        model.advance(10.0, max_steps=1)
+        if model.time > 0.1:
+            found.append(model.state()["surface"][0])
+    mean, variance = np.mean(found, axis=0), np.var(found, axis=0)
+    assert model.field("highest_surface") == pytest.approx(np.max(found, axis=0))
+    assert model.field("lowest_surface") == pytest.approx(np.min(found, axis=0))
+    assert model.field("mean_surface") == pytest.approx(mean, abs=1e-12)
+    assert model.field("significant_height") == pytest.approx(4.0 * np.sqrt(variance), abs=1e-12)
+    assert any("Hs up to" in text for _, text in model.facts)
+
+
+def test_breaking_is_dissipated_told_and_restarted():
+    """The wave that ended a run goes on; its crests are in the log, with what a restart needs."""
+    grid = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False))
+    wave = AiryWave(height=0.12, depth=0.5, length=1.0)
+    surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
+
+    def make():
+        return PotentialWaves(
+            grid, 0.5, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", device="cpu",
+            breaking=True, statistics_from=0.0,
+        )  # fmt: skip
+
+    assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=25), 1.2)
+    model = make()
+    before = model.diagnostics()
+    model.advance(1.2)
+    assert model.breakers and 0.0 < model.breakers[0].time < 1.2
+    assert model.diagnostics()["energy"] < 0.9 * before["energy"]
+    assert abs(model.diagnostics()["volume_error"]) < 3e-4
+    told = [text for _, text in model.facts]
+    assert any("crest" in text and "k a = " in text for text in told)
+    assert not basin().breakers
+
+
+@pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"limit": -1.0}])
+def test_breaking_that_is_refused(breaking):
+    with pytest.raises(InputError) as refused:
+        basin(breaking=breaking)
+    assert "limit" in str(refused.value)

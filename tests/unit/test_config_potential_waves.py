@@ -149,3 +149,35 @@ def test_mistakes_are_told_with_the_line_to_write(text, words):
 def test_a_case_of_another_kind_is_refused():
     with pytest.raises(ConfigError):
         PotentialWavesCase.loads(HEAD.replace("potential-waves", "barotropic") + FLUME)
+
+
+def test_breaking_and_statistics():
+    model = made(FLUME + "[breaking]\nlimit = 0.9\n[statistics]\nfrom = 0.5\n")
+    assert model.setup.breaking == (0.9, pytest.approx(0.57735, rel=1e-5), 0.02) and model.setup.statistics_from == 0.5
+    assert model.settings()["breaking_limit"] == 0.9 and "significant_height" in model.variables
+    assert made(FLUME).setup.breaking is None
+
+
+def test_commented_lines_of_the_template_are_valid_too(tmp_path):
+    from eagre.cli.new import template
+
+    text, blocks = template("potential-waves"), ("breaking", "statistics", "numerics", "restart")
+    lines = text.splitlines()
+    keys = (
+        "limit",
+        'from = "8',
+        "order",
+        "layers",
+        "clustered",
+        "linear",
+        "courant",
+        "tolerance",
+        "[breaking",
+        "[stat",
+    )
+    keys += ("[numerics", "start_date", "length_y", "ny", "periodic", "[restart", 'file = "re', 'interval = "10')
+    for n, line in enumerate(lines):
+        if line.startswith("# ") and line[2:].startswith(keys):
+            lines[n] = line[2:]
+    case = PotentialWavesCase.loads("\n".join(lines), tmp_path)
+    assert all(getattr(case, name) is not None for name in blocks) and case.basin.ny == 65

@@ -16,6 +16,7 @@ from eagre.config.waves import Wave
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
@@ -145,6 +146,21 @@ class NumericsSection(Section):
         return self
 
 
+class BreakingSection(Section):
+    """Crests that break are found and dissipated."""
+
+    limit: float = Field(default=LIMIT, description="speed of the water over that of the crest", gt=0, examples=[0.855])
+    steepest: float = Field(default=STEEPEST, description="slope of a front", gt=0, examples=[0.577])
+    strength: float = Field(default=STRENGTH, description="of the eddy viscosity, over H L / T", gt=0, examples=[0.02])
+
+
+class StatisticsSection(Section):
+    """Highest, lowest and mean surface and the significant height at every point, as further variables."""
+
+    from_: Seconds = Field(default=0.0, alias="from", description="time from which on they are gathered", ge=0,
+                           examples=["60 s"])  # fmt: skip
+
+
 class PotentialWavesCase(Case):
     """A case file of the potential-flow waves: ``PotentialWavesCase.load("case.toml").build()``."""
 
@@ -157,6 +173,8 @@ class PotentialWavesCase(Case):
     )
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     zones: list[ZoneSection] = Field(default_factory=list, description="the sections [[zones]]")
+    breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
+    statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
 
     def build(self, device: str | None = None, precision: str | None = None) -> PotentialWaves:
@@ -178,6 +196,10 @@ class PotentialWavesCase(Case):
         check_input_memory(grid)
         depth = self._depth(grid)
         options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
+        if self.breaking is not None:
+            options["breaking"] = self.breaking.model_dump()
+        if self.statistics is not None:
+            options["statistics_from"] = self.statistics.from_
         with self.naming("basin", "initial", "numerics", "run"):
             return PotentialWaves(
                 grid,

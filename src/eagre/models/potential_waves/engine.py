@@ -9,6 +9,8 @@ import numpy as np
 from eagre.backend.arrays import array_module
 from eagre.backend.device import Device
 from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.breaking import Breaker, Breaking
+from eagre.models.potential_waves.gathering import Gathering
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
@@ -25,6 +27,8 @@ class Engine:
         Its `fields` are the state.
     counts : dict
         Steps, iterations of all their Laplace problems, shortest and longest time step, s.
+    breaking : Breaking or None
+    gathering : Gathering or None
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
@@ -33,7 +37,14 @@ class Engine:
             setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear
         )
         self.laplace.points = setup.grid.x, setup.grid.y
-        self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones)
+        self.breaking = None
+        if setup.breaking is not None:
+            known = (self.laplace, setup.depth, setup.spacing, setup.periodic, setup.gravity)
+            self.breaking = Breaking(*known, *setup.breaking)
+        start = setup.statistics_from
+        self.gathering = None if start is None else Gathering(self.laplace, start)
+        forcing = () if self.breaking is None else (self.breaking,)
+        self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones, forcing)
         self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
 
     # -- steps --------------------------------------------------------------------------------------
@@ -52,6 +63,8 @@ class Engine:
         counts["iterations"] += self._steps.step(dt)
         counts["steps"] += 1.0
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+        if self.gathering is not None:
+            self.gathering.add(time + dt, dt)
 
     def _aim(self) -> None:
         """Set what is small: the tolerance times the size of Psi at the bottom, by root mean square."""
@@ -98,7 +111,14 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""
         host, laplace, ahead = self.device.host, self.laplace, self._steps.ahead
+        more: dict[str, np.ndarray] = {}
+        if self.gathering is not None:
+            more |= {"gathered": self.gathering.host(), "lasted": np.array(self.gathering.lasted)}
+        if self.breaking is not None:
+            none = np.zeros(len(Breaker._fields))  # a first row, since files hold no empty arrays
+            more["breakers"] = np.array([none, *self.breaking.log])
         return {
+            **more,
             "surface": host(laplace.fields),
             "psi": host(laplace.psi),
             "w": host(laplace.w),
@@ -114,3 +134,8 @@ class Engine:
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
         ahead, self._steps.small = map(float, state["ahead"])
         self._steps.ahead = None if ahead < 0.0 else int(ahead)
+        if self.gathering is not None:
+            self.gathering.restore(state["gathered"], float(state["lasted"]))
+        if self.breaking is not None:
+            self.breaking.log = [Breaker(*map(float, row)) for row in state["breakers"][1:]]
+            self.breaking.active = list(self.breaking.log)  # those that have ended are left out at the next look

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
-from eagre.checks import checked_field
+from eagre.checks import checked_field, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
 from eagre.models.potential_waves.zones import Zone
 from eagre.waves import wave_number
 
@@ -88,6 +89,22 @@ def checked_zones(zones: Sequence[Zone], grid: Grid, periodic: tuple[bool, bool]
             raise InputError(f"width = {zone.width:g} m of the zone in the {zone.side}",
                              allowed=f"up to {(count - 1) * step:g} m, the basin")  # fmt: skip
     return tuple(zones)
+
+
+def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float, float] | None:
+    """Limit, steepest and strength of `Breaking`, or None."""
+    if breaking is False:
+        return None
+    given, known = (
+        ({} if breaking is True else dict(breaking)),
+        {"limit": LIMIT, "steepest": STEEPEST, "strength": STRENGTH},
+    )
+    for name in given:
+        one_of("breaking", name, tuple(known))
+    limit, steepest, strength = (
+        checked_number(name, given.get(name, default), 1e-6, 1e6) for name, default in known.items()
+    )
+    return limit, steepest, strength
 
 
 def smallest_psi(surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], grid: Grid, gravity: float) -> float:

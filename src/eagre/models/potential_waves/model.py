@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,22 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
+from eagre.models.potential_waves.breaking import Breaker
 from eagre.models.potential_waves.diagnostics import energies, steepest, volume
 from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.gathering import GATHERED
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
     check_memory,
     check_points,
+    checked_breaking,
     checked_depth,
     checked_surface,
     checked_zones,
     one_device,
     smallest_psi,
 )
-from eagre.models.potential_waves.outputs import VARIABLES, facts_of, field_of, remarks_of, settings_of
+from eagre.models.potential_waves.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.stability import check_time_step, courant_step, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
@@ -38,6 +41,7 @@ from eagre.stepping.advance import advance
 
 WORDS_AN_ITERATION = 7  # an unknown, of the residual, the modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-6, "double": 1e-13}  # rounding does not let corrections become smaller
+ANY = (-1e12, 1e12)
 USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
 
 
@@ -74,6 +78,10 @@ class PotentialWaves(BaseModel):
     tolerance : float
         Of the Laplace problems: the last correction relative to the potential below the surface, by root mean square.
     gravity : float, m s-2
+    breaking : bool or dict
+        Whether crests that break are dissipated; a dict of `limit`, `steepest` and `strength` of `Breaking`.
+    statistics_from : float, s
+        From here on the highest, lowest and mean surface and the significant height are gathered at every point.
     device : str
         "auto", "cpu", "cuda" or "cuda:N".
     precision : {"single", "double"}
@@ -118,6 +126,8 @@ class PotentialWaves(BaseModel):
         courant: float = 0.5,
         tolerance: float = 1e-5,
         gravity: float = GRAVITY,
+        breaking: bool | Mapping[str, float] = False,
+        statistics_from: float | None = None,
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -145,6 +155,10 @@ class PotentialWaves(BaseModel):
             smallest=smallest_psi(surface, h, zones, grid, g),
             gravity=g,
             zones=checked_zones(zones, grid, wraps),
+            breaking=checked_breaking(breaking),
+            statistics_from=None
+            if statistics_from is None
+            else checked_number("statistics_from", statistics_from, *ANY),
         )
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.set_surface(surface)
@@ -199,7 +213,12 @@ class PotentialWaves(BaseModel):
     @property
     def variables(self) -> dict[str, Variable]:
         """The fields that `field` gives."""
-        return {variable.name: variable for variable in VARIABLES}
+        return {variable.name: variable for variable in variables_of(self.setup)}
+
+    @property
+    def breakers(self) -> list[Breaker]:
+        """Every crest that broke, in the order of time."""
+        return [] if self._engine.breaking is None else list(self._engine.breaking.log)
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx); velocities need a Laplace problem, the next step's first."""
@@ -229,7 +248,11 @@ class PotentialWaves(BaseModel):
         """Take up a state of `state` from a model of the same set-up."""
         plane = self.grid.shape
         fields = {"surface": (2, *plane), "psi": (self.setup.vertical.nz + 1, *plane), "w": (1, *plane)}
-        check_state(state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"))
+        numbers = ["counts", "ahead", "clock", "first_volume"]
+        if self.setup.statistics_from is not None:
+            fields["gathered"] = (GATHERED, *plane)
+            numbers.append("lasted")
+        check_state(state, fields, self.grid, numbers + (["breakers"] if self.setup.breaking else []))
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         self._stepper.keeper.forget()

@@ -24,14 +24,35 @@ VARIABLES = (
     Variable("velocity_z", "m s-1", "upward velocity at the surface", "upward_sea_water_velocity"),
     Variable("still_water_depth", "m", "depth of still water", "sea_floor_depth_below_mean_sea_level", static=True),
 )
+STATISTICS = (
+    Variable("highest_surface", "m", "highest surface elevation so far"),
+    Variable("lowest_surface", "m", "lowest surface elevation so far"),
+    Variable("mean_surface", "m", "mean surface elevation so far"),
+    Variable(
+        "significant_height",
+        "m",
+        "significant wave height so far, 4 standard deviations of the surface",
+        "sea_surface_wave_significant_height",
+    ),
+)
 FEWEST_POINTS = 10  # of a wave
+MOST_TOLD = 5  # breaking crests in the summary
 STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
 
 
+def variables_of(setup: Setup) -> tuple[Variable, ...]:
+    """Fields of a model with or without statistics of its surface."""
+    return VARIABLES if setup.statistics_from is None else (*VARIABLES, *STATISTICS)
+
+
 def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Host copy of a field at the points, (ny, nx), float64; `name` is one of `VARIABLES`."""
+    """Host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
     if name == "still_water_depth":
         return engine.setup.depth
+    if engine.gathering is not None and name in [variable.name for variable in STATISTICS]:
+        highest, lowest, mean, variance = engine.gathering.host()
+        heights = 4.0 * np.sqrt(variance)
+        return dict(zip((one.name for one in STATISTICS), (highest, lowest, mean, heights), strict=True))[name]
     if name == "velocity_z":
         return engine.vertical_velocity()
     surface = engine.surface()
@@ -55,6 +76,10 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "tolerance": setup.tolerance,
         "gravity": setup.gravity,
     }
+    if setup.breaking is not None:
+        found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
+    if setup.statistics_from is not None:
+        found["statistics_from"] = setup.statistics_from
     for number, zone in enumerate(setup.zones, 1):
         found[f"zone_{number}"] = _zone_text(zone)
         seeds = getattr(zone.waves, "seeds", None)
@@ -122,4 +147,31 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     return [
         ("iterations", f"{engine.iterations_a_solve:.1f} a Laplace problem, four of them a step"),
         ("surface", f"{eta.min():.4g} to {eta.max():.4g} m, steepest {slope:.3g} at {where}"),
+        *_breaking_facts(engine),
+        *_statistics_facts(engine),
     ]
+
+
+def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
+    """How many crests broke, and the first ones."""
+    if engine.breaking is None:
+        return []
+    log = engine.breaking.log
+    rows = [("breaking", f"{len(log)} crest{'' if len(log) == 1 else 's'}{':' if log else ''}")]
+    for one in log[:MOST_TOLD]:
+        place = f"x = {one.x:.5g} m" + (f", y = {one.y:.5g} m" if engine.setup.grid.ny > 1 else "")
+        rows.append(("", f"t = {one.time:.5g} s, {place}, crest {one.crest:.3g} m, k a = {one.steepness:.2f}"))
+    return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more: model.breakers")]
+
+
+def _statistics_facts(engine: Engine) -> list[tuple[str, str]]:
+    """Largest significant height and highest surface, with their places."""
+    if engine.gathering is None or engine.gathering.lasted == 0.0:
+        return []
+    highest, _, _, variance = engine.gathering.host()
+    grid, told = engine.setup.grid, []
+    for what, values in (("Hs up to", 4.0 * np.sqrt(variance)), ("surface up to", highest)):
+        j, i = np.unravel_index(int(values.argmax()), values.shape)
+        place = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
+        told.append(f"{what} {values[j, i]:.4g} m at {place}")
+    return [("statistics", f"{'; '.join(told)}; of {engine.gathering.lasted:.5g} s")]

@@ -25,6 +25,8 @@ class Setup:
     smallest: float  # m2/s: Psi at the bottom is taken to be at least as large where solutions are called good
     gravity: float  # m s-2
     zones: tuple[Zone, ...]
+    breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
+    statistics_from: float | None = None  # s: from here on statistics of the surface are gathered
 
     @property
     def spacing(self) -> tuple[float, float]:

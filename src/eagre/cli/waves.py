@@ -1,0 +1,92 @@
+"""``eagre waves``: what the records of gauges say about the sea."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+if TYPE_CHECKING:
+    from eagre.plots.results import GaugeFile
+
+NEARLY = 1e-6  # of the interval: times of an even record
+
+
+def waves(
+    file: Annotated[Path, typer.Argument(help="Gauges of eagre run (.nc, .csv).")],
+    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Series; else the elevation.")] = None,
+    start: Annotated[str | None, typer.Option("--from", help='Time from which on they count, such as "2 min".')] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Time up to which they count.")] = None,
+    depth: Annotated[
+        float | None, typer.Option("--depth", help="Metres: tell incident from reflected waves by all gauges (.nc).")
+    ] = None,
+) -> None:
+    """Tell significant heights, periods, skewness and set-up at gauges, and what is reflected along a line of them."""
+    from eagre.cli.console import console, grid_table
+    from eagre.errors import InputError
+    from eagre.plots import open_results
+    from eagre.plots.results import GaugeFile
+    from eagre.waves import sea_state
+
+    results = open_results(file)
+    if not isinstance(results, GaugeFile):
+        raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
+    times, values = _even(results, results.check_variable(variable), start, end)
+    interval, rows = float(times[1] - times[0]), []
+    for name, surface in zip(results.names, values.T, strict=True):
+        state = sea_state(surface, interval)
+        numbers = (
+            state.significant_height,
+            state.one_third_height,
+            state.highest,
+            state.mean_period,
+            state.peak_period,
+        )
+        numbers += (state.tm01, state.skewness, state.asymmetry, state.mean_level)
+        rows.append([name, *(f"{number:.4g}" for number in numbers), str(state.count)])
+    out = console()
+    out.print(f"{times[0]:.6g} s to {times[-1]:.6g} s, every {interval:g} s", markup=False, soft_wrap=True)
+    heads = ["gauge", "Hs m", "H1/3 m", "Hmax m", "Tz s", "Tp s", "Tm01 s", "skewness", "asymmetry", "level m", "waves"]
+    out.print(grid_table(heads, rows))
+    if depth is not None:
+        out.print(_reflection(file, values, interval, depth), markup=False, soft_wrap=True)
+
+
+def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Times, s, and the series, (n, gauges), evenly spaced, of the part that counts."""
+    from eagre.config.units import parse_quantity
+    from eagre.errors import InputError
+
+    low = -np.inf if start is None else parse_quantity(start, "time", "--from")
+    high = np.inf if end is None else parse_quantity(end, "time", "--to")
+    inside = (results.times >= low) & (results.times <= high)
+    times, values = results.times[inside], results.values[name][inside]
+    if times.size > 2 and abs(times[-1] - times[-2] - (times[1] - times[0])) > NEARLY * (times[1] - times[0]):
+        times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
+    steps = np.diff(times)
+    if times.size < 16 or np.ptp(steps) > NEARLY * steps[0] + 1e-9 * abs(times[-1]):
+        raise InputError(f"{times.size} times in {results.path}", allowed="16 or more at even intervals")
+    return times, values
+
+
+def _reflection(file: Path, values: np.ndarray, interval: float, depth: float) -> str:
+    """Heights of incident and reflected waves along x."""
+    from eagre.errors import InputError
+    from eagre.plots.reading import open_dataset
+    from eagre.waves import sea_state, separate_reflection
+
+    if file.suffix.lower() == ".csv":
+        raise InputError(
+            f"--depth for {file}", allowed="a file that knows the places of gauges", fix='file = "gauges.nc"'
+        )
+    with open_dataset(file) as dataset:
+        x = np.asarray(dataset["x"].values, np.float64)
+    period = sea_state(values[:, 0], interval).mean_period
+    whole = round(len(values) * interval // period * period / interval)  # periods: parts of one would leak
+    found = separate_reflection(values[:whole].T, x, interval, depth)
+    heights = f"incident Hs {found.incident_height:.4g} m, reflected {found.reflected_height:.4g} m"
+    return (
+        f"{heights}: a coefficient of {found.coefficient:.3f}, by {x.size} gauges at x = {x.min():g} to {x.max():g} m"
+    )

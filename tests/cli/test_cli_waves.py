@@ -1,0 +1,56 @@
+"""`eagre waves`: statistics of gauges, and the reflection along a line of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from eagre.cli import exits
+from eagre.waves import wave_number
+
+X = np.array([0.0, 0.7, 1.6])
+
+
+@pytest.fixture
+def gauges(tmp_path):
+    """A regular wave of 0.1 m and a tenth of it that comes back, in both kinds of files."""
+    t, k = np.arange(0.0, 60.0, 0.05), float(wave_number(np.pi, depth=0.8))
+    eta = 0.02 + np.stack([0.05 * np.cos(k * x - np.pi * t) + 0.005 * np.cos(k * x + np.pi * t) for x in X], axis=1)
+    names = ("station", np.array(["a", "b", "c"], dtype=object))
+    data = {"surface_elevation": (("time", "station"), eta), "station_name": names, "x": ("station", X)}
+    data |= {"y": ("station", 0.0 * X)}
+    xr.Dataset(data, {"time": t}).to_netcdf(tmp_path / "gauges.nc", engine="h5netcdf")
+    head = "time (s)," + ",".join(f"{name} surface_elevation (m)" for name in "abc")
+    np.savetxt(tmp_path / "gauges.csv", np.column_stack([t, eta]), header=head, delimiter=",", comments="")
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", ["nc", "csv"])
+def test_statistics_of_gauges(eagre, gauges, ending):
+    done = eagre("waves", gauges / f"gauges.{ending}", "--from", "20 s", "--to", "50 s")
+    assert done.code == 0, done.err
+    assert "20 s to 50 s, every 0.05 s" in done.out
+    row = next(line.split() for line in done.out.splitlines() if line.split()[:1] == ["a"])
+    assert float(row[1]) == pytest.approx(4.0 * 0.055 / np.sqrt(2.0), rel=0.01)  # Hs at a node of both
+    assert float(row[4]) == pytest.approx(2.0, rel=0.01) and float(row[9]) == pytest.approx(0.02, rel=0.02)
+
+
+def test_reflection_along_a_line(eagre, gauges):
+    done = eagre("waves", gauges / "gauges.nc", "--depth", 0.8)
+    assert done.code == 0, done.err
+    assert "a coefficient of 0.100, by 3 gauges at x = 0 to 1.6 m" in done.out
+    refused = eagre("waves", gauges / "gauges.csv", "--depth", 0.8)
+    assert refused.code == exits.BAD_INPUT and 'file = "gauges.nc"' in refused.err
+
+
+def test_what_is_refused(eagre, gauges, fake_case, tmp_path):
+    for words, said in (
+        (["--from", "59.9 s"], "16 or more"),
+        (["--from", "2 m"], "--from"),
+        (["-v", "depth"], "depth"),
+    ):
+        done = eagre("waves", gauges / "gauges.csv", *words)
+        assert done.code == exits.BAD_INPUT and said in done.err
+    assert eagre("run", fake_case(), "--overwrite").code == 0
+    assert "no series" in eagre("waves", tmp_path / "out.nc").err
