@@ -328,3 +328,33 @@ def test_breaking_that_is_refused(breaking):
     with pytest.raises(InputError) as refused:
         basin(breaking=breaking)
     assert "limit" in str(refused.value)
+
+
+# -- under the surface ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_kinematics_under_the_surface_change_no_bit(looked):
+    wave = AiryWave(height=1e-3, depth=0.5, length=1.0)
+    grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
+    x, made = grid.x[None], []
+    for _ in range(2):
+        made.append(
+            PotentialWaves(
+                grid, 0.5, surface_elevation=wave.elevation(x, 0.0, 0.0), linear=True, periodic="x", device="cpu",
+                surface_potential=wave.surface_potential(x, 0.0, 0.0), precision="double",
+            )
+        )  # fmt: skip
+    plain, probed = made
+    for model in made:
+        model.advance(10.0, max_steps=3)
+    if looked:
+        probed.diagnostics()
+    found = probed.kinematics([0.1, 0.3], z=[-0.1, -0.5])
+    known = np.stack(wave.velocity(np.array([0.1, 0.3]), 0.0, np.array([-0.1, -0.5]), probed.time))
+    assert np.abs(found.velocity - known).max() < 1e-3 * np.abs(known).max()
+    still = 1000.0 * GRAVITY * wave.elevation(0.25, 0.0, probed.time)  # of small waves, at z = 0
+    assert probed.kinematics(0.25, sigma=1.0).pressure == pytest.approx(still, rel=2e-3)
+    for model in made:
+        model.advance(10.0, max_steps=3)
+    np.testing.assert_array_equal(plain.state()["surface"], probed.state()["surface"])

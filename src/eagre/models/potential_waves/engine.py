@@ -11,6 +11,7 @@ from eagre.backend.device import Device
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.breaking import Breaker, Breaking
 from eagre.models.potential_waves.gathering import Gathering
+from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
@@ -86,6 +87,13 @@ class Engine:
         except ConvergenceError:
             return False
         return True
+
+    def flow(self) -> Flow:
+        """The flow under the present surface."""
+        self._aim()
+        found = Flow(self.laplace, self.setup.gravity, self._steps.small, linear=self.setup.linear)
+        found.update()
+        return found
 
     @property
     def iterations_a_solve(self) -> float:

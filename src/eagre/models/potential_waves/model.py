@@ -31,7 +31,9 @@ from eagre.models.potential_waves.inputs import (
     one_device,
     smallest_psi,
 )
+from eagre.models.potential_waves.kinematics import Kinematics
 from eagre.models.potential_waves.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.stability import check_time_step, courant_step, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
@@ -236,6 +238,20 @@ class PotentialWaves(BaseModel):
             else found[rows[name]].astype(field_type(self))
             for name in names
         }  # fmt: skip
+
+    def kinematics(self, x: Any, y: Any = 0.0, **level: Any) -> Kinematics:
+        """Velocity, acceleration and pressure of the water at points of the present, between those of the grid.
+
+        Parameters
+        ----------
+        x, y : float or (n,) array, m
+        level : float or (n,) array
+            One of ``z=`` (m, upward from still water), ``below=`` (m under the surface) and ``sigma=`` (0 at the bed,
+            1 at the surface). Two Laplace problems a call; the run goes on with the same bits.
+        """
+        setup = self.setup
+        places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
+        return self._engine.flow().at(places)
 
     # -- restart ------------------------------------------------------------------------------------
 
