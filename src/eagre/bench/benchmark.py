@@ -33,7 +33,7 @@ SUBJECTS = {
     "shallow-water": ("eagre.bench.shallow_water", "WetBasin"),
     "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
     "barotropic": ("eagre.bench.barotropic", "DoubleGyre"),
-    "potential-waves": ("eagre.bench.potential_waves", "StandingWave"),
+    "potential-waves": ("eagre.bench.potential_waves", "Tanks"),
 }
 
 
@@ -61,7 +61,7 @@ def measurements(
     kind : str
         ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
         `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`;
-        ``"potential-waves"``, a standing wave.
+        ``"potential-waves"``, the tanks of `eagre.cases.wave_tanks`.
     device : str or Device
     precision : {"single", "double"}, optional
         Else both.

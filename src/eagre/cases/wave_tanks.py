@@ -1,0 +1,69 @@
+"""Tanks of potential-flow waves: a standing wave, Whalin's shoal, Berkhoff's elliptic shoal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.grid import Grid
+from eagre.models.potential_waves.model import PotentialWaves
+from eagre.models.potential_waves.zones import Zone
+from eagre.waves import StreamFunctionWave
+
+WHALIN_DEPTH, WHALIN_WIDTH = 0.4572, 3.048  # m: before the shoal; half of the tank
+BERKHOFF_DEPTH = 0.45
+BERKHOFF_ANGLE = math.radians(20.0)
+SHALLOWEST = 0.07  # m, of Berkhoff's slope
+
+
+def standing_wave(points: int, **options: Any) -> PotentialWaves:
+    """A wave of 1 m along x times one along y, 2 cm high, in water 0.5 m deep between walls 1 m apart."""
+    grid = Grid.of_points(points, points, 1.0, 1.0)
+    shape = np.cos(2.0 * math.pi * grid.x) * np.cos(2.0 * math.pi * grid.y)[:, None]
+    return PotentialWaves(grid, 0.5, surface_elevation=0.01 * shape, **options)
+
+
+def whalin_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Depth, m, of the tank of R. W. Whalin (1971), its axis at y = 3.048 m, x from the wave maker 5 m before 0."""
+    bow = np.sqrt(np.maximum(y * (2.0 * WHALIN_WIDTH - y), 0.0))
+    return np.clip(WHALIN_DEPTH - (x - 10.67 + bow) / 25.0, 0.1524, WHALIN_DEPTH)
+
+
+def whalin(
+    points: int, period: float = 2.0, height: float = 0.015, rows: int | None = None, **options: Any
+) -> PotentialWaves:
+    """Half of Whalin's tank, 35 m x 3.048 m: waves are made over the first 5 m and absorbed over the last 5.
+
+    points : along x; 257 and 17 rows are the usual grid. R. W. Whalin, The limit of applicability of linear wave
+    refraction theory in a convergence zone, US Army Waterways Experiment Station, Research Report H-71-3 (1971).
+    """
+    grid = Grid.of_points(points, rows or (points - 1) // 16 + 1, 35.0, WHALIN_WIDTH, -5.0)
+    wave = StreamFunctionWave.over_still_water(height, WHALIN_DEPTH, period=period, stokes_current=0.0)
+    zones = [Zone("west", 5.0, period, wave, ramp=2.0 * period), Zone("east", 5.0, period)]
+    return PotentialWaves(grid, whalin_depth(*grid.mesh()), zones=zones, **{"layers": 7, **options})
+
+
+def berkhoff_depth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Depth, m, of an elliptic shoal on a slope of 1:50 that waves along x meet at 20 degrees; the shoal is at 0, 0."""
+    cosine, sine = math.cos(BERKHOFF_ANGLE), math.sin(BERKHOFF_ANGLE)
+    up, along = x * cosine - y * sine, x * sine + y * cosine
+    depth = np.where(up > -5.84, np.maximum(BERKHOFF_DEPTH - 0.02 * (5.84 + up), SHALLOWEST), BERKHOFF_DEPTH)
+    raised = 0.5 * np.sqrt(np.maximum(1.0 - (along / 5.0) ** 2 - (up / 3.75) ** 2, 0.0)) - 0.3
+    return depth - np.where((along / 4.0) ** 2 + (up / 3.0) ** 2 < 1.0, raised, 0.0)
+
+
+def berkhoff(points: int, rows: int | None = None, **options: Any) -> PotentialWaves:
+    """Berkhoff's shoal in 25 m x 20 m; waves of 1 s and 4.64 cm. 257 points along x, 129 rows are the usual grid.
+
+    J. C. W. Berkhoff, N. Booij, A. C. Radder, Coastal Eng. 6, 255-279 (1982), doi:10.1016/0378-3839(82)90022-9.
+    """
+    grid = Grid.of_points(points, rows or (points - 1) // 2 + 1, 25.0, 20.0, -10.0, -10.0)
+    wave = StreamFunctionWave.over_still_water(0.0464, BERKHOFF_DEPTH, period=1.0, stokes_current=0.0)
+    zones = [Zone("west", 3.0, 1.0, wave, ramp=2.0), Zone("east", 4.0, 1.0)]
+    return PotentialWaves(grid, berkhoff_depth(*grid.mesh()), zones=zones, **{"order": 4, "layers": 5, **options})
+
+
+TANKS = {"standing-wave": standing_wave, "whalin": whalin, "berkhoff": berkhoff}
+"""By name; each takes the points along x and options of `PotentialWaves`."""
