@@ -20,6 +20,7 @@ from eagre.plots.animation import _ffmpeg, _writer
 from eagre.plots.frames import colour_range
 from eagre.plots.gauges import misfit
 from eagre.plots.maps import MapPicture
+from eagre.plots.perspective import BRIGHT, CUT, DEEP, PerspectivePicture, bilinear
 from eagre.plots.profiles import ProfilePicture
 from eagre.plots.style import hillshade, nice_time
 from eagre.plots.tables import read_observed
@@ -318,3 +319,43 @@ def test_file_without_records(tmp_path):
     path = make_fields(tmp_path / "a.nc", times=())
     with pytest.raises(InputError, match="without a record"):
         open_results(path)
+
+
+# -- in perspective -------------------------------------------------------------------------------
+
+
+def test_a_surface_in_perspective(eagre, fields, tmp_path):
+    """Water, land beside it, and a moving picture; nothing else than the elevation is drawn so."""
+    done = eagre("plot", fields, "--perspective", "-o", tmp_path / "a.png", "--dpi", 60)
+    assert done.code == 0, done.err
+    assert colours(tmp_path / "a.png") > 500
+    assert eagre("animate", fields, "--perspective", "-o", tmp_path / "a.gif", "--dpi", 40).code == 0
+    with Image.open(tmp_path / "a.gif") as image:
+        assert len(list(ImageSequence.Iterator(image))) == 3
+    done = eagre("plot", fields, "--perspective", "-v", "depth", "-o", tmp_path / "b.png")
+    assert done.code == exits.BAD_INPUT and "-v surface_elevation" in done.err
+
+
+def test_a_crest_hides_what_is_behind_it(tmp_path):
+    """A wall of water from west to east: the trough behind it, to the north, is not seen; before it, it is."""
+    x = np.arange(60.0)
+    eta = 0.0 * x[:, None] + np.where(np.abs(x[:, None] - 20.0) < 3.0, 3.0, 0.0) * np.ones((1, 60))
+    seen = {}
+    for place in (25.0, 12.0):
+        marked = np.where(np.abs(x[:, None] - place) < 1.5, -3.0, eta)
+        path = tmp_path / f"{place}.nc"
+        data = {"surface_elevation": (("time", "y", "x"), marked[None], {"units": "m"})}
+        xr.Dataset(data, {"time": [0.0], "x": x, "y": x}).to_netcdf(path, engine="h5netcdf")
+        picture = PerspectivePicture(open_results(path), "surface_elevation", [0])
+        picture.draw(0)
+        image = np.asarray(picture._image.get_array())
+        middle = image[:, 500:600].reshape(-1, 3)
+        seen[place] = int(((middle[:, 1] < 0.5 * (DEEP + BRIGHT)[1]) & (np.abs(middle - CUT).max(axis=1) > 0.02)).sum())
+    assert seen[12.0] > 1.3 * seen[25.0]
+
+
+def test_bilinear_by_hand():
+    values = np.array([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]])
+    found = bilinear(values, np.array([0.5, 0.0, 3.0]), np.array([0.5, -1.0, 2.0]))
+    assert found == pytest.approx([5.5, 0.0, 12.0])
+    assert bilinear(np.stack([values] * 3, axis=-1), np.array([0.25]), np.array([1.0])).shape == (1, 3)

@@ -15,6 +15,7 @@ def animate(
     fps: Annotated[float, typer.Option("--fps", help="Frames per second.")] = 10.0,
     every: Annotated[int, typer.Option("--every", min=1, help="Draw each n-th record.")] = 1,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
+    perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
 ) -> None:
     """Draw all records of a field as a GIF or MP4."""
     from rich.progress import Progress
@@ -36,5 +37,5 @@ def animate(
         def show(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
-        draw(results, target, variable=variable, fps=fps, every=every, dpi=dpi, on_frame=show)
+        draw(results, target, variable=variable, fps=fps, every=every, dpi=dpi, perspective=perspective, on_frame=show)
     out.print(f"wrote {target}", soft_wrap=True, markup=False)

@@ -15,6 +15,7 @@ def plot(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .pdf or .svg.")] = None,
     observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,
+    perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
 ) -> None:
     """Draw a map of fields (bed, water, shoreline), the series of gauges or the tracks of particles."""
     from eagre.cli.console import console
@@ -26,7 +27,7 @@ def plot(
     if isinstance(results, FieldFile):
         if observed is not None:
             raise InputError(f"--observed for {file.name}, which holds fields", allowed="--observed with a gauge file")
-        plot_map(results, target, variable=variable, time=time, dpi=dpi)
+        plot_map(results, target, variable=variable, time=time, dpi=dpi, perspective=perspective)
     elif isinstance(results, TrackFile):
         given = {"--variable": variable, "--time": time, "--observed": observed}
         if wrong := [option for option, value in given.items() if value is not None]:

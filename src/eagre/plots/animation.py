@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.plots.maps import make_picture
+from eagre.plots.maps import chosen, make_picture
 from eagre.plots.style import RC
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def animate(
     fps: float = 10.0,
     every: int = 1,
     dpi: int = 100,
+    perspective: bool = False,
     on_frame: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Draw all records of a field, one frame each.
@@ -46,6 +47,8 @@ def animate(
         Draw each `every`-th record, >= 1.
     dpi : int
         Dots per inch.
+    perspective : bool
+        Whether the surface is lit and in perspective.
     on_frame : callable, optional
         Called with (frames done, frames in all).
 
@@ -64,11 +67,11 @@ def animate(
     output = Path(output)
     if not fps > 0 or every < 1:
         raise InputError(f"fps = {fps:g}, every = {every}", allowed="fps > 0, every >= 1", fix="--fps 10 --every 1")
-    name = fields.check_variable(variable) if variable else fields.default_variable()
+    name = chosen(fields, variable, perspective)
     records = list(range(0, fields.times.size, every))
     with rc_context(RC):
         writer = _writer(output, fps)
-        picture = make_picture(fields, name, records)
+        picture = make_picture(fields, name, records, perspective)
         picture.draw(records[0])
         picture.figure.draw_without_rendering()
         picture.figure.set_layout_engine("none")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eagre.plots.frames import colour_range, few, heading, titles
+from eagre.plots.perspective import PerspectivePicture
 from eagre.plots.profiles import ProfilePicture
 from eagre.plots.style import (
     RC,
@@ -36,6 +37,7 @@ def plot_map(
     variable: str | None = None,
     time: str | None = None,
     dpi: int = 150,
+    perspective: bool = False,
 ) -> Path:
     """Draw one field at one time.
 
@@ -50,6 +52,8 @@ def plot_map(
         Such as ``"2 h"``; the nearest record is drawn; without it the last.
     dpi : int
         Dots per inch.
+    perspective : bool
+        Whether the surface is lit and in perspective; its field is then the surface elevation.
 
     Returns
     -------
@@ -63,17 +67,28 @@ def plot_map(
     """
     from matplotlib import rc_context
 
-    name = fields.check_variable(variable) if variable else fields.default_variable()
+    name = chosen(fields, variable, perspective)
     record = fields.record_at(time)
     with rc_context(RC):
-        picture = make_picture(fields, name, [record])
+        picture = make_picture(fields, name, [record], perspective)
         picture.draw(record)
         picture.figure.savefig(output, dpi=dpi)
     return Path(output)
 
 
-def make_picture(fields: FieldFile, name: str, records: list[int]) -> MapPicture | ProfilePicture:
+def chosen(fields: FieldFile, variable: str | None, perspective: bool) -> str:
+    """The field to draw: `variable`, or the one that suits."""
+    if variable is None and perspective:
+        variable = "surface_elevation"
+    return fields.check_variable(variable) if variable else fields.default_variable()
+
+
+def make_picture(
+    fields: FieldFile, name: str, records: list[int], perspective: bool = False
+) -> MapPicture | ProfilePicture | PerspectivePicture:
     """A picture whose colours or axes suit all `records`; draw it with ``.draw(record)``."""
+    if perspective:
+        return PerspectivePicture(fields, name, records)
     thin = min(fields.x.size, fields.y.size) <= THIN
     return (ProfilePicture if thin else MapPicture)(fields, name, records)
 

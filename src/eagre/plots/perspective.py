@@ -1,0 +1,143 @@
+"""The water's surface lit and in perspective, land beside it where there is some.
+
+The picture is made column by column: along each line of sight the heights are projected, and the first point that
+stands higher on the screen than all before it is seen.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.plots.frames import colour_range, few, heading, titles
+from eagre.plots.style import PAPER, colormap, length_unit, new_figure
+
+if TYPE_CHECKING:
+    from eagre.plots.results import FieldFile
+
+AZIMUTH, HEIGHT = math.radians(28.0), 0.42  # of the eye: from the south towards the west; over its distance
+DISTANCE = 2.8  # of the eye, half diagonals of the domain
+WIDTH, STEPS = 1100, 900  # pixels across, points of a line of sight
+RELIEF = 0.03  # of the half diagonal: how high the largest waves are drawn, at most
+MOST_EXAGGERATION = 50.0
+LOWEST, TALLEST = 1.6, 6.0  # of what is drawn, beside the largest waves: ground is cut there
+DEEP, BRIGHT, SKY, CUT = (
+    np.array(c) for c in ((0.02, 0.13, 0.25), (0.10, 0.47, 0.58), (0.80, 0.90, 0.97), (0.05, 0.2, 0.3))
+)
+LIGHT = np.array([-0.55, 0.45, 0.70]) / np.linalg.norm([-0.55, 0.45, 0.70])
+
+
+class PerspectivePicture:
+    """A picture of the surface; draw it with ``.draw(record)``.
+
+    Parameters
+    ----------
+    fields : FieldFile
+    name : str
+        ``"surface_elevation"``.
+    records : list of int
+        Records that colours and heights are taken from.
+
+    Raises
+    ------
+    InputError
+        For another field, or one row of points.
+    """
+
+    def __init__(self, fields: FieldFile, name: str, records: list[int]) -> None:
+        if name != "surface_elevation" or min(fields.x.size, fields.y.size) < 3:
+            got = f"a perspective of {name} on {fields.x.size} x {fields.y.size} points"
+            raise InputError(got, allowed="surface_elevation on 3 rows and columns or more", fix="-v surface_elevation")
+        self.fields, self.name = fields, name
+        self.order = np.argsort(fields.y)
+        norm = colour_range(fields, name, few(records))
+        self.level, self.reach = 0.5 * (norm.vmin + norm.vmax), 0.5 * (norm.vmax - norm.vmin)  # type: ignore[operator]
+        self._look(np.ptp(fields.x), np.ptp(fields.y))
+        self.figure = new_figure(9.0, 9.0 * self.rows.size / WIDTH + 0.75)
+        self.axes = self.figure.add_subplot()
+        self._image: Any = self.axes.imshow(np.ones((self.rows.size, WIDTH, 3)), origin="lower", aspect="equal")
+        self.axes.set_axis_off()
+        self._time = titles(self.axes, fields.title)
+        scale, unit = length_unit(float(max(np.ptp(fields.x), np.ptp(fields.y))))
+        sides = " x ".join(f"{np.ptp(side) * scale:.4g}" for side in (fields.x, fields.y))
+        told = f"{sides} {unit}, from the south-west; heights times {self.exaggeration:.3g}"
+        self.axes.annotate(
+            told, (0, 0), xytext=(0, -12), xycoords="axes fraction", textcoords="offset points", fontsize=8
+        )
+
+    def _look(self, across: float, along: float) -> None:
+        """Places that lines of sight pass, in cells, and how heights come to the screen."""
+        half = 0.5 * math.hypot(across, along)
+        self.exaggeration = min(MOST_EXAGGERATION, max(1.0, RELIEF * half / max(self.reach, 1e-30)))
+        eye = DISTANCE * half * np.array([-math.sin(AZIMUTH), -math.cos(AZIMUTH)])
+        ahead, right = -eye / np.linalg.norm(eye), np.array([math.cos(AZIMUTH), -math.sin(AZIMUTH)])
+        corners = np.array([[x, y] for x in (-0.5 * across, 0.5 * across) for y in (-0.5 * along, 0.5 * along)]) - eye
+        away = corners @ ahead
+        widest = 1.03 * float(np.abs(corners @ right / away).max())
+        self.away = np.geomspace(0.98 * away.min(), 1.02 * away.max(), STEPS)
+        focus, high = 0.5 * WIDTH / widest, HEIGHT * DISTANCE * half
+        sight = np.linspace(-widest, widest, WIDTH)
+        places = eye + self.away[:, None, None] * (ahead + sight[:, None] * right)
+        dx, dy = across / (self.fields.x.size - 1), along / (self.fields.y.size - 1)
+        self.i, self.j = (places[..., 0] + 0.5 * across) / dx, (places[..., 1] + 0.5 * along) / dy
+        self.inside = (
+            (self.i >= 0) & (self.j >= 0) & (self.i <= self.fields.x.size - 1) & (self.j <= self.fields.y.size - 1)
+        )
+        self.spacing, self.high, self.focus = (dx, dy), high, focus
+        ground = self.fields.bed()
+        land = 0.0 if ground is None else float(np.nanmax(ground) - self.level)
+        low, tall = -LOWEST * self.reach, min(max(LOWEST * self.reach, land), TALLEST * self.reach)
+        low, top = (focus * (self.exaggeration * z - high) / at for z, at in ((low, away.min()), (tall, away.max())))
+        self.rows = np.arange(math.floor(low), math.ceil(top) + 4)
+
+    def draw(self, record: int) -> None:
+        """Show a record."""
+        height, colours = self._surface(record)
+        level, seen = bilinear(height, self.j, self.i), np.full(self.inside.shape, -np.inf)
+        seen[self.inside] = (self.focus * (level - self.high) / self.away[:, None])[self.inside]
+        tops = np.maximum.accumulate(seen, axis=0)
+        first = np.argmax(self.inside, axis=0)
+        base = self.focus * (-LOWEST * self.exaggeration * self.reach - self.high) / self.away[first]
+        near = np.stack([np.searchsorted(tops[:, column], self.rows) for column in range(WIDTH)], axis=1)
+        there = (near < STEPS) & self.inside.any(axis=0) & (self.rows[:, None] >= base)
+        near, columns = np.minimum(near, STEPS - 1), np.arange(WIDTH)
+        image = bilinear(colours, self.j[near, columns], self.i[near, columns])
+        image[self.rows[:, None] < tops[first, columns]] = CUT
+        image[~there] = [int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+        self._image.set_data(np.clip(image, 0.0, 1.0))
+        self._time.set_text(heading(self.fields, record))
+
+    def _surface(self, record: int) -> tuple[np.ndarray, np.ndarray]:
+        """Heights as drawn, m, and colours of all points, from the south-west on."""
+        values, wet = self.fields.values(self.name, record)[self.order], self.fields.wet(record)
+        shown = np.isfinite(values) if wet is None else wet[self.order] & np.isfinite(values)
+        ground = self.fields.bed()
+        solid = np.full(values.shape, self.level) if ground is None else ground[self.order]
+        ends = -LOWEST * self.reach, TALLEST * self.reach
+        height = self.exaggeration * np.clip(np.where(shown, values, solid) - self.level, *ends)
+        south, west = np.gradient(height, self.spacing[1], self.spacing[0])
+        normal = np.stack([-west, -south, np.ones(height.shape)], axis=-1)
+        normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+        toward = np.array([-math.sin(AZIMUTH), -math.cos(AZIMUTH), HEIGHT]) / math.hypot(1.0, HEIGHT)
+        lit, facing = np.clip(normal @ LIGHT, 0.0, 1.0), np.clip(normal @ toward, 0.0, 1.0)
+        turned = (LIGHT + toward) / np.linalg.norm(LIGHT + toward)
+        share = np.clip(0.5 + 0.5 * (values - self.level) / self.reach, 0.0, 1.0)[..., None]
+        water = (DEEP + share * (BRIGHT - DEEP)) * (0.35 + 0.9 * lit[..., None])
+        mirror = 0.04 + 0.75 * (1.0 - facing[..., None]) ** 4
+        water = water * (1.0 - mirror) + SKY * mirror + 0.5 * np.clip(normal @ turned, 0.0, 1.0)[..., None] ** 60
+        land = colormap("land")(np.clip(0.5 + 0.1 * (solid - self.level) / self.reach, 0.0, 1.0))[..., :3]
+        return height, np.where(shown[..., None], water, land * (0.35 + 0.75 * lit[..., None]))
+
+
+def bilinear(values: np.ndarray, j: np.ndarray, i: np.ndarray) -> np.ndarray:
+    """Values, (ny, nx) or (ny, nx, 3), at places in rows and columns; those outside are at the edge."""
+    (ny, nx), more = values.shape[:2], (1,) * (values.ndim - 2)
+    j, i = np.clip(j, 0, ny - 1), np.clip(i, 0, nx - 1)
+    south, west = np.minimum(j.astype(int), ny - 2), np.minimum(i.astype(int), nx - 2)
+    y, x = ((at - corner).reshape(at.shape + more) for at, corner in ((j, south), (i, west)))
+    lower = values[south, west] * (1.0 - x) + values[south, west + 1] * x
+    upper = values[south + 1, west] * (1.0 - x) + values[south + 1, west + 1] * x
+    return lower * (1.0 - y) + upper * y
