@@ -85,8 +85,7 @@ class Flow:
         self._psi, self._psi_t = laplace.zeros(layers), laplace.zeros(layers)
         self._own_psi, self._own_w = laplace.zeros(layers), laplace.zeros(1)
         self._own_fields, self._rates = laplace.surface_zeros(2), laplace.surface_zeros(2)
-        known = (laplace.eta, laplace.phi, laplace.w, self._rates, self._gravity, laplace.lines)
-        self._set_rates = laplace.plane("set_rates", *known)
+        self._set_rates = laplace.rates(self._rates, self._gravity)
 
     def update(self) -> None:
         """Find the flow of the surface of the moment: two Laplace problems."""
@@ -99,7 +98,7 @@ class Flow:
         for own, array in kept:
             device.copy(own, array)
         laplace.solve(self._small)
-        device.run([self._set_rates])
+        device.run(self._set_rates)
         device.copy(self._psi, laplace.psi)
         self._surface_rate()
         device.copy(laplace.psi, self._psi_t)

@@ -9,12 +9,14 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
 from eagre.models.potential_waves import reference
+from eagre.models.potential_waves.plan_cpu import CpuColumns
 from eagre.models.potential_waves.stencils import RELAXATION, Vertical, centred
 from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import Iterated, StopTest, Until
 
 SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
+ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
 """In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
 
@@ -42,6 +44,8 @@ class LaplaceProblem:
         Of the volume.
     linear : bool
         Waves of small height: the surface is taken to be at z = 0. Slopes of the bed stay.
+    plain : bool
+        Work by the cells of `reference` where there is something faster with the same answers but for rounding.
 
     Attributes
     ----------
@@ -69,6 +73,7 @@ class LaplaceProblem:
         device: Device,
         precision: str,
         linear: bool = False,
+        plain: bool = False,
     ) -> None:
         self.device, self.vertical, self.shape = device, vertical, h.shape
         self.real = check_precision(precision)
@@ -76,13 +81,12 @@ class LaplaceProblem:
         modes = vertical.modes()
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
-            device=device, precision=precision,
+            device=device, precision=precision, enough=ENOUGH, plain=plain,
         )  # fmt: skip
         self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
         self.fields, self.w = self.surface_zeros(2), self.zeros(1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
-        self.psi, self._slopes = self.zeros(vertical.nz + 1), self.zeros(vertical.nz)
-        self._r = self.zeros(vertical.nz - 1)
+        self.psi = self.zeros(vertical.nz + 1)
         self._geometry, self._sources = self.zeros(reference.FIELDS), self.zeros(reference.SOURCES)
         self._h, self._q = device.array(h[None].astype(float)), self.multigrid.screening
         self._lines = self._differences(spacing, periodic, self.real)
@@ -93,10 +97,15 @@ class LaplaceProblem:
         kinds = [*((name, "double") for name in OF_THE_SURFACE), *((name, precision) for name in OF_THE_VOLUME)]
         switches = {"NONLINEAR": not linear}
         self._loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
-        rows = (vertical.nz - 1) * h.shape[0]
+        self._fast = None
+        if device.target == "cpu" and not plain:
+            self._fast = CpuColumns(device, precision, vertical, modes, self.shape, spacing, periodic, linear)
+        else:
+            self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
+        rows = self._fast.items if self._fast else (vertical.nz - 1) * h.shape[0]
         self._test = StopTest(device, rows)
-        norm = device.over(device.loop(row_norm, precision), (rows,), (self._r, self._test.partials))
-        self._until = Until(device, self._test, [*self.iteration(), norm], look_every=1)
+        self._norm = device.loop(row_norm, precision)
+        self._until = Until(device, self._test, self.iteration(), look_every=1)
         device.run([self.plane("set_bed", self._h, self._geometry, self.lines)])
 
     # -- arrays and launches -------------------------------------------------------------------
@@ -131,6 +140,9 @@ class LaplaceProblem:
 
     def start(self) -> list[Launch]:
         """Launches that take up `eta` and `phi`."""
+        if self._fast:
+            surface = self._fast.surface(self.fields, self._h, self._geometry, self._sources, self._q)
+            return [*surface, *self.multigrid.screening_launches()]
         return [
             self.plane("set_surface", self.eta, self._h, self._geometry, self._q, self.lines),
             self.plane("set_sources", self.phi, self._geometry, self._sources, self.lines),
@@ -138,28 +150,44 @@ class LaplaceProblem:
         ]
 
     def defect(self) -> list[Launch]:
-        """Launches that find the residual of `psi`."""
+        """Launches that find the modes of the residual of `psi`."""
+        if self._fast:
+            return self._fast.defect(self.psi, self._geometry, self._sources, self.w, self.multigrid.f)
         nz, known = self.vertical.nz, (self._geometry, self._sources, self._columns, self._lines)
         return [
             self.plane("set_ghosts", self.psi, *known),
             self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
             self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
+            self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes),
+        ]
+
+    def correction(self) -> list[Launch]:
+        """Launches that add what the modes make to `psi`, and the sums of its squares that the stop test adds up."""
+        u, partials = self.multigrid.u, self._test.partials
+        if self._fast:
+            return self._fast.correct(u, self.psi, partials, self._relaxation)
+        layers = self.vertical.nz - 1
+        return [
+            self.volume("correct", layers, u, self.psi, self._r, self._to_layers, self._relaxation),
+            self.device.over(self._norm, (layers * self.shape[0],), (self._r, partials)),
         ]
 
     def iteration(self) -> list[Launch]:
         """One defect correction."""
-        layers = self.vertical.nz - 1
-        return [
-            *self.defect(),
-            self.volume("to_modes", layers, self._r, self.multigrid.f, self._to_modes),
-            *self.multigrid.cycle_launches(from_zero=True),
-            self.volume("correct", layers, self.multigrid.u, self.psi, self._r, self._to_layers, self._relaxation),
-        ]
+        return [*self.defect(), *self.multigrid.cycle_launches(from_zero=True), *self.correction()]
 
     def end(self) -> list[Launch]:
         """Launches that find `w`."""
+        if self._fast:
+            return self._fast.end(self.psi, self._geometry, self._sources, self.w)
         ghosts = self.plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
         return [ghosts, self.plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
+
+    def rates(self, rates: Any, gravity: float) -> list[Launch]:
+        """Launches that find the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
+        if self._fast:
+            return self._fast.rates(self.fields, self.w, rates, gravity)
+        return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
 
     # -- the solution --------------------------------------------------------------------------
 

@@ -61,19 +61,19 @@ class Columns(NamedTuple):
 
 @cell
 def along_x(a, k, j, i, w, periodic):
-    """The sum of a's row around point (j, i) with weights w."""
-    total, half = real(0.0), w.shape[0] // 2
+    """The derivative along x at point (j, i), from differences to it, which lose no digits; the weights sum to 0."""
+    total, half, here = real(0.0), w.shape[0] // 2, a[k, j, i]
     for m in range(w.shape[0]):
-        total += w[m] * a[k, j, place(i, m - half, a.shape[2], periodic)]
+        total += w[m] * (a[k, j, place(i, m - half, a.shape[2], periodic)] - here)
     return total
 
 
 @cell
 def along_y(a, k, j, i, w, periodic):
-    """The sum of a's column of points around point (j, i) with weights w."""
-    total, half = real(0.0), w.shape[0] // 2
+    """As `along_x`, along y."""
+    total, half, here = real(0.0), w.shape[0] // 2, a[k, j, i]
     for m in range(w.shape[0]):
-        total += w[m] * a[k, place(j, m - half, a.shape[1], periodic), i]
+        total += w[m] * (a[k, place(j, m - half, a.shape[1], periodic), i] - here)
     return total
 
 
@@ -210,12 +210,13 @@ def set_rates(j, i, eta, phi, w, rates, gravity, lines):
 
 
 @cell
-def next_stage(k, j, i, fields, start, total, rates, share, weight):
+def next_stage(k, j, i, fields, start, total, rates, share, weight, first):
     """Add weight times the rates to the total, and go on to start + share times the rates; to start + total at the end.
 
-    share, weight : s; a share of 0 is the end. Field 0 is eta, field 1 phi~.
+    share, weight : s; a share of 0 is the end; first : 1 where the total begins. Field 0 is eta, field 1 phi~.
     """
-    total[k, j, i] += weight * rates[k, j, i]
+    before = real(0.0) if first else total[k, j, i]
+    total[k, j, i] = before + weight * rates[k, j, i]
     if share == real(0.0):
         fields[k, j, i] = start[k, j, i] + total[k, j, i]
     else:

@@ -58,15 +58,9 @@ class Steps:
         self._forcing = forcing
         self.ahead: int | None = None
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
-        known = (laplace.eta, laplace.phi, laplace.w, self._rates, float(gravity), laplace.lines)
-        self._set_rates = laplace.plane("set_rates", *known)
-        self._keep, self._target = [laplace.surface_zeros(1) for _ in zones], laplace.surface_zeros(2)
-        self._kept_for = 0.0  # the time step of `_keep`, s
-        program = laplace.device.loop(relax, "double")
-        self._relax = [
-            laplace.device.over(program, (2, *laplace.shape), (laplace.fields, keep, self._target))
-            for keep in self._keep
-        ]
+        self._set_rates = laplace.rates(self._rates, float(gravity))
+        self._kept_for = 0.0  # the time step of what the zones keep, s
+        self._strips = [self._strip(zone) for zone in zones]
 
     def look(self) -> None:
         """Find the vertical velocity of the present surface, which the next step begins with."""
@@ -79,28 +73,35 @@ class Steps:
         self.look()
         iterations, self.ahead = self.ahead or 0, None
         device.copy(self._start, laplace.fields)
-        device.fill(self._total, np.zeros(self._total.shape))
         for stage, (weight, share) in enumerate(STAGES):
             if stage > 0:
                 iterations += laplace.solve(self.small).iterations
-            device.run([self._set_rates])
+            device.run(self._set_rates)
             for forcing in self._forcing:
                 forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
-            device.run([self._next(weight * dt, share * dt)])
+            device.run([self._next(weight * dt, share * dt, stage == 0)])
             self._apply_zones(self.time + (share or 1.0) * dt, dt)
         self.time += dt
         return iterations
 
-    def _next(self, weight: float, share: float) -> Any:
+    def _next(self, weight: float, share: float, first: bool) -> Any:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
-        return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight))
+        return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight), int(first))
+
+    def _strip(self, zone: Zone) -> tuple[Any, ...]:
+        """Rows and columns of a zone, arrays of what it keeps and of its target, and the launch that applies it."""
+        device, (x, y) = self.laplace.device, self.laplace.points
+        rows, columns = zone.strip(x, y)
+        keep, target = (device.zeros((n, y[rows].size, x[columns].size), np.float64) for n in (1, 2))
+        arguments = (self.laplace.fields, keep, target, rows.start, columns.start)
+        return rows, columns, keep, target, device.over(device.loop(relax, "double"), target.shape, arguments)
 
     def _apply_zones(self, time: float, dt: float) -> None:
         device, (x, y) = self.laplace.device, self.laplace.points
-        if dt != self._kept_for:
-            for zone, keep in zip(self._zones, self._keep, strict=True):
-                device.fill(keep, zone.keep(x, y, dt)[None])
-            self._kept_for = dt
-        for zone, launch in zip(self._zones, self._relax, strict=True):
-            device.fill(self._target, zone.target(x, y, time))
+        for zone, (rows, columns, keep, target, launch) in zip(self._zones, self._strips, strict=True):
+            if dt != self._kept_for:
+                device.fill(keep, np.ascontiguousarray(zone.keep(x, y, dt)[None, rows, columns]))
+            if zone.waves is not None:
+                device.fill(target, zone.target(x[columns], y[rows], time))
             device.run([launch])
+        self._kept_for = dt

@@ -32,10 +32,10 @@ class Waves(Protocol):
 
 
 @cell
-def relax(k, j, i, fields, keep, target):
-    """Draw a field to its target, where the zone keeps less than all of it."""
-    share = keep[0, j, i]
-    fields[k, j, i] = share * fields[k, j, i] + (real(1.0) - share) * target[k, j, i]
+def relax(k, j, i, fields, keep, target, south, west):
+    """Draw a field to its target, at the points of a zone, whose first one is at (south, west)."""
+    share, y, x = keep[0, j, i], south + j, west + i
+    fields[k, y, x] = share * fields[k, y, x] + (real(1.0) - share) * target[k, j, i]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,15 @@ class Zone:
                 raise InputError(f"{name} = {value:g} of a zone", allowed="above 0")
         if not (np.isfinite(self.ramp) and self.ramp >= 0.0):
             raise InputError(f"ramp = {self.ramp:g} s of a zone", allowed="0 or more")
+
+    def strip(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:
+        """Rows and columns of the points at x, (nx,), and y, (ny,), m, that the zone touches: others it keeps whole."""
+        along = x if self.side in ("west", "east") else y
+        from_start = self.side in ("west", "south")
+        off = along - along[0] if from_start else along[-1] - along
+        count, n = int((off < self.width).sum()), along.size
+        touched = slice(0, count) if from_start else slice(n - count, n)
+        return (slice(0, y.size), touched) if along is x else (touched, slice(0, x.size))
 
     def keep(self, x: np.ndarray, y: np.ndarray, dt: float) -> np.ndarray:
         """Share of the fields that stays in a step, (ny, nx), at points x, (nx,), and y, (ny,), m."""

@@ -13,6 +13,7 @@ from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.solvers.multigrid import kernels
 from eagre.solvers.multigrid.grids import Axis, Grid, advice, sequence
+from eagre.solvers.multigrid.plan_cpu import CpuCycle
 from eagre.stepping.until import Iterated, StopTest, Until
 
 CYCLES = ("V", "W", "F")
@@ -48,11 +49,17 @@ class Multigrid:
         along periodic axes. On the coarsest as many sweeps are made as bring an error to a tenth, 200 at most.
     device : str or Device
     precision : {"single", "double"}
+    enough : float
+        A layer visits no coarser grids than one on which the sweeps of a cycle bring its slowest error to this.
+    plain : bool
+        Work by `kernels`, a launch a part, where there is something faster with the same answers but for rounding.
 
     Attributes
     ----------
     grids : list
         The sequence, finest first.
+    used : list of int
+        For each layer how many of them a cycle visits: sweeps bring errors of strongly screened layers down alone.
     u, f : arrays on the device, (layers, ny, nx)
         What `cycle_launches` works on.
     screening : array on the device, (1, ny, nx)
@@ -91,18 +98,23 @@ class Multigrid:
         levels: int | None = None,
         device: str | Device = "auto",
         precision: str = "double",
+        enough: float = ENOUGH,
+        plain: bool = False,
     ) -> None:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
         self.cycle, self.pre, self.post, self._levels = cycle, pre, post, levels
+        self._enough = enough
         self.layers = np.asarray(layers, float)
         _check(shape, spacing, self.layers, cycle, (pre, post), levels)
         y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
         self.grids = sequence(y, x, levels)
         self._points = [self._numbers(grid) for grid in self.grids]
-        on = [self.device.zeros((len(self.layers), *grid.shape), self.real) for grid in self.grids for _ in range(3)]
+        self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
+        alone = self.grids[:1] if self._fast else self.grids
+        on = [self.device.zeros((len(self.layers), *grid.shape), self.real) for grid in alone for _ in range(3)]
         self._u, self._f, self._r = on[::3], on[1::3], on[2::3]
         self._s = self.device.array(self.layers.astype(self.real))
-        self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in self.grids]
+        self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
         names = ("clear", "relax", "residual", "restrict", "prolong", "row_norm")
         self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
@@ -115,24 +127,42 @@ class Multigrid:
         q = np.asarray(screening, float)
         if q.shape != self.grids[0].shape or not (np.isfinite(q) & (q > 0.0)).all():
             raise InputError("this screening", allowed=f"{self.grids[0].shape} values above 0")
+        self._coarsest_sweeps = self._sweeps_that_solve(float(q.min()))
+        used = [self._grids_of(s * float(q.min())) for s in self.layers]
+        self.used = np.maximum.accumulate(used[::-1])[::-1].tolist()  # the first layers visit most
         self.device.fill(self._q[0], q[None].astype(self.real))
         self.device.run(self.screening_launches())
-        self._coarsest_sweeps = self._sweeps_that_solve(float(q.min()))
 
     def screening_launches(self) -> list[Launch]:
-        """Restrict the screening of the finest grid to the others."""
+        """Restrict the screening of the finest grid to the others that are visited."""
+        if self._fast:
+            return self._fast.screening_launches(self.screening, max(self.used))
         return [self._over("restrict", level + 1, 1, self._q[level], self._q[level + 1], self._points[level])
-                for level in range(len(self.grids) - 1)]  # fmt: skip
+                for level in range(max(self.used) - 1)]  # fmt: skip
+
+    def _cpu_cycle(self) -> CpuCycle:
+        over = np.array([[points.over_dx2, points.over_dy2] for points in self._points])
+        return CpuCycle(self.device, self.precision, self.grids, len(self.layers), over)
 
     def _numbers(self, grid: Grid) -> kernels.Points:
         over_dx2, over_dy2 = (0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y))
         spacings = self.real(over_dx2), self.real(over_dy2)
         return kernels.Points(*spacings, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
 
+    def _rate(self, grid: Grid, screened: float) -> float:
+        """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
+        own = sum(2.0 * axis.spacing**-2 for axis in (grid.y, grid.x) if axis.points > 1)
+        return (own / (own + screened)) ** 2
+
+    def _grids_of(self, screened: float) -> int:
+        """Grids that a layer needs where s q is `screened` or more."""
+        sweeps = self.pre + self.post
+        good = (n for n, grid in enumerate(self.grids, 1) if self._rate(grid, screened) ** sweeps <= self._enough)
+        return next(good, len(self.grids))
+
     def _sweeps_that_solve(self, q: float) -> int:
-        """Sweeps on the coarsest grid, from the rate of its slowest error: the same everywhere."""
-        own = sum(2.0 * axis.spacing**-2 for axis in (self.grids[-1].y, self.grids[-1].x) if axis.points > 1)
-        rate = (own / (own + float(self.layers.min()) * q)) ** 2
+        """Sweeps on the coarsest grid, from the rate of its slowest error."""
+        rate = self._rate(self.grids[-1], float(self.layers.min()) * q)
         needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
         if needed > MOST_SWEEPS and self._levels is None:
             raise InputError(
@@ -148,19 +178,23 @@ class Multigrid:
         ny, nx = self.grids[level].shape
         return self.device.over(self._loops[name], (layers, ny, (nx + 1) // 2 if name == "relax" else nx), arguments)
 
+    def _visiting(self, level: int) -> int:
+        """Layers that visit a grid: the first ones."""
+        return sum(used > level for used in self.used)
+
     def _sweeps(self, level: int, count: int) -> list[Launch]:
         """Red-black sweeps on a grid."""
         fixed = (self._u[level], self._f[level], self._s, self._q[level][0], self._points[level])
-        half = [self._over("relax", level, len(self.layers), *fixed, colour) for colour in (0, 1)]
+        half = [self._over("relax", level, self._visiting(level), *fixed, colour) for colour in (0, 1)]
         return half * count
 
-    def _residual(self, level: int) -> list[Launch]:
+    def _residual(self, level: int, layers: int) -> list[Launch]:
         known = (self._u[level], self._f[level], self._r[level], self._s, self._q[level][0], self._points[level])
-        return [self._over("residual", level, len(self.layers), *known)]
+        return [self._over("residual", level, layers, *known)]
 
     def _coarse_correction(self, level: int, cycle: str) -> list[Launch]:
         """From the residual of a grid to the correction that the next coarser one gives."""
-        count, grid = len(self.layers), self._points[level]
+        count, grid = self._visiting(level + 1), self._points[level]
         coarse = [
             self._over("restrict", level + 1, count, self._r[level], self._f[level + 1], grid),
             self._over("clear", level + 1, count, self._u[level + 1]),
@@ -169,7 +203,7 @@ class Multigrid:
         if cycle != "V" and level + 2 < len(self.grids):
             coarse += self._cycle(level + 1, "W" if cycle == "W" else "V")
         return [
-            *self._residual(level),
+            *self._residual(level, count),
             *coarse,
             self._over("prolong", level, count, self._u[level + 1], self._u[level], grid),
         ]
@@ -177,10 +211,14 @@ class Multigrid:
     def _cycle(self, level: int, cycle: str) -> list[Launch]:
         if level == len(self.grids) - 1:
             return self._sweeps(level, self._coarsest_sweeps)
-        return [*self._sweeps(level, self.pre), *self._coarse_correction(level, cycle), *self._sweeps(level, self.post)]
+        between = self._coarse_correction(level, cycle) if self._visiting(level + 1) else []
+        return [*self._sweeps(level, self.pre), *between, *self._sweeps(level, self.post)]
 
     def cycle_launches(self, from_zero: bool = False) -> list[Launch]:
         """One cycle on `u` and `f`, after `u` is set to zero if asked: a preconditioner."""
+        if self._fast:
+            cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
+            return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]
         first = [self._over("clear", 0, len(self.layers), self.u)] if from_zero else []
         return [*first, *self._cycle(0, self.cycle)]
 
@@ -219,7 +257,10 @@ class Multigrid:
         self.device.fill(self.u, np.broadcast_to(start, right.shape).astype(self.real))
         rows = right.shape[0] * right.shape[1]
         test = StopTest(self.device, rows)
-        norm = [*self._residual(0), self.device.over(self._loops["row_norm"], (rows,), (self._r[0], test.partials))]
+        norm = [
+            *self._residual(0, right.shape[0]),
+            self.device.over(self._loops["row_norm"], (rows,), (self._r[0], test.partials)),
+        ]
         small = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
         until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
         made = until.run(small * float(np.linalg.norm(right)), most)

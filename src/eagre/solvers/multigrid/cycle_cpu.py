@@ -1,0 +1,302 @@
+"""A whole multigrid cycle on the CPU, one layer after the other on each thread, in a scratch that stays in its cache.
+
+A row of a grid lies in two: its points of even and of odd x, each a row of the scratch with a point beyond either end.
+Neighbours then lie side by side for each colour of a red-black sweep, and only the points of the colour are computed.
+After a sweep the residual is zero at black points, and the next one begins with red points, whatever they hold: so
+red residuals alone are restricted, and corrections go to black points alone. Cycles without a sweep before or after
+the coarser grids are left to `kernels`, whose answers these are but for rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.kernels.places import place
+
+MARGIN = 8  # before the first point of a row: a vector
+START, RED, BLACK, DOWN, UP = range(5)  # half a sweep from zero, half sweeps, to the coarser grid, back
+COLUMNS = 13  # of a grid in the table: points, then where its arrays begin in the scratch, then its axes
+NY, NX, PITCH, U, F, INVERSE, DIAGONAL, R, Q, STEP_Y, STEP_X, PERIODIC_Y, PERIODIC_X = range(COLUMNS)
+
+
+@cell
+def grid_of(table, level):
+    """A row of the table, in registers."""
+    t = table[level]
+    return t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12]
+
+
+@cell
+def row(grid, start, parity, j):
+    """Where the points of a parity of row j begin in the array that begins at start, with the margin before them."""
+    return np.uint32(start + (parity * grid[NY] + j) * grid[PITCH])
+
+
+@cell
+def lanes(count):
+    """So many points in whole vectors."""
+    return (count + MARGIN - 1) // MARGIN * MARGIN
+
+
+@cell
+def close_row(a, at, parity, grid):
+    """Set what stands beyond the ends of a row: across a wall the mirror image, or the other end."""
+    last = np.int64(at) + MARGIN + (grid[NX] + 1 - parity) // 2 - 1
+    if grid[PERIODIC_X]:
+        a[at + (MARGIN - 1)] = a[last]
+        a[last + 1] = a[at + MARGIN] if parity == 0 else a[last]
+    else:
+        a[at + (MARGIN - 1)] = a[at + MARGIN]
+        a[last + 1] = a[last]
+
+
+@cell
+def sides(grid, start, parity, j, other):
+    """The rows south and north of a row; on a grid of one row another, whose weight is zero."""
+    ny, periodic = grid[NY], grid[PERIODIC_Y]
+    if ny == 1:
+        return other, other
+    return row(grid, start, parity, place(j, -1, ny, periodic)), row(grid, start, parity, place(j, 1, ny, periodic))
+
+
+@cell
+def half_sweep(a, grid, over, colour, from_zero):
+    """Solve for u at the points of a colour, 0 or 1; over : 1 / dx^2 and 1 / dy^2."""
+    cx, cy = over[0], over[1]
+    for j in range(grid[NY]):
+        parity = (j + colour) & 1
+        count = lanes((grid[NX] + 1 - parity) // 2)
+        own, f, inverse = (
+            row(grid, grid[U], parity, j),
+            row(grid, grid[F], parity, j),
+            row(grid, grid[INVERSE], parity, j),
+        )
+        if from_zero:
+            for i in range(count):
+                a[own + i + MARGIN] = -a[f + i + MARGIN] * a[inverse + i + MARGIN]
+        else:
+            west = np.uint32(row(grid, grid[U], 1 - parity, j) + parity)
+            south, north = sides(grid, grid[U], parity, j, west)
+            for i in range(count):
+                total = cx * (a[west + i + (MARGIN - 1)] + a[west + i + MARGIN]) - a[f + i + MARGIN]
+                total += cy * (a[south + i + MARGIN] + a[north + i + MARGIN])
+                a[own + i + MARGIN] = total * a[inverse + i + MARGIN]
+        close_row(a, own, parity, grid)
+
+
+@cell
+def set_residual(a, grid, over):
+    """The residual at red points."""
+    cx, cy = over[0], over[1]
+    for j in range(grid[NY]):
+        parity = j & 1
+        own, f, to = row(grid, grid[U], parity, j), row(grid, grid[F], parity, j), row(grid, grid[R], 0, j)
+        diagonal = row(grid, grid[DIAGONAL], 0, j)
+        west = np.uint32(row(grid, grid[U], 1 - parity, j) + parity)
+        south, north = sides(grid, grid[U], parity, j, west)
+        for i in range(lanes((grid[NX] + 1 - parity) // 2)):
+            total = a[f + i + MARGIN] - cx * (a[west + i + (MARGIN - 1)] + a[west + i + MARGIN])
+            total -= cy * (a[south + i + MARGIN] + a[north + i + MARGIN])
+            a[to + i + MARGIN] = total + a[diagonal + i + MARGIN] * a[own + i + MARGIN]
+        close_row(a, to, parity, grid)
+
+
+@cell
+def weigh_row(a, grid, j, n, line):
+    """Full weighting of the residual to n points of the coarser row at row j, where x is coarsened."""
+    to, own = np.uint32(line), row(grid, grid[R], 0, j)
+    if grid[STEP_Y] == 2:
+        south, north = sides(grid, grid[R], 0, j, own)
+        for i in range(n):
+            total = (a[south + i + (MARGIN - 1)] + a[south + i + MARGIN]) + (
+                a[north + i + (MARGIN - 1)] + a[north + i + MARGIN]
+            )
+            a[to + i + MARGIN] = real(0.25) * a[own + i + MARGIN] + real(0.0625) * total
+    elif j & 1:
+        for i in range(n):
+            a[to + i + MARGIN] = real(0.25) * (a[own + i + (MARGIN - 1)] + a[own + i + MARGIN])
+    else:
+        for i in range(n):
+            a[to + i + MARGIN] = real(0.5) * a[own + i + MARGIN]
+
+
+@cell
+def restrict(a, grid, coarser, line):
+    """The residual, zero at black points, to the right side of the coarser grid; line : a free row."""
+    nx = coarser[NX]
+    for j in range(coarser[NY]):
+        even, odd, fine = row(coarser, coarser[F], 0, j), row(coarser, coarser[F], 1, j), j * grid[STEP_Y]
+        if grid[STEP_X] == 2:
+            weigh_row(a, grid, fine, nx, line)
+            at = np.uint32(line)
+            for i in range((nx + 1) // 2):
+                a[even + i + MARGIN] = a[at + 2 * i + MARGIN]
+            for i in range(nx // 2):
+                a[odd + i + MARGIN] = a[at + 2 * i + (MARGIN + 1)]
+        else:
+            own = row(grid, grid[R], 0, fine)
+            south, north = sides(grid, grid[R], 0, fine, own)
+            for i in range((nx + 1) // 2):
+                a[even + i + MARGIN] = real(0.5) * a[own + i + MARGIN]
+            for i in range(nx // 2):
+                a[odd + i + MARGIN] = real(0.25) * (a[south + i + MARGIN] + a[north + i + MARGIN])
+
+
+@cell
+def join_row(a, coarser, j, next_j, line):
+    """Half the sum of two rows of the coarser grid, its points side by side again, and the point beyond the end."""
+    to, nx = np.uint32(line), coarser[NX]
+    even, odd = row(coarser, coarser[U], 0, j), row(coarser, coarser[U], 1, j)
+    even_next, odd_next = row(coarser, coarser[U], 0, next_j), row(coarser, coarser[U], 1, next_j)
+    for i in range((nx + 1) // 2):
+        a[to + 2 * i + MARGIN] = real(0.5) * (a[even + i + MARGIN] + a[even_next + i + MARGIN])
+    for i in range(nx // 2):
+        a[to + 2 * i + (MARGIN + 1)] = real(0.5) * (a[odd + i + MARGIN] + a[odd_next + i + MARGIN])
+    a[np.int64(to) + MARGIN + nx] = a[to + MARGIN]
+
+
+@cell
+def prolong(a, grid, coarser, line):
+    """Add bilinear interpolation of the coarser u to u at black points; line : a free row."""
+    for j in range(grid[NY]):
+        parity, at = 1 - (j & 1), np.uint32(line)
+        count, own, from_row = (grid[NX] + 1 - parity) // 2, row(grid, grid[U], parity, j), j // grid[STEP_Y]
+        between = grid[STEP_Y] == 2 and (j & 1) == 1
+        next_row = place(from_row, 1, coarser[NY], coarser[PERIODIC_Y]) if between else from_row
+        if grid[STEP_X] == 2:
+            join_row(a, coarser, from_row, next_row, line)
+            if parity == 1:
+                for i in range(count):
+                    a[own + i + MARGIN] += real(0.5) * (a[at + i + MARGIN] + a[at + i + (MARGIN + 1)])
+            else:
+                for i in range(count):
+                    a[own + i + MARGIN] += a[at + i + MARGIN]
+        else:
+            first, second = row(coarser, coarser[U], parity, from_row), row(coarser, coarser[U], parity, next_row)
+            for i in range(count):
+                a[own + i + MARGIN] += real(0.5) * (a[first + i + MARGIN] + a[second + i + MARGIN])
+        close_row(a, own, parity, grid)
+
+
+@cell
+def set_diagonals(a, grid, over, s, q):
+    """What u is multiplied by, with its sign changed, at red points, and its inverse at all; zero beyond the ends."""
+    own = real(2.0) * (over[0] + over[1])
+    for j in range(grid[NY]):
+        for parity in range(2):
+            to, at = row(grid, grid[INVERSE], parity, j), row(grid, grid[Q], parity, j)
+            for i in range((grid[NX] + 1 - parity) // 2):
+                a[to + i + MARGIN] = real(1.0) / (own + s * q[at + i + MARGIN])
+        to, at = row(grid, grid[DIAGONAL], 0, j), row(grid, grid[Q], j & 1, j)
+        for i in range((grid[NX] + 1 - (j & 1)) // 2):
+            a[to + i + MARGIN] = own + s * q[at + i + MARGIN]
+
+
+@cell
+def load(a, grid, start, v, k):
+    """A layer of v, (layers, ny, nx), into the scratch."""
+    half = grid[NX] // 2
+    for j in range(grid[NY]):
+        even, odd = row(grid, start, 0, j), row(grid, start, 1, j)
+        for i in range(half):
+            a[even + i + MARGIN] = v[k, j, 2 * i]
+            a[odd + i + MARGIN] = v[k, j, 2 * i + 1]
+        if grid[NX] & 1:
+            a[even + half + MARGIN] = v[k, j, 2 * half]
+        close_row(a, even, 0, grid)
+        close_row(a, odd, 1, grid)
+
+
+@cell
+def store(a, grid, u, k):
+    """Layer k of u out of the scratch."""
+    half = grid[NX] // 2
+    for j in range(grid[NY]):
+        even, odd = row(grid, grid[U], 0, j), row(grid, grid[U], 1, j)
+        for i in range(half):
+            u[k, j, 2 * i] = a[even + i + MARGIN]
+            u[k, j, 2 * i + 1] = a[odd + i + MARGIN]
+        if grid[NX] & 1:
+            u[k, j, 2 * half] = a[even + half + MARGIN]
+
+
+@cell
+def add_weighed(q, a, grid, j, share, n, line):
+    """Add a share of row j, weighed along x to n points of the coarser row."""
+    to, even, odd = np.uint32(line), row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
+    if grid[STEP_X] == 2:
+        for i in range(n):
+            beside = q[odd + i + (MARGIN - 1)] + q[odd + i + MARGIN]
+            a[to + i + MARGIN] += share * (real(0.25) * beside + real(0.5) * q[even + i + MARGIN])
+    else:
+        for i in range((n + 1) // 2):
+            a[to + 2 * i + MARGIN] += share * q[even + i + MARGIN]
+        for i in range(n // 2):
+            a[to + 2 * i + (MARGIN + 1)] += share * q[odd + i + MARGIN]
+
+
+@cell
+def part_row(v, at, q, grid, j):
+    """Numbers v from `at` on, side by side, to row j of the screening of a grid."""
+    even, odd = row(grid, grid[Q], 0, j), row(grid, grid[Q], 1, j)
+    for i in range((grid[NX] + 1) // 2):
+        q[even + i + MARGIN] = v[at + 2 * i]
+    for i in range(grid[NX] // 2):
+        q[odd + i + MARGIN] = v[at + 2 * i + 1]
+    close_row(q, even, 0, grid)
+    close_row(q, odd, 1, grid)
+
+
+@entry
+def screen_cpu(finest, q, table, level, scratch):
+    """The screening of a grid into q, which has all: `finest`, (ny * nx,), or full weighting of the finer one's."""
+    pieces, ny = scratch.shape[0], table[level, NY]
+    for piece in prange(pieces):
+        a, grid, finer = scratch[piece], grid_of(table, level), grid_of(table, max(level - 1, 0))
+        line = np.int64(a.shape[0] - 2 * (table[0, NX] + 2 * MARGIN))
+        at = np.uint32(line + MARGIN)
+        for j in range(piece * ny // pieces, (piece + 1) * ny // pieces):
+            if level == 0:
+                part_row(finest, np.uint32(j * grid[NX]), q, grid, j)
+            else:
+                for i in range(grid[NX]):
+                    a[at + i] = real(0.0)
+                if finer[STEP_Y] == 2:
+                    for side in range(-1, 2):
+                        from_row = place(2 * j, side, finer[NY], finer[PERIODIC_Y])
+                        add_weighed(q, a, finer, from_row, real(0.5) if side == 0 else real(0.25), grid[NX], line)
+                else:
+                    add_weighed(q, a, finer, j, real(1.0), grid[NX], line)
+                part_row(a, at, q, grid, j)
+
+
+@entry
+def cycle_cpu(u, f, s, q, table, over, work, parts, from_zero, scratch):
+    """One cycle on each layer of u and f, (layers, ny, nx).
+
+    s : (layers,); q : of all grids, as `screen_cpu` lays them out; table : (grids, COLUMNS); over : (grids, 2),
+    1 / dx^2 and 1 / dy^2; work : (n, 2), what is done on which grid; parts : (layers, 3), the first and the last part
+    of a layer's work and its grids; scratch : (pieces, numbers), 0 at first.
+    """
+    pieces, layers = scratch.shape[0], u.shape[0]
+    for piece in prange(pieces):
+        a, finest = scratch[piece], grid_of(table, 0)
+        line = a.shape[0] - 2 * (finest[NX] + 2 * MARGIN)
+        for k in range(piece * layers // pieces, (piece + 1) * layers // pieces):
+            load(a, finest, finest[F], f, k)
+            if not from_zero:
+                load(a, finest, finest[U], u, k)
+            for level in range(parts[k, 2]):
+                set_diagonals(a, grid_of(table, level), (over[level, 0], over[level, 1]), s[k], q)
+            for n in range(parts[k, 0], parts[k, 1]):
+                what, level = work[n, 0], work[n, 1]
+                grid, weights = grid_of(table, level), (over[level, 0], over[level, 1])
+                if what <= BLACK:
+                    half_sweep(a, grid, weights, int(what == BLACK), what == START)
+                elif what == DOWN:
+                    set_residual(a, grid, weights)
+                    restrict(a, grid, grid_of(table, level + 1), line)
+                else:
+                    prolong(a, grid, grid_of(table, level + 1), line)
+            store(a, finest, u, k)

@@ -1,0 +1,81 @@
+"""Where the arrays of all grids lie in the scratch of `cycle_cpu`, and what a cycle does in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch
+from eagre.solvers.multigrid import cycle_cpu as cpu
+from eagre.solvers.multigrid.grids import Grid
+
+
+def table_of(grids: Sequence[Grid]) -> tuple[np.ndarray, int, int]:
+    """The table of `cycle_cpu.cycle_cpu`, the numbers that a scratch holds, and those of the screening of all grids."""
+    table, end, end_of_q = np.zeros((len(grids), cpu.COLUMNS), np.int64), 0, 0
+    for found, grid in zip(table, grids, strict=True):
+        ny, nx = grid.shape
+        pitch = cpu.MARGIN + -(-((nx + 1) // 2) // cpu.MARGIN) * cpu.MARGIN
+        plane = ny * pitch
+        found[[cpu.NY, cpu.NX, cpu.PITCH, cpu.Q]] = ny, nx, pitch, end_of_q
+        found[[cpu.U, cpu.F, cpu.INVERSE, cpu.DIAGONAL, cpu.R]] = end + plane * np.array([0, 2, 4, 6, 7])
+        found[[cpu.STEP_Y, cpu.STEP_X]] = grid.step_y, grid.step_x
+        found[[cpu.PERIODIC_Y, cpu.PERIODIC_X]] = grid.y.periodic, grid.x.periodic
+        end, end_of_q = end + 8 * plane + cpu.MARGIN, end_of_q + 2 * plane
+    return table, end + 2 * (grids[0].shape[1] + 2 * cpu.MARGIN), end_of_q + cpu.MARGIN
+
+
+def work_of(used: int, grids: int, cycle: str, pre: int, post: int, coarsest: int, from_zero: bool) -> np.ndarray:
+    """The parts of a cycle on the first `used` of all grids, (n, 2): what, and on which grid."""
+
+    def sweeps(level: int, count: int, zero: bool) -> list[tuple[int, int]]:
+        found = [(cpu.RED, level), (cpu.BLACK, level)] * count
+        return [(cpu.START, level), *found[1:]] if zero and found else found
+
+    def parts(level: int, cycle: str, zero: bool) -> list[tuple[int, int]]:
+        if level == used - 1:
+            return sweeps(level, coarsest if used == grids else pre + post, zero)
+        found = [*sweeps(level, pre, zero), (cpu.DOWN, level), *parts(level + 1, cycle, True)]
+        if cycle != "V" and level + 2 < grids:
+            found += parts(level + 1, "W" if cycle == "W" else "V", False)
+        return [*found, (cpu.UP, level), *sweeps(level, post, False)]
+
+    return np.array(parts(0, cycle, from_zero), np.int64)
+
+
+class CpuCycle:
+    """Cycles of a `Multigrid` on the CPU: as many threads work as there are layers, and each has a scratch.
+
+    Parameters
+    ----------
+    device : Device
+    precision : {"single", "double"}
+    grids : sequence of Grid
+    layers : int
+    over : (grids, 2)
+        1 / dx^2 and 1 / dy^2, 0 along an axis of one point.
+    """
+
+    def __init__(self, device: Device, precision: str, grids: Sequence[Grid], layers: int, over: np.ndarray) -> None:
+        real = np.float32 if precision == "single" else np.float64
+        self._program, self._screen = (device.program(one, precision) for one in (cpu.cycle_cpu, cpu.screen_cpu))
+        self._table, size, size_of_q = table_of(grids)
+        self._q = device.zeros((size_of_q,), real)
+        self._over = over.astype(real)
+        self._scratch = device.zeros((min(layers, getattr(device, "threads", 1)), size), real)
+
+    def launch(self, u: Any, f: Any, s: Any, used: Sequence[int], from_zero: bool, **cycle: Any) -> Launch:
+        """A cycle; used : grids of each layer; cycle : arguments of `work_of`."""
+        each = [work_of(count, len(self._table), from_zero=from_zero, **cycle) for count in used]
+        ends = np.cumsum([len(one) for one in each])
+        parts = np.stack([ends - [len(one) for one in each], ends, np.array(used)], axis=1)
+        work = np.concatenate(each)
+        known = (self._q, self._table, self._over, work, np.ascontiguousarray(parts), from_zero, self._scratch)
+        return Launch(self._program, (u, f, s, *known))
+
+    def screening_launches(self, q: Any, grids: int) -> list[Launch]:
+        """Take up the screening, (1, ny, nx), on so many grids."""
+        known = (q.reshape(-1), self._q, self._table)
+        return [Launch(self._screen, (*known, level, self._scratch)) for level in range(grids)]
