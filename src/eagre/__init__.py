@@ -17,6 +17,8 @@ _HOME = {
     "Layers": "eagre.models.barotropic.layers",
     "PotentialWaves": "eagre.models.potential_waves.model",
     "Zone": "eagre.models.potential_waves.zones",
+    "Paddle": "eagre.models.potential_waves.sides",
+    "SpongeLayer": "eagre.models.potential_waves.sides",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
     **{name: f"eagre.terms.{module}" for name, module in NAMES.items()},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import BlowUpError, Grid, InputError, PotentialWaves, Zone
+from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre.models.potential_waves.inlet import stroke_of_height
 from eagre.models.potential_waves.stability import LIMIT, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.waves import AiryWave, StreamFunctionWave, wave_number
@@ -358,3 +359,31 @@ def test_kinematics_under_the_surface_change_no_bit(looked):
     for model in made:
         model.advance(10.0, max_steps=3)
     np.testing.assert_array_equal(plain.state()["surface"], probed.state()["surface"])
+
+
+# -- paddles and sponges --------------------------------------------------------------------------
+
+
+def test_a_piston_and_a_sponge():
+    """The height of a piston's waves by linear theory; what a sponge leaves; the same bits after a restart."""
+    period, depth, height = 2.0, 0.45, 0.005
+    k = float(wave_number(np.pi, depth))
+    stroke, times = stroke_of_height(height, k, depth), np.arange(0.0, 24.5, 0.05)
+    position = Series(times, 0.5 * stroke * np.sin(np.pi * times) * np.minimum(1.0, times / 4.0))
+
+    def make():
+        paddle, layer = Paddle("west", position=position), SpongeLayer("east", 7.0, period)
+        return flume(paddles=[paddle], sponges=[layer], linear=True, time_step=0.05, precision="single")
+
+    assert_repeats_and_restarts(make, lambda model: model.advance(24.0, max_steps=7), 1.0)
+    model, found = make(), []
+    model.advance(20.0)
+    while model.time < 24.0 - 1e-9:
+        model.advance(model.time + 0.05)
+        found.append(model.field("surface_elevation")[0, 40:100])
+    heights = np.ptp(np.array(found), axis=0)
+    assert heights == pytest.approx(height, rel=0.05) and np.mean(heights) == pytest.approx(height, rel=0.02)
+    with pytest.raises(InputError):
+        model.advance(30.0)  # the signal of the paddle ends
+    still = PotentialWaves(model.grid, 0.45, sponges=[SpongeLayer("east", 7.0, period)], device="cpu")
+    assert "volume_error" in still.diagnostics()

@@ -181,3 +181,32 @@ def test_commented_lines_of_the_template_are_valid_too(tmp_path):
             lines[n] = line[2:]
     case = PotentialWavesCase.loads("\n".join(lines), tmp_path)
     assert all(getattr(case, name) is not None for name in blocks) and case.basin.ny == 65
+
+
+def test_paddles_and_sponges():
+    paddle = '[[paddles]]\nside = "west"\nposition = {expression = "0.01 * sin(pi * t)", every = "0.05 s"}\n'
+    model = made(FLUME + paddle + 'absorbs = true\n[[sponges]]\nside = "east"\nwidth = 4\nperiod = "2 s"\n')
+    (piston,), (layer,) = model.setup.paddles, model.setup.sponges
+    assert piston.absorbs and piston.speed == pytest.approx(0.01 * np.pi / np.sqrt(2.0), rel=0.05)
+    assert (layer.side, layer.width, layer.period, layer.strength) == ("east", 4.0, 2.0, 6.0)
+    assert model.settings()["paddle_1"] == "west, absorbs"
+    model.advance(0.5)
+    assert model.field("surface_elevation").max() > 1e-3 and "volume_error" not in model.diagnostics()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[[paddles]]\nside = "west"\n', ["paddles[1]", "neither velocity nor position"]),
+        (
+            '[[paddles]]\nside = "west"\nvelocity = {times = [0, 0.5], values = [0, 1]}\n',
+            ["paddles[1].velocity", "0.5 s"],
+        ),
+        ('[[paddles]]\nside = "west"\nvelocity = {times = [0, 1], values = [0, 1]}\n', ["2 rows", "4 rows or more"]),
+        ('[[sponges]]\nside = "east"\nwidth = 4\n', ["sponges[1].period"]),
+        ('[[sponges]]\nside = "esat"\nwidth = 4\nperiod = 2\n', ["allowed: west, east, south, north"]),
+    ],
+)
+def test_mistakes_of_paddles_and_sponges(text, words):
+    said = refused(FLUME + text)
+    assert all(word in said for word in words), said

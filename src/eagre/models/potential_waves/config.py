@@ -11,17 +11,23 @@ from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
 from eagre.config.section import Section
+from eagre.config.signals import Signal, signal
 from eagre.config.values import Acceleration, Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
 from eagre.config.waves import Wave
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.sides import Paddle, SpongeLayer
+from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
     from eagre.models.potential_waves.zones import Zone
 
+SpeedSignal = Annotated[Signal, signal("speed")]
+LengthSignal = Annotated[Signal, signal("length")]
+Side = Annotated[str, one_of("west", "east", "south", "north")]
 LEVEL = 0.01  # relative change of the depth up to which waves take its mean
 
 
@@ -95,9 +101,7 @@ class InitialSection(Section):
 class ZoneSection(Section):
     """A strip along a side in which waves are made, or absorbed."""
 
-    side: Annotated[str, one_of("west", "east", "south", "north")] = Field(
-        description="west, east, south or north", examples=["west"]
-    )
+    side: Side = Field(description="west, east, south or north", examples=["west"])
     width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
     wave: Wave | None = Field(
         default=None, description="what it makes, a table with its kind; without it waves are absorbed",
@@ -146,6 +150,31 @@ class NumericsSection(Section):
         return self
 
 
+class PaddleSection(Section):
+    """A side that is a piston wavemaker, or through which water flows; velocity or position says how."""
+
+    side: Side = Field(description="west, east, south or north", examples=["west"])
+    velocity: SpeedSignal | None = Field(
+        default=None, description="of the paddle, m/s, positive into the water", examples=[{"file": "paddle.csv"}]
+    )
+    position: LengthSignal | None = Field(
+        default=None, description="in place of velocity: of the paddle, metres", examples=[{"file": "paddle.csv"}]
+    )
+    absorbs: bool = Field(default=False, description="whether long waves that come to it are let out")
+    target: LengthSignal = Field(
+        default=Signal(0.0, "length"), description="elevation beside which waves are let out, metres", examples=[0.0]
+    )
+
+
+class SpongeSection(Section):
+    """A strip along a side in which pressure on the surface takes the energy of waves, and no water."""
+
+    side: Side = Field(description="west, east, south or north", examples=["east"])
+    width: PositiveMetres = Field(description="one to two wave lengths, metres", examples=[4.0])
+    period: PositiveSeconds = Field(description="of the waves that come", examples=["2 s"])
+    strength: float = Field(default=STRENGTH_OF_SPONGE, description="exp(-strength) is left", gt=0, examples=[6.0])
+
+
 class BreakingSection(Section):
     """Crests that break are found and dissipated."""
 
@@ -173,6 +202,8 @@ class PotentialWavesCase(Case):
     )
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     zones: list[ZoneSection] = Field(default_factory=list, description="the sections [[zones]]")
+    paddles: list[PaddleSection] = Field(default_factory=list, description="the sections [[paddles]]")
+    sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
     breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
     statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
@@ -196,6 +227,7 @@ class PotentialWavesCase(Case):
         check_input_memory(grid)
         depth = self._depth(grid)
         options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
+        options |= {"paddles": self._paddles(), "sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
         if self.statistics is not None:
@@ -241,6 +273,19 @@ class PotentialWavesCase(Case):
                     ("surface_potential", made.surface_potential(*places)),
                 )
             }
+
+    def _paddles(self) -> list[Paddle]:
+        """The paddles, with signals that cover the run."""
+        made = []
+        for number, section in enumerate(self.paddles):
+            signals = {}
+            for name in ("velocity", "position", "target"):
+                given = getattr(section, name)
+                with self.at("paddles", number, name):
+                    signals[name] = given and given.resolve(0.0, self.run.end_time, self.run.start_date)
+            with self.at("paddles", number):
+                made.append(Paddle(section.side, absorbs=section.absorbs, **signals))
+        return made
 
     def _zones(self, grid: Grid, depth: np.ndarray) -> list[Zone]:
         """The zones, each with its wave and a period."""

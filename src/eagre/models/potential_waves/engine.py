@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,9 @@ class Engine:
             self.breaking = Breaking(*known, *setup.breaking)
         start = setup.statistics_from
         self.gathering = None if start is None else Gathering(self.laplace, start)
-        forcing = () if self.breaking is None else (self.breaking,)
+        forcing: list[Any] = [paddle.inlet(self.laplace, setup) for paddle in setup.paddles]
+        forcing += [] if self.breaking is None else [self.breaking]
+        forcing += [layer.sponge(self.laplace, setup) for layer in setup.sponges]  # last: they take the whole of eta_t
         self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones, forcing)
         self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
 

@@ -15,6 +15,7 @@ from eagre.checks import checked_field, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.sides import Paddle
 from eagre.models.potential_waves.zones import Zone
 from eagre.waves import wave_number
 
@@ -107,13 +108,17 @@ def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float
     return limit, steepest, strength
 
 
-def smallest_psi(surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], grid: Grid, gravity: float) -> float:
-    """What Psi is at least worth, m2/s: that of waves 64 points long, as high as those at the start and in zones."""
+def smallest_psi(
+    surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], paddles: Sequence[Paddle], grid: Grid, gravity: float
+) -> float:
+    """What Psi is at least worth, m2/s: that of waves 64 points long, as high as those at the start and those made."""
     step = min(step for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     h = float(depth.mean())
     k = 2.0 * math.pi / (RESOLVED_POINTS * step)
     rate = math.sqrt(gravity * k * math.tanh(k * h))
     potential = max(float(surface[1].std()), gravity / rate * float(surface[0].std()))
+    for paddle in paddles:
+        potential = max(potential, paddle.speed * math.sqrt(gravity * h) / rate)
     share = min(1.0, 0.5 * (k * h) ** 2)
     for zone in zones:
         if zone.waves is not None:

@@ -35,6 +35,7 @@ from eagre.models.potential_waves.kinematics import Kinematics
 from eagre.models.potential_waves.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.stability import check_time_step, courant_step, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
@@ -65,6 +66,10 @@ class PotentialWaves(BaseModel):
     periodic : {"none", "x", "y", "both"}
     zones : sequence of Zone
         Strips along sides in which waves are made or absorbed.
+    paddles : sequence of Paddle
+        Sides that are pistons, or through which water flows.
+    sponges : sequence of SpongeLayer
+        Strips along sides that take the energy of waves.
     order : {2, 4, 6, 8}
         Of the differences.
     layers : int
@@ -120,6 +125,8 @@ class PotentialWaves(BaseModel):
         surface_potential: Any = 0.0,
         periodic: str = "none",
         zones: Sequence[Zone] = (),
+        paddles: Sequence[Paddle] = (),
+        sponges: Sequence[SpongeLayer] = (),
         order: int = 6,
         layers: int = 9,
         clustered: bool = True,
@@ -154,10 +161,12 @@ class PotentialWaves(BaseModel):
             linear=bool(linear),
             time_step=float(time_step),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            smallest=smallest_psi(surface, h, zones, grid, g),
+            smallest=smallest_psi(surface, h, zones, paddles, grid, g),
             gravity=g,
             zones=checked_zones(zones, grid, wraps),
             breaking=checked_breaking(breaking),
+            paddles=tuple(paddles),
+            sponges=tuple(sponges),
             statistics_from=None
             if statistics_from is None
             else checked_number("statistics_from", statistics_from, *ANY),
@@ -200,7 +209,7 @@ class PotentialWaves(BaseModel):
             then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps)
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=self.setup.series)
 
     def unchecked_steps(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and looks at none: for timing."""
@@ -278,7 +287,7 @@ class PotentialWaves(BaseModel):
     def diagnostics(self) -> dict[str, float]:
         """Volume, m3, energies, J, lowest and highest surface, m, and its largest slope.
 
-        The volume's error is relative, and told of basins without zones. Energies are of water of 1000 kg m-3.
+        The volume's error is relative, and told where no water comes or goes. Energies are of water of 1000 kg m-3.
         """
         setup, surface = self.setup, self._engine.surface()
         now = volume(surface[0], setup)
@@ -292,7 +301,7 @@ class PotentialWaves(BaseModel):
             "max_surface_elevation": float(surface[0].max()),
             "max_slope": steepest(surface[0], setup)[0],
         }
-        return found if setup.zones else {**found, "volume_error": now / self._first_volume - 1.0}
+        return {**found, "volume_error": now / self._first_volume - 1.0} if setup.closed else found
 
     def statistics(self) -> dict[str, float]:
         """Steps, time steps, s, and iterations of a Laplace problem."""

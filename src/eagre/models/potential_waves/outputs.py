@@ -85,6 +85,10 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         seeds = getattr(zone.waves, "seeds", None)
         if seeds:
             found[f"zone_{number}_seeds"] = " ".join(map(str, seeds))
+    for number, paddle in enumerate(setup.paddles, 1):
+        found[f"paddle_{number}"] = f"{paddle.side}{', absorbs' if paddle.absorbs else ''}"
+    for number, layer in enumerate(setup.sponges, 1):
+        found[f"sponge_{number}"] = f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
     return found
 
 

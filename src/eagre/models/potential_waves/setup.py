@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.grid import Grid
+from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import Zone
+from eagre.series import Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,19 @@ class Setup:
     gravity: float  # m s-2
     zones: tuple[Zone, ...]
     breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
+    paddles: tuple[Paddle, ...] = ()
+    sponges: tuple[SpongeLayer, ...] = ()
     statistics_from: float | None = None  # s: from here on statistics of the surface are gathered
+
+    @property
+    def closed(self) -> bool:
+        """Whether no water comes or goes."""
+        return not self.zones and not self.paddles
+
+    @property
+    def series(self) -> list[Series]:
+        """What has to cover a run."""
+        return [series for paddle in self.paddles for series in paddle.series]
 
     @property
     def spacing(self) -> tuple[float, float]:

@@ -1,0 +1,129 @@
+"""What stands along a side beside relaxation zones: paddles that push water, and sponges that take waves away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.models.potential_waves.inlet import Inlet
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.sponge import STRENGTH, Sponge
+from eagre.models.potential_waves.zones import SIDES
+from eagre.series import Series
+
+if TYPE_CHECKING:
+    from eagre.models.potential_waves.setup import Setup
+
+FEWEST_ROWS = 4  # of a series that a cubic spline runs through
+
+
+@dataclass(frozen=True)
+class Paddle:
+    """A side that lets water in and out: a piston wavemaker, or a flux inlet.
+
+    Parameters
+    ----------
+    side : {"west", "east", "south", "north"}
+    velocity : Series or float, m/s
+        Of the paddle, positive into the water; a cubic spline runs through its rows. Or:
+    position : Series, m
+        Of the paddle; its velocity is that of the spline.
+    absorbs : bool
+        Whether waves that come to the side are let out (long ones are).
+    target : Series or float, m
+        Elevation at the side beside which waves are let out.
+
+    Raises
+    ------
+    InputError
+        For another side, both or none of velocity and position, or a series of fewer than four rows.
+    """
+
+    side: str
+    velocity: Series | float | None = None
+    position: Series | None = None
+    absorbs: bool = False
+    target: Series | float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.side not in SIDES:
+            raise InputError(f"a paddle along the {self.side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
+        if (self.velocity is None) == (self.position is None):
+            got = "neither velocity nor position" if self.position is None else "both velocity and position"
+            raise InputError(f"{got} of a paddle", allowed="one of them", fix='velocity = {file = "paddle.csv"}')
+        for series in self.series:
+            if not series.is_constant and series.times.size < FEWEST_ROWS:
+                raise InputError(f"{series.name} of {series.times.size} rows", allowed=f"{FEWEST_ROWS} rows or more")
+
+    @property
+    def series(self) -> list[Series]:
+        """What has to cover a run."""
+        moves = self.velocity if self.position is None else self.position
+        assert moves is not None
+        return [Series.of(moves), Series.of(self.target)]
+
+    @property
+    def speed(self) -> float:
+        """Root mean square of its velocity at the rows of its series, m/s."""
+        moves = self.series[0]
+        speed = smooth(moves, 0 if self.position is None else 1)
+        return float(np.sqrt(np.mean([speed(float(time)) ** 2 for time in moves.times])))
+
+    def inlet(self, laplace: LaplaceProblem, setup: Setup) -> Inlet:
+        """What adds to the rates of the surface."""
+        moves, target = self.series
+        order = 0 if self.position is None else 1
+        wanted = {"target": smooth(target, 0), "target_rate": smooth(target, 1)} if self.absorbs else {}
+        return Inlet(
+            laplace, setup.depth, self.side, smooth(moves, order), smooth(moves, order + 1), setup.gravity,
+            linear=setup.linear, **wanted,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SpongeLayer:
+    """A strip along a side in which pressure on the surface takes the energy of waves.
+
+    Parameters
+    ----------
+    side : {"west", "east", "south", "north"}
+    width : float
+        m, one to two wave lengths.
+    period : float
+        Of the waves that come, s.
+    strength : float
+        What is left of a wave there and back is exp(-strength), to first order.
+    """
+
+    side: str
+    width: float
+    period: float
+    strength: float = STRENGTH
+
+    def sponge(self, laplace: LaplaceProblem, setup: Setup) -> Sponge:
+        """What adds to the rates of the surface."""
+        depth, last = setup.depth, -1 if self.side in ("east", "north") else 0
+        along = depth[:, last] if self.side in ("west", "east") else depth[last]
+        return Sponge(laplace, self.side, self.width, self.period, float(along.mean()), setup.gravity, self.strength)
+
+
+def smooth(series: Series, derivative: int) -> Callable[[float], float]:
+    """A derivative of the cubic spline through a series, at a time, s; 0 beyond its ends but for the spline itself."""
+    if series.is_constant:
+        value = float(series.values[0]) if derivative == 0 else 0.0
+        return lambda time: value
+    from scipy.interpolate import CubicSpline
+
+    spline: Any = CubicSpline(series.times, series.values)
+    first, last = float(series.times[0]), float(series.times[-1])
+
+    def at(time: float) -> float:
+        if derivative and not first <= time <= last:
+            return 0.0
+        return float(spline(min(max(time, first), last), derivative))
+
+    return at
