@@ -20,8 +20,9 @@ def standing(run: Run, points: int, depth: float, **options: object) -> tuple[Po
     shape = np.cos(2.0 * math.pi * grid.x)[None]
     k = 2.0 * math.pi
     model = PotentialWaves(
-        grid, depth, surface_elevation=1e-3 * shape, linear=True, gravity=GRAVITY, **{**run.options, **options}
-    )  # pyright: ignore[reportArgumentType]
+        grid, depth, surface_elevation=1e-3 * shape, linear=True, gravity=GRAVITY,
+        tolerance=1e-7 if run.precision == "double" else 1e-5, **{**run.options, **options},
+    )  # fmt: skip  # pyright: ignore[reportArgumentType]
     return model, shape, math.sqrt(GRAVITY * k * math.tanh(k * depth))
 
 

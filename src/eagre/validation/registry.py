@@ -35,9 +35,11 @@ def validations(kind: str) -> dict[str, Validation]:
 
         return dict(BAROTROPIC)
     if kind == "potential-waves":
+        from eagre.validation.potential_waves_beds import BEDS
+        from eagre.validation.potential_waves_regular import REGULAR
         from eagre.validation.potential_waves_standing import STANDING
 
-        return dict(STANDING)
+        return {**STANDING, **REGULAR, **BEDS}
     allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves"'
     raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 

@@ -1,0 +1,136 @@
+"""Validations of the potential-flow waves over beds: Whalin's and Berkhoff's shoals, the bar of Beji and Battjes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from eagre.cases import wave_tanks
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.potential_waves.model import PotentialWaves
+from eagre.models.potential_waves.zones import Zone
+from eagre.validation.gauges import surface_at
+from eagre.validation.setting import Check, Run, Validation, each, once
+from eagre.waves import StreamFunctionWave
+
+REFERENCE = "ow3d_reference"
+WHALIN_SPREAD = (0.67e-3, 0.41e-3, 0.44e-3)
+"""m, harmonics 1 to 3 of the reference: how far two of its grids and two of its windows in time are apart, added."""
+
+BAR_SPREAD = (0.2e-3, 0.3e-3, 0.5e-3, 0.9e-3)
+"""m, harmonics 1 to 4 of the reference: how far two of its windows in time are apart."""
+
+
+def harmonics(series: np.ndarray, periods: int, count: int) -> np.ndarray:
+    """Amplitudes of the first harmonics of evenly spaced values, (n, ...), over whole periods: (count, ...)."""
+    modes = np.fft.rfft(series, axis=0)[periods : (count + 1) * periods : periods]
+    return np.abs(modes) * (2.0 / series.shape[0])
+
+
+def reference_table(run: Run, name: str) -> tuple[np.ndarray | None, list[Check]]:
+    """A table of runs of another code, without its header; without it a check that says so, or an error if chosen."""
+    folders = [os.environ["EAGRE_DATA"]] if "EAGRE_DATA" in os.environ else []
+    folders.append(str(Path(__file__).parents[4] / "shared" / "data"))
+    for folder in folders:
+        path = Path(folder) / REFERENCE / name
+        if path.is_file():
+            return np.loadtxt(path, delimiter=",", skiprows=1), []
+    fix = f"EAGRE_DATA=/path/to/data eagre validate potential-waves --case {run.name}"
+    if run.setting.chosen:
+        raise InputError(f"no {REFERENCE}/{name}", allowed="the folder that EAGRE_DATA names", fix=fix)
+    return None, [Check("not run: its data are not there", 0.0, detail=fix)]
+
+
+# -- Whalin's shoal -------------------------------------------------------------------------------
+
+
+def whalin(run: Run) -> Iterator[Check]:
+    """T 2 s: amplitudes of three harmonics along the axis against a run of another code on the same points."""
+    table, missing = reference_table(run, "whalin_T2_axis_harmonics.csv")
+    yield from missing
+    if table is None:
+        return
+    grid, steps = Grid.of_points(257, 17, 35.0, 3.048), 50
+    wave = StreamFunctionWave.over_still_water(0.015, 0.4572, period=2.0, stokes_current=0.0)
+    zones = [Zone("west", 5.0, 2.0, wave, ramp=5.0), Zone("east", 5.0, 2.0)]
+    model = PotentialWaves(
+        grid, wave_tanks.whalin_depth(*grid.mesh()), zones=zones, layers=7, time_step=2.0 / steps,
+        tolerance=1e-4, **run.options,
+    )  # fmt: skip
+    points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
+    found = surface_at(model, points, 40.0 + np.arange(5 * steps) * (2.0 / steps))
+    amplitudes = harmonics(np.column_stack(list(found.values())), 5, 3)
+    inside = (grid.x > 5.0) & (grid.x < 30.0)
+    for n, limit in enumerate(WHALIN_SPREAD):
+        apart = np.abs(amplitudes[n] - table[:, 1 + n])[inside].max()
+        yield Check(f"harmonic {n + 1} on the axis, largest difference, mm", 1e3 * apart, 1e3 * limit)
+    yield Check("largest second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
+
+
+# -- the bar --------------------------------------------------------------------------------------
+
+GAUGES = (4.0, 10.5, 12.5, 13.5, 14.5, 15.7, 17.3, 19.0, 21.0)
+
+
+def bar_depth(x: np.ndarray) -> np.ndarray:
+    """Depth, m: S. Beji, J. A. Battjes (1993), doi:10.1016/0378-3839(93)90022-Z."""
+    return np.interp(x, [6.0, 12.0, 14.0, 17.0], [0.4, 0.1, 0.1, 0.4])
+
+
+def bar(run: Run) -> Iterator[Check]:
+    """T 2.02 s, H 0.02 m: harmonics at gauges against a run of another code from the same start."""
+    table, missing = reference_table(run, "submerged_bar_T2.02_gauges.csv")
+    yield from missing
+    if table is None:
+        return
+    period, steps = 2.02, 100
+    grid = Grid.of_points(1281, 1, 40.0, 1.0, x0=-7.5)
+    wave = StreamFunctionWave.over_still_water(0.02, 0.4, period=period, stokes_current=0.0)
+    zones = [Zone("west", 7.5, period, wave, ramp=5.0), Zone("east", 7.5, period)]
+    model = PotentialWaves(
+        grid, bar_depth(grid.x)[None], zones=zones, layers=11, time_step=period / steps, tolerance=1e-4, **run.options
+    )
+    times = 15.0 * period + np.arange(10 * steps) * (period / steps)
+    found = np.column_stack(list(surface_at(model, {f"{x:g} m": (x, 0.0) for x in GAUGES}, times).values()))
+    before, last = (harmonics(part, 5, 4) for part in np.split(found, 2))
+    known = harmonics(table[:500, 1:], 5, 4)
+    for n, spread in enumerate(BAR_SPREAD):
+        apart, own = np.abs(last[n] - known[n]), float(np.abs(last[n] - before[n]).max())
+        where = f"at {GAUGES[int(np.argmax(apart))]:g} m; windows of this run differ by {1e3 * own:.2g} mm"
+        yield Check(
+            f"harmonic {n + 1}, largest difference, mm", 1e3 * float(apart.max()), 1e3 * (spread + own), detail=where
+        )
+
+
+# -- Berkhoff's shoal -----------------------------------------------------------------------------
+
+
+def berkhoff(run: Run) -> Iterator[Check]:
+    """Waves of 1 s over an ellipse on a slope: where they are highest behind it, relative to those that come.
+
+    Told, not judged: the measurements are in figures only (J. C. W. Berkhoff, N. Booij, A. C. Radder, Coastal Eng. 6,
+    255-279 (1982), doi:10.1016/0378-3839(82)90022-9).
+    """
+    steps, end = 40, 26
+    model = wave_tanks.berkhoff(257, time_step=1.0 / steps, **run.options)
+    high, low = np.full(model.grid.shape, -np.inf), np.full(model.grid.shape, np.inf)
+    for n in range((end - 4) * steps, end * steps):
+        model.advance(n / steps)
+        eta = model.field("surface_elevation")
+        np.maximum(high, eta, out=high)
+        np.minimum(low, eta, out=low)
+    ratio, grid = (high - low) / 0.0464, model.grid
+    behind = ratio[:, (grid.x > 0.0) & (grid.x < 10.0)]
+    j, i = np.unravel_index(int(np.argmax(behind)), behind.shape)
+    x = grid.x[(grid.x > 0.0) & (grid.x < 10.0)][i]
+    yield Check(
+        "largest height behind the shoal / 0.0464 m", float(behind.max()), detail="257 x 129 x 5 points, order 4"
+    )
+    yield Check("its place along the tank, m behind the middle of the shoal", float(x), detail=f"y = {grid.y[j]:.3g} m")
+
+
+BEDS: dict[str, Validation] = {"whalin": each(whalin), "bar": each(bar), "berkhoff": once("single", berkhoff)}
