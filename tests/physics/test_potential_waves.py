@@ -11,7 +11,7 @@ from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical, centred, weights
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import Zone
-from eagre.waves import AiryWave, StreamFunctionWave, separate_reflection
+from eagre.waves import AiryWave, CosineSpreading, Jonswap, Sea, StreamFunctionWave, separate_reflection
 from oracle.potential_waves import Tank
 from oracle.potential_waves import weights as known_weights
 
@@ -198,6 +198,17 @@ def test_zones_by_hand():
     assert made.target(x, y, 0.5)[0, 1] == pytest.approx(0.25 * wave.elevation(x, 1.0, 0.5))
     assert made.target(x, y, 5.0)[1, 0] == pytest.approx(wave.surface_potential(x, 0.0, 5.0))
     assert not Zone("east", 4.0, 2.0).target(x, y, 1.0).any()
+
+
+def test_a_sea_is_made_by_a_table(monkeypatch):
+    """As the sum of its waves, and not by it."""
+    sea = Sea(Jonswap(0.1, 2.0), 1.0, spreading=CosineSpreading(s=10.0), count=20)
+    zone, x, y = Zone("west", 4.0, 2.0, sea, ramp=2.0), np.linspace(0.0, 4.0, 5), np.linspace(0.0, 3.0, 3)
+    known = [zone.target(x, y, t) for t in (0.7, 5.0)]
+    for name in ("elevation", "surface_potential"):
+        monkeypatch.setattr(Sea, name, lambda *_: pytest.fail("every wave at every place"))
+    found = [zone.maker(x, y)(t) for t in (0.7, 5.0)]
+    assert np.abs(np.array(found) - known).max() < 1e-12 * np.abs(known).max() + 1e-15
 
 
 @pytest.mark.parametrize(

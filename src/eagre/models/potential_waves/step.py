@@ -89,19 +89,20 @@ class Steps:
         return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight), int(first))
 
     def _strip(self, zone: Zone) -> tuple[Any, ...]:
-        """Rows and columns of a zone, arrays of what it keeps and of its target, and the launch that applies it."""
+        """Rows and columns of a zone, arrays of what it keeps and of its target, what makes that, and the launch."""
         device, (x, y) = self.laplace.device, self.laplace.points
         rows, columns = zone.strip(x, y)
         keep, target = (device.zeros((n, y[rows].size, x[columns].size), np.float64) for n in (1, 2))
         arguments = (self.laplace.fields, keep, target, rows.start, columns.start)
-        return rows, columns, keep, target, device.over(device.loop(relax, "double"), target.shape, arguments)
+        launch = device.over(device.loop(relax, "double"), target.shape, arguments)
+        return rows, columns, keep, target, zone.maker(x[columns], y[rows]), launch
 
     def _apply_zones(self, time: float, dt: float) -> None:
         device, (x, y) = self.laplace.device, self.laplace.points
-        for zone, (rows, columns, keep, target, launch) in zip(self._zones, self._strips, strict=True):
+        for zone, (rows, columns, keep, target, made, launch) in zip(self._zones, self._strips, strict=True):
             if dt != self._kept_for:
                 device.fill(keep, np.ascontiguousarray(zone.keep(x, y, dt)[None, rows, columns]))
             if zone.waves is not None:
-                device.fill(target, zone.target(x[columns], y[rows], time))
+                device.fill(target, made(time))
             device.run([launch])
         self._kept_for = dt

@@ -8,6 +8,7 @@ J. Larsen, H. Dancy, Coastal Eng. 7, 285-297 (1983), doi:10.1016/0378-3839(83)90
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,8 +16,10 @@ import numpy as np
 
 from eagre.backend.cells import cell, real
 from eagre.errors import InputError
+from eagre.waves import FixedPoints, LinearWaves
 
 SIDES = ("west", "east", "south", "north")
+LARGEST_TABLE = 2**30  # bytes
 STEPS_A_PERIOD = 16.0
 """Chosen by measured reflection: 12, 25, 50 give 0.3, 0.8, 1.8 % with exponent 3.5 and 1.8 lengths."""
 
@@ -102,7 +105,18 @@ class Zone:
         """Elevation, m, and potential on the surface, m2/s, that the zone draws to, (2, ny, nx)."""
         if self.waves is None:
             return np.zeros((2, y.size, x.size))
-        share = min(1.0, t / self.ramp) if self.ramp > 0.0 else 1.0
         places = x[None, :], y[:, None], t
         fields = self.waves.elevation(*places), self.waves.surface_potential(*places)
-        return share * np.stack([np.broadcast_to(field, (y.size, x.size)) for field in fields])
+        return self._risen(t) * np.stack([np.broadcast_to(field, (y.size, x.size)) for field in fields])
+
+    def maker(self, x: np.ndarray, y: np.ndarray) -> Callable[[float], np.ndarray]:
+        """What gives `target` at these points at a time: for a sea by a table, some twenty times faster."""
+        waves = self.waves
+        if not isinstance(waves, LinearWaves) or 16 * x.size * y.size * waves.amplitude.size > LARGEST_TABLE:
+            return lambda t: self.target(x, y, t)
+        points = FixedPoints(waves, x[None, :], y[:, None])
+        return lambda t: self._risen(t) * np.stack(points.surface(t))
+
+    def _risen(self, t: float) -> float:
+        """The share of the waves that is made at a time, s."""
+        return min(1.0, t / self.ramp) if self.ramp > 0.0 else 1.0
