@@ -43,7 +43,7 @@ from eagre.models.potential_waves.zones import Zone
 from eagre.stepping.advance import advance
 
 WORDS_AN_ITERATION = 7  # an unknown, of the residual, the modes and a V(1,1) cycle
-SMALLEST_TOLERANCE = {"single": 2e-6, "double": 1e-13}  # rounding does not let corrections become smaller
+SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # rounding does not let corrections become smaller
 ANY = (-1e12, 1e12)
 USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
 
