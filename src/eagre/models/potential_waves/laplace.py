@@ -9,13 +9,15 @@ import numpy as np
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
 from eagre.models.potential_waves import reference
+from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.plan_cpu import CpuColumns
-from eagre.models.potential_waves.stencils import RELAXATION, Vertical, centred
+from eagre.models.potential_waves.stencils import Vertical, centred
 from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
-from eagre.stepping.until import Iterated, StopTest, Until
+from eagre.stepping.until import Iterated, StopTest
 
 SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
+STEEPEST = 1.5  # slope of a bed that is solved over
 ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
 """In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
@@ -61,7 +63,7 @@ class LaplaceProblem:
     Raises
     ------
     InputError
-        For an axis with fewer points than a difference needs, or what `Multigrid` refuses.
+        For an axis with fewer points than a difference needs, a bed steeper than 1.5, or what `Multigrid` refuses.
     """
 
     def __init__(
@@ -93,7 +95,6 @@ class LaplaceProblem:
         self.lines = self._differences(spacing, periodic, np.float64)
         self._columns = reference.Columns(*map(self._array, (vertical.sigma, vertical.first, vertical.second)))
         self._to_modes, self._to_layers = self._array(modes.to_modes), self._array(modes.to_layers)
-        self._relaxation = self.real(RELAXATION[vertical.order])
         kinds = [*((name, "double") for name in OF_THE_SURFACE), *((name, precision) for name in OF_THE_VOLUME)]
         switches = {"NONLINEAR": not linear}
         self._loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
@@ -105,8 +106,8 @@ class LaplaceProblem:
         rows = self._fast.items if self._fast else (vertical.nz - 1) * h.shape[0]
         self._test = StopTest(device, rows)
         self._norm = device.loop(row_norm, precision)
-        self._until = Until(device, self._test, self.iteration(), look_every=1)
         device.run([self.plane("set_bed", self._h, self._geometry, self.lines)])
+        self._iteration = Iteration(self, self._test, self._steepest())
 
     # -- arrays and launches -------------------------------------------------------------------
 
@@ -161,20 +162,24 @@ class LaplaceProblem:
             self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes),
         ]
 
-    def correction(self) -> list[Launch]:
+    def correction(self, weight: float = 1.0) -> list[Launch]:
         """Launches that add what the modes make to `psi`, and the sums of its squares that the stop test adds up."""
-        u, partials = self.multigrid.u, self._test.partials
+        u, partials, relaxation = self.multigrid.u, self._test.partials, self.real(weight)
         if self._fast:
-            return self._fast.correct(u, self.psi, partials, self._relaxation)
+            return self._fast.correct(u, self.psi, partials, relaxation)
         layers = self.vertical.nz - 1
         return [
-            self.volume("correct", layers, u, self.psi, self._r, self._to_layers, self._relaxation),
+            self.volume("correct", layers, u, self.psi, self._r, self._to_layers, relaxation),
             self.device.over(self._norm, (layers * self.shape[0],), (self._r, partials)),
         ]
 
-    def iteration(self) -> list[Launch]:
-        """One defect correction."""
-        return [*self.defect(), *self.multigrid.cycle_launches(from_zero=True), *self.correction()]
+    def iteration(self, weight: float) -> list[Launch]:
+        """One defect correction, of which so much is taken."""
+        return [*self.defect(), *self.multigrid.cycle_launches(from_zero=True), *self.correction(weight)]
+
+    def norm(self) -> float:
+        """The 2-norm of the last correction of Psi."""
+        return float(np.sqrt(self.device.host(self._test.partials).sum()))
 
     def end(self) -> list[Launch]:
         """Launches that find `w`."""
@@ -188,6 +193,29 @@ class LaplaceProblem:
         if self._fast:
             return self._fast.rates(self.fields, self.w, rates, gravity)
         return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
+
+    def _steepest(self) -> float:
+        """The largest slope of the bed.
+
+        Raises
+        ------
+        InputError
+            If it is above STEEPEST, with its place.
+        """
+        slopes = np.hypot(*self.device.host(self._geometry)[[reference.H_X, reference.H_Y]])
+        j, i = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
+        if slopes[j, i] > STEEPEST:
+            raise InputError(
+                f"a bed of slope {slopes[j, i]:.3g} at x = {self.points[0][i]:g} m, y = {self.points[1][j]:g} m",
+                allowed=f"{STEEPEST:g} at most",
+                fix=f"a step of 1 m over {np.ceil(10.0 / STEEPEST) / 10.0:g} m or more",
+            )
+        return float(slopes[j, i])
+
+    @property
+    def convergence(self) -> Convergence:
+        """How the last solution was found: method, iterations, rate."""
+        return self._iteration.last
 
     # -- the solution --------------------------------------------------------------------------
 
@@ -213,7 +241,7 @@ class LaplaceProblem:
         """
         unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
         self.device.run(self.start())
-        made = self._until.run(small * unknowns, most)
+        made = self._iteration.run(small * unknowns, most)
         self.device.run(self.end())
         return Iterated(made.iterations, made.norm / unknowns)
 

@@ -1,0 +1,152 @@
+"""Iterations of the Laplace problem: counts that depend on neither points nor order, beds and waves that are steep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import select
+from eagre.errors import ConvergenceError, InputError
+from eagre.models.potential_waves import iteration
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
+from eagre.waves import StreamFunctionWave
+
+DEVICE = select("cpu")
+
+
+def under_a_wave(n, order, kh=2.0 * np.pi, height=0.1, precision="double"):
+    """A wave of length 1 m on n points, and the largest potential on it; height : of the length."""
+    depth, x = kh / (2.0 * np.pi), np.arange(n)[None] / n
+    wave = StreamFunctionWave(height=height, depth=depth, length=1.0, gravity=9.81, eulerian_current=0.0)
+    problem = LaplaceProblem(
+        np.full((1, n), depth), (1.0, 1.0 / n), Vertical(9, order), (False, True), DEVICE, precision
+    )
+    phi = wave.surface_potential(x, 0.0, 0.0)
+    DEVICE.fill(problem.fields, np.stack([wave.elevation(x, 0.0, 0.0), phi]))
+    return problem, np.abs(phi).max()
+
+
+def over_a_bed(h, spacing, order, plain=False):
+    """A small wave over a bed between walls."""
+    problem = LaplaceProblem(h, spacing, Vertical(9, order), (False, False), DEVICE, "double", plain=plain)
+    x, y = np.meshgrid(*problem.points)
+    DEVICE.fill(problem.fields, np.stack([0.01 * np.cos(2 * np.pi * x), np.cos(2 * np.pi * x) * np.cos(2 * np.pi * y)]))
+    return problem
+
+
+def ramp(slope, n=64):
+    """A bed from deep to shallow, 4 m long, and its spacing."""
+    x = np.arange(4 * n + 1)[None] / n
+    return 0.6 - 0.25 * slope * np.tanh((x - 2.0) / 0.25), (1.0, 1.0 / n)
+
+
+def cone(n=48, slope=0.76):
+    x, y = np.meshgrid(np.arange(n + 1) / n, np.arange(n + 1) / n)
+    return 0.5 - slope * np.maximum(0.0, 0.35 - np.sqrt((x - 0.5) ** 2 + (y - 0.5) ** 2 + 0.003)), (1 / n, 1 / n)
+
+
+@pytest.mark.parametrize(("order", "most"), [(4, 12), (6, 14), (8, 15)])
+def test_steep_waves_on_any_number_of_points(order, most):
+    """To 1e-8 of the potential from nothing, waves of 70 % of the limiting steepness."""
+    found = [under_a_wave(n, order) for n in (96, 384, 1536)]
+    counts = [problem.solve(1e-8 * scale).iterations for problem, scale in found]
+    assert max(counts) <= most and max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize(("kh", "height", "most"), [(0.3, 0.01, 10), (1.0, 0.06, 12), (20.0, 0.1, 14)])
+def test_shallow_and_deep_water(kh, height, most):
+    problem, scale = under_a_wave(64, 6, kh, height)
+    assert problem.solve(1e-8 * scale).iterations <= most
+
+
+@pytest.mark.parametrize("walls", [False, True])
+@pytest.mark.parametrize("n", [96, 384, 1536, 6144])
+def test_grids_from_coarse_to_fine(n, walls):
+    """Corrections below 1e-7 from nothing, order 6, one wave of height 0.05 m."""
+    points = n + walls
+    x = np.arange(points)[None] / n
+    problem = LaplaceProblem(
+        np.full((1, points), 0.5), (1.0, 1.0 / n), Vertical(9, 6), (False, not walls), DEVICE, "double"
+    )
+    wave = np.cos(2.0 * np.pi * x)
+    DEVICE.fill(problem.fields, np.stack([0.025 * wave, wave]))
+    assert problem.solve(1e-7).iterations <= 11
+
+
+@pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("bed", "method", "counts"),
+    [
+        (ramp(0.5), "three weights", {4: 14, 6: 15, 8: 15}),
+        (ramp(1.0), "conjugate residuals", {4: 23, 6: 23, 8: 25}),
+        (cone(), "conjugate residuals", {4: 20, 6: 20, 8: 21}),
+    ],
+    ids=["1:2", "1:1", "cone"],
+)
+def test_steep_beds(bed, method, counts, plain):
+    for order, most in counts.items() if not plain else [(4, counts[4])]:
+        problem = over_a_bed(*bed, order, plain)
+        assert problem.solve(1e-8).iterations <= most
+        assert problem.convergence.method == method
+        assert 0.0 < problem.convergence.rate < 0.6
+
+
+def test_a_bed_that_is_too_steep_is_refused():
+    with pytest.raises(InputError) as refused:
+        over_a_bed(*ramp(1.8), 6)
+    assert "slope 1.8 at x = 2 m, y = 0 m" in str(refused.value) and "1.5 at most" in str(refused.value)
+    over_a_bed(*ramp(1.45), 6)
+
+
+def test_conjugate_residuals_go_on_where_weights_fail(monkeypatch):
+    """The same answer as from weights alone."""
+    known = over_a_bed(*ramp(0.5), 6)
+    known.solve(1e-12)
+    monkeypatch.setattr(iteration, "FAILING", 0.05)
+    problem = over_a_bed(*ramp(0.5), 6)
+    problem.solve(1e-12)
+    assert problem.convergence.method == "conjugate residuals"
+    assert np.abs(DEVICE.host(problem.w) - DEVICE.host(known.w)).max() < 1e-9
+
+
+@pytest.mark.parametrize("slope", [0.3, 1.0])
+def test_too_few_iterations(slope):
+    problem = over_a_bed(*ramp(slope), 6)
+    with pytest.raises(ConvergenceError, match="after 7 iterations"):
+        problem.solve(1e-12, most=7)
+
+
+def test_a_solution_does_not_depend_on_those_before():
+    """Nothing but psi is carried on: a continued run equals an unbroken one."""
+    first, second = over_a_bed(*ramp(1.0), 6), over_a_bed(*ramp(1.0), 6)
+    first.solve(1e-9)
+    DEVICE.fill(first.psi, np.zeros(first.psi.shape))
+    first.solve(1e-9)
+    second.solve(1e-9)
+    assert np.array_equal(DEVICE.host(first.psi), DEVICE.host(second.psi))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_moved_data_give_moved_answers_bit_for_bit(axis):
+    """By even numbers of points of the coarsest grid, which keep the colours."""
+    shape, rng, found = (48, 48), np.random.default_rng(0), []
+    h = 0.5 + 0.005 * rng.standard_normal(shape)  # gentle: conjugate residuals add up in another order
+    fields = 0.01 * rng.standard_normal((2, *shape))
+    for shift in (0, 16):
+        problem = LaplaceProblem(np.roll(h, shift, axis), (0.1, 0.1), Vertical(9, 6), (True, True), DEVICE, "double")
+        assert shift % 2 ** len(problem.multigrid.grids) == 0
+        DEVICE.fill(problem.fields, np.roll(fields, shift, axis + 1))
+        problem.solve(1e-9)
+        found.append(np.roll(DEVICE.host(problem.w), -shift, axis + 1))
+    assert np.array_equal(*found)
+
+
+def test_the_last_solution_is_a_good_guess():
+    """Steps of a 40th of a period: 5.5 iterations a solution in place of 8."""
+    problem, scale = under_a_wave(64, 6, height=0.05)
+    cold = problem.solve(1e-5 * scale).iterations
+    steps, period = Steps(problem, 9.81, 1e-5 * scale), 0.79
+    warm = [steps.step(period / 40.0) for _ in range(5)][1:]
+    assert cold <= 8 and max(warm) <= 22
