@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,8 +15,25 @@ from eagre.models.potential_waves.sponge import STRENGTH, Sponge
 from eagre.models.potential_waves.zones import SIDES
 from eagre.series import Series
 
-if TYPE_CHECKING:
-    from eagre.models.potential_waves.setup import Setup
+
+class Water(Protocol):
+    """What a side takes of a `Setup`."""
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Of still water, m, (ny, nx)."""
+        ...
+
+    @property
+    def gravity(self) -> float:
+        """m/s2."""
+        ...
+
+    @property
+    def linear(self) -> bool:
+        """Waves of small height."""
+        ...
+
 
 FEWEST_ROWS = 4  # of a series that a cubic spline runs through
 
@@ -73,7 +90,7 @@ class Paddle:
         speed = smooth(moves, 0 if self.position is None else 1)
         return float(np.sqrt(np.mean([speed(float(time)) ** 2 for time in moves.times])))
 
-    def inlet(self, laplace: LaplaceProblem, setup: Setup) -> Inlet:
+    def inlet(self, laplace: LaplaceProblem, setup: Water) -> Inlet:
         """What adds to the rates of the surface."""
         moves, target = self.series
         order = 0 if self.position is None else 1
@@ -104,7 +121,7 @@ class SpongeLayer:
     period: float
     strength: float = STRENGTH
 
-    def sponge(self, laplace: LaplaceProblem, setup: Setup) -> Sponge:
+    def sponge(self, laplace: LaplaceProblem, setup: Water) -> Sponge:
         """What adds to the rates of the surface."""
         depth, last = setup.depth, -1 if self.side in ("east", "north") else 0
         along = depth[:, last] if self.side in ("west", "east") else depth[last]
