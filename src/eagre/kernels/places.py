@@ -1,5 +1,7 @@
 """Points beyond the ends of a line of points: where walls stand on the outermost points, or the line is a ring."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from eagre.backend.cells import cell
@@ -19,3 +21,26 @@ def place(i, steps, n, periodic):
     if m >= n:
         return m - n if periodic else 2 * n - 2 - m
     return m
+
+
+class Ends(NamedTuple):
+    """What stands beyond the ends of a line of n points: point low + sign m for m < 0, high + sign m for m >= n."""
+
+    n: int
+    low: int
+    high: int
+    sign: int
+
+
+@cell
+def ends_of(n, periodic):
+    """Numbers from which `folded` makes what `place` finds with branches."""
+    sign = 0 if n == 1 else (1 if periodic else -1)
+    return Ends(n, n if periodic and n > 1 else 0, -n if periodic and n > 1 else 2 * n - 2, sign)
+
+
+@cell
+def folded(m, ends):
+    """The point that stands at m: beyond a wall the mirror image, or round the ring."""
+    below, above = ends.low + ends.sign * m, ends.high + ends.sign * m
+    return np.int64(below if m < 0 else (above if m >= ends.n else m))

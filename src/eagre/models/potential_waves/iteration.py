@@ -22,6 +22,7 @@ CHEBYSHEV = {2: (1.0, 1.0, 1.0), 4: (1.121, 0.857, 0.694), 6: (1.106, 0.796, 0.6
 SLOW = 0.28  # of the norm of a correction to that before
 FAILING = 0.6
 STEEP = 0.6  # slope of the bed
+LOOK_EVERY = 3  # iterations between looks of the host at a GPU
 FIRST, MORE = 6, 3  # iterations between looks at the rate: whole turns
 
 
@@ -55,7 +56,7 @@ class Iteration:
         three = [laplace.iteration(weight) for weight in CHEBYSHEV[order]]
         turns = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
-            "one weight": Until(device, test, one, look_every=1),
+            "one weight": Until(device, test, one, look_every=LOOK_EVERY),
             "three weights": Until(device, test, turns, look_every=1),
         }
         self._residuals: ConjugateResiduals | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from eagre.errors import InputError
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.plan_cpu import CpuColumns
+from eagre.models.potential_waves.plan_cuda import CudaColumns
 from eagre.models.potential_waves.stencils import Vertical, centred
 from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
-from eagre.stepping.until import Iterated, StopTest
+from eagre.stepping.until import SIZE, Iterated, StopTest
 
 SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
 STEEPEST = 1.5  # slope of a bed that is solved over
@@ -101,11 +103,15 @@ class LaplaceProblem:
         self._fast = None
         if device.target == "cpu" and not plain:
             self._fast = CpuColumns(device, precision, vertical, modes, self.shape, spacing, periodic, linear)
+        elif device.kind == "cuda" and not plain:
+            self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic, self)
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
         rows = self._fast.items if self._fast else (vertical.nz - 1) * h.shape[0]
         self._test = StopTest(device, rows)
+        self._control = self._test.control
         self._norm = device.loop(row_norm, precision)
+        self._graphs: dict[str, Callable[[], None]] = {}
         device.run([self.plane("set_bed", self._h, self._geometry, self.lines)])
         self._iteration = Iteration(self, self._test, self._steepest())
 
@@ -143,7 +149,7 @@ class LaplaceProblem:
         """Launches that take up `eta` and `phi`."""
         if self._fast:
             surface = self._fast.surface(self.fields, self._h, self._geometry, self._sources, self._q)
-            return [*surface, *self.multigrid.screening_launches()]
+            return [*surface, *self.multigrid.screening_launches(from_zero=True), *self._fast.begin(self.psi)]
         return [
             self.plane("set_surface", self.eta, self._h, self._geometry, self._q, self.lines),
             self.plane("set_sources", self.phi, self._geometry, self._sources, self.lines),
@@ -153,7 +159,8 @@ class LaplaceProblem:
     def defect(self) -> list[Launch]:
         """Launches that find the modes of the residual of `psi`."""
         if self._fast:
-            return self._fast.defect(self.psi, self._geometry, self._sources, self.w, self.multigrid.f)
+            known = (self._geometry, self._sources, self.w, self.multigrid.f, self._control)
+            return self._fast.defect(self.psi, *known)
         nz, known = self.vertical.nz, (self._geometry, self._sources, self._columns, self._lines)
         return [
             self.plane("set_ghosts", self.psi, *known),
@@ -166,7 +173,7 @@ class LaplaceProblem:
         """Launches that add what the modes make to `psi`, and the sums of its squares that the stop test adds up."""
         u, partials, relaxation = self.multigrid.u, self._test.partials, self.real(weight)
         if self._fast:
-            return self._fast.correct(u, self.psi, partials, relaxation)
+            return self._fast.correct(u, self.psi, partials, relaxation, self._control)
         layers = self.vertical.nz - 1
         return [
             self.volume("correct", layers, u, self.psi, self._r, self._to_layers, relaxation),
@@ -175,7 +182,12 @@ class LaplaceProblem:
 
     def iteration(self, weight: float) -> list[Launch]:
         """One defect correction, of which so much is taken."""
-        return [*self.defect(), *self.multigrid.cycle_launches(from_zero=True), *self.correction(weight)]
+        cycle = self.multigrid.cycle_launches(from_zero=True, control=self._control)
+        return [*self.defect(), *cycle, *self.correction(weight)]
+
+    def go_on(self) -> None:
+        """Let launches of an iteration work outside a stop test."""
+        self.device.fill(self._control, np.array([1.0, *(0.0,) * (SIZE - 1)]))
 
     def norm(self) -> float:
         """The 2-norm of the last correction of Psi."""
@@ -185,6 +197,10 @@ class LaplaceProblem:
         """Launches that find `w`."""
         if self._fast:
             return self._fast.end(self.psi, self._geometry, self._sources, self.w)
+        return self.plain_end()
+
+    def plain_end(self) -> list[Launch]:
+        """As `end`, by the cells of `reference`."""
         ghosts = self.plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
         return [ghosts, self.plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
 
@@ -193,6 +209,12 @@ class LaplaceProblem:
         if self._fast:
             return self._fast.rates(self.fields, self.w, rates, gravity)
         return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
+
+    def _once(self, name: str, launches: Callable[[], list[Launch]]) -> None:
+        """Run launches that are always the same: bound the first time, on a GPU a graph."""
+        if name not in self._graphs:
+            self._graphs[name] = self.device.repeated(launches(), 1)
+        self._graphs[name]()
 
     def _steepest(self) -> float:
         """The largest slope of the bed.
@@ -240,9 +262,9 @@ class LaplaceProblem:
             If `most` iterations are not enough.
         """
         unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
-        self.device.run(self.start())
+        self._once("start", self.start)
         made = self._iteration.run(small * unknowns, most)
-        self.device.run(self.end())
+        self._once("end", self.end)
         return Iterated(made.iterations, made.norm / unknowns)
 
 

@@ -108,15 +108,19 @@ class CpuColumns:
         arguments = (fields, w, rates, gravity, self._surface_along, self._surface_scratch, self.width)
         return [Launch(self._programs["rates_cpu"], arguments)]
 
-    def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any) -> list[Launch]:
-        """The modes of the residual of psi, into f."""
+    def begin(self, psi: Any) -> list[Launch]:
+        """Nothing: an iteration needs only psi."""
+        return []
+
+    def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
+        """The modes of the residual of psi, into f; `control` is for GPUs."""
         known = (geometry, sources, f, self._to_modes, self._along, self._windows, self._scratch, self.width)
         return [
             self._ends(psi, geometry, sources, w, False),
             Launch(self._programs["residual_cpu"], (psi, *known)),
         ]
 
-    def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any) -> list[Launch]:
+    def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
         arguments = (u, psi, partials, self._to_layers, relaxation, self._scratch, self.width)
         return [Launch(self._programs["correct_cpu"], arguments)]

@@ -54,6 +54,10 @@ class Problem(Protocol):
         """The 2-norm of the last correction."""
         ...
 
+    def go_on(self) -> None:
+        """Let launches of an iteration work outside a stop test."""
+        ...
+
 
 @cell
 def subtract(k, j, i, a, b, out):
@@ -113,6 +117,7 @@ class ConjugateResiduals:
         ConvergenceError
             If `most` iterations are not enough.
         """
+        self._laplace.go_on()
         self._device.run(self._defect)
         self._device.copy(self._r, self._laplace.multigrid.f)
         norms = [self._iterate(0)]

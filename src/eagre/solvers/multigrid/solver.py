@@ -14,6 +14,7 @@ from eagre.errors import InputError
 from eagre.solvers.multigrid import kernels
 from eagre.solvers.multigrid.grids import Axis, Grid, advice, sequence
 from eagre.solvers.multigrid.plan_cpu import CpuCycle
+from eagre.solvers.multigrid.plan_cuda import CudaCycle
 from eagre.stepping.until import Iterated, StopTest, Until
 
 CYCLES = ("V", "W", "F")
@@ -118,6 +119,8 @@ class Multigrid:
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
         names = ("clear", "relax", "residual", "restrict", "prolong", "row_norm")
         self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
+        quick = cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
+        self._cuda = CudaCycle(self.device, precision, self.grids, self._points, self._s) if quick else None
         self.set_screening(np.ones(shape) if screening is None else screening)
 
     # -- the equation --------------------------------------------------------------------------
@@ -133,12 +136,13 @@ class Multigrid:
         self.device.fill(self._q[0], q[None].astype(self.real))
         self.device.run(self.screening_launches())
 
-    def screening_launches(self) -> list[Launch]:
-        """Restrict the screening of the finest grid to the others that are visited."""
+    def screening_launches(self, from_zero: bool = False) -> list[Launch]:
+        """Restrict the screening of the finest grid to the others that are visited, by cycles from zero alone if so."""
         if self._fast:
             return self._fast.screening_launches(self.screening, max(self.used))
+        most = self._cuda.in_block if self._cuda and from_zero else len(self.grids)
         return [self._over("restrict", level + 1, 1, self._q[level], self._q[level + 1], self._points[level])
-                for level in range(max(self.used) - 1)]  # fmt: skip
+                for level in range(min(most, max(self.used) - 1))]  # fmt: skip
 
     def _cpu_cycle(self) -> CpuCycle:
         over = np.array([[points.over_dx2, points.over_dy2] for points in self._points])
@@ -214,8 +218,32 @@ class Multigrid:
         between = self._coarse_correction(level, cycle) if self._visiting(level + 1) else []
         return [*self._sweeps(level, self.pre), *between, *self._sweeps(level, self.post)]
 
-    def cycle_launches(self, from_zero: bool = False) -> list[Launch]:
-        """One cycle on `u` and `f`, after `u` is set to zero if asked: a preconditioner."""
+    def _around(self, level: int, coarser: list[Launch]) -> list[Launch]:
+        """A V cycle on a grid from zero, launch by launch, around that on the coarser ones."""
+        layers, coarse, points = self._visiting(level), self._visiting(level + 1), self._points[level]
+        first = [self._over("clear", level, layers, self._u[level])]
+        if not coarse:
+            last = level + 1 == len(self.grids)
+            return [*first, *self._sweeps(level, self._coarsest_sweeps if last else self.pre + self.post)]
+        return [
+            *first,
+            *self._sweeps(level, self.pre),
+            *self._residual(level, coarse),
+            self._over("restrict", level + 1, coarse, self._r[level], self._f[level + 1], points),
+            *coarser,
+            self._over("prolong", level, coarse, self._u[level + 1], self._u[level], points),
+            *self._sweeps(level, self.post),
+        ]
+
+    def cycle_launches(self, from_zero: bool = False, control: Any = None) -> list[Launch]:
+        """One cycle on `u` and `f`, after `u` is set to zero if asked: a preconditioner.
+
+        On a GPU a V cycle from zero takes a few launches, which do nothing while `control`, of a `StopTest`, says so.
+        """
+        if self._cuda and from_zero:
+            arrays = list(zip(self._u, self._f, self._q, strict=True))
+            known = (self.used, (self.pre, self.post), self._coarsest_sweeps, self._around)
+            return self._cuda.launches(0, arrays, *known, control)
         if self._fast:
             cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
             return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]

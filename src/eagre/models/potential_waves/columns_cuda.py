@@ -1,0 +1,289 @@
+"""Residual and correction of whole columns on a GPU: a thread has a column of the surface's grid.
+
+Differences along sigma and along x and y change places, so those along x and y are taken of Psi alone, and a column
+needs its neighbours' Psi, each once for the first and the second difference::
+
+    Psi_xx + Psi_yy + A(sigma) D1 Psi + D1 G - sigma D1 H + K(sigma) D2 Psi = -Lap phi~
+
+    G = 2 (h_x Psi_x + h_y Psi_y) / d,    H = 2 (d_x Psi_x + d_y Psi_y) / d
+    K = |grad h - sigma grad d|^2 / d^2 + 1 / d^2
+    A = (Lap h - sigma Lap d - 2 (grad h - sigma grad d) . grad d / d) / d
+
+The loops over layers are written out with the weights of the vertical grid as numbers in the text: they are of one
+(order, nz) only, stay in registers, and are zero outside a band.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell, cuda, entry, flat_load, flat_store, load_here, real, switch, word, written
+from eagre.kernels.places import ends_of, folded
+from eagre.models.potential_waves.reference import (
+    BOTTOM,
+    D_X,
+    D_Y,
+    H_X,
+    H_Y,
+    LAP_D,
+    LAP_H,
+    LAP_PHI,
+    D,
+)
+from eagre.models.potential_waves.stencils import Vertical, centred
+from eagre.stepping.until import is_iterating
+
+SCOPE = {
+    "BOTTOM": BOTTOM, "D": D, "D_X": D_X, "D_Y": D_Y, "H_X": H_X, "H_Y": H_Y, "LAP_D": LAP_D, "LAP_H": LAP_H,
+    "LAP_PHI": LAP_PHI, "np": np, "cuda": cuda, "real": real, "ends_of": ends_of, "folded": folded, "flat_load": flat_load, "flat_store": flat_store, "load_here": load_here,
+    "is_iterating": is_iterating,
+}  # fmt: skip
+
+
+def _sum(weights: Any, names: list[str]) -> str:
+    """Weights times names, without those whose weight is 0."""
+    terms = [f"real({w!r}) * {name}" for w, name in zip(map(float, weights), names, strict=True) if w != 0.0]
+    return " + ".join(terms) or "real(0.0)"
+
+
+PLACES = """
+    tx, ty = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
+    j, i = np.int32(cuda.blockIdx.y) * TALL + ty, np.int32(cuda.blockIdx.x) * WIDE + tx
+    ny, nx = np.int32(psi.shape[1]), np.int32(psi.shape[2])
+    layer = np.int64(ny) * nx
+    t = ty * WIDE + tx
+    if t < ABOVE * WIDE:
+        r, c = t // WIDE, t % WIDE + HALF
+        r = r if r < HALF else r + TALL
+    else:
+        r, c = (t - ABOVE * WIDE) // BESIDE + HALF, (t - ABOVE * WIDE) % BESIDE
+        c = c if c < HALF else c + WIDE
+    has_rim = t < ABOVE * WIDE + BESIDE * TALL
+    at, rim = np.int64((ty + HALF) * PITCH + tx + HALF), np.int64(r * PITCH + c)
+    rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)
+    own = folded(min(j, ny - 1 + HALF), rows) * nx + folded(min(i, nx - 1 + HALF), columns)
+    outer = folded(min(j - ty + r - HALF, ny - 1 + HALF), rows) * nx
+    outer += folded(min(i - tx + c - HALF, nx - 1 + HALF), columns)
+    if not has_rim:
+        outer = own
+"""
+COEFFICIENTS = """
+    over_d = real(1.0) / flat_load(geometry, D * layer + own, 0)
+    h_x, h_y = flat_load(geometry, H_X * layer + own, 0) * over_d, flat_load(geometry, H_Y * layer + own, 0) * over_d
+    d_x, d_y = flat_load(geometry, D_X * layer + own, 0) * over_d, flat_load(geometry, D_Y * layer + own, 0) * over_d
+    both = real(2.0) * (h_x * d_x + h_y * d_y)
+    k_0, k_1, k_2 = h_x * h_x + h_y * h_y + over_d * over_d, -both, d_x * d_x + d_y * d_y
+    a_0 = flat_load(geometry, LAP_H * layer + own, 0) * over_d - both
+    a_1 = real(2.0) * k_2 - flat_load(geometry, LAP_D * layer + own, 0) * over_d
+    two_x, two_y = real(2.0) * over_dx, real(2.0) * over_dy
+    over_dx2, over_dy2 = over_dx * over_dx, over_dy * over_dy
+    g_x, g_y, e_x, e_y = two_x * h_x, two_y * h_y, two_x * d_x, two_y * d_y
+    right = flat_load(sources, LAP_PHI * layer + own, 0)
+"""
+AHEAD = 8  # layers that are on their way from memory
+
+
+def _loads(m: int, nz: int) -> list[str]:
+    """Psi of layer m, in the column and in the point of the rim that the thread brings in."""
+    both = [
+        f"    {name}{m} = load_here(psi, {m} * layer + {place_}, 0)" for name, place_ in (("v", "own"), ("w", "outer"))
+    ]
+    return both if m <= nz else []
+
+
+def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int) -> list[str]:
+    """Psi and its differences along x and y in layer m: p, g, h and the Laplacian."""
+    nz, half = vertical.nz, vertical.order // 2
+    c1, c2 = (centred(vertical.order, 1.0, derivative)[half:].tolist() for derivative in (1, 2))
+    b = (m & 1) * buffer
+    lines = [f"    p = v{m}", f"    flat_store(shared, at, {b}, p)"]
+    lines += ["    if has_rim:", f"        flat_store(shared, rim, {b}, w{m})"]
+    lines += _loads(m + AHEAD, nz)
+    lines += ["    cuda.syncthreads()"]
+    for axis, step in (("x", 1), ("y", pitch))[: 1 + plane]:
+        offsets = [(b - s * step, b + s * step) for s in range(1, half + 1)]
+        near = [[f"flat_load(shared, at, {n})" for n in pair] for pair in offsets]
+        for s, (low, high) in enumerate(near, 1):
+            lines += [f"    low, high = {low}, {high}"]
+            lines += [f"    f_{axis} = " + ("" if s == 1 else f"f_{axis} + ") + f"real({c1[s]!r}) * (high - low)"]
+            lines += [f"    l_{axis} = " + (f"real({c2[0]!r}) * p" if s == 1 else f"l_{axis}")
+                      + f" + real({c2[s]!r}) * (high + low)"]  # fmt: skip
+    axes = "xy" if plane else "x"
+    lines += ["    g = " + " + ".join(f"g_{axis} * f_{axis}" for axis in axes)]
+    lines += ["    h = " + " + ".join(f"e_{axis} * f_{axis}" for axis in axes)]
+    if m < nz:
+        lines += [f"    r{m} = right + " + " + ".join(f"over_d{axis}2 * l_{axis}" for axis in axes)]
+    return lines
+
+
+def _to_sums(m: int, vertical: Vertical) -> list[str]:
+    """What layer m adds to the derivatives along sigma, and the residuals that have all their layers then."""
+    nz, lines = vertical.nz, []
+    first, second, sigma = (values.tolist() for values in (vertical.first, vertical.second, vertical.sigma))
+    for n in range(1, nz):
+        used = [k for k in range(1, nz + 1) if first[n][k] != 0.0 or second[n][k] != 0.0]
+        if m not in used:
+            continue
+        old = (lambda name: "") if m == used[0] else (lambda name: f"{name} + ")
+        lines += [f"    fp{n} = {old(f'fp{n}')}real({first[n][m]!r}) * p"]
+        lines += [f"    sp{n} = {old(f'sp{n}')}real({second[n][m]!r}) * p"]
+        lines += [f"    gh{n} = {old(f'gh{n}')}real({first[n][m]!r}) * g - real({sigma[n] * first[n][m]!r}) * h"]
+        if m == used[-1]:
+            s = f"real({sigma[n]!r})"
+            lines += [f"    r{n} += (a_0 + {s} * a_1) * fp{n} + gh{n} + (k_0 + {s} * (k_1 + {s} * k_2)) * sp{n}"]
+    return lines
+
+
+def _last_layer(vertical: Vertical, n: int) -> int:
+    return max(k for k in range(vertical.nz + 1) if vertical.first[n][k] != 0.0 or vertical.second[n][k] != 0.0)
+
+
+def residual_cell(vertical: Vertical, plane: bool, to_modes: np.ndarray | None, tile: tuple[int, int]) -> Cell:
+    """The residuals of a column, or their modes, as ``residual_of_column(shared, psi, out, ...)``.
+
+    Parameters
+    ----------
+    vertical : Vertical
+    plane : bool
+        Whether there are differences along y.
+    to_modes : (nz - 1, nz - 1), optional
+        Else the residuals of the layers themselves.
+    tile : (rows, columns)
+    """
+    nz, half = vertical.nz, vertical.order // 2
+    tall, wide = tile
+    pitch = wide + 2 * half
+    modes = range(nz - 1)
+    names = {"WIDE": wide, "TALL": tall, "BESIDE": 2 * half, "ABOVE": 2 * half * plane, "HALF": half, "PITCH": pitch}
+    lines = ["def residual_of_column(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y):"]
+    lines += PLACES.strip("\n").splitlines() + COEFFICIENTS.strip("\n").splitlines()
+    for m in range(1, AHEAD + 1):
+        lines += _loads(m, nz)
+    first = True
+    for m in range(1, nz + 1):
+        lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half)) + _to_sums(m, vertical)
+        for n in (n for n in range(1, nz) if _last_layer(vertical, n) == m):
+            weights = np.eye(nz - 1)[:, n - 1] if to_modes is None else to_modes[:, n - 1]
+            for k in modes:
+                w = f"real({-float(weights[k])!r}) * r{n}"
+                if first or weights[k] != 0.0:
+                    lines += [f"    q{k} = {w}" if first else f"    q{k} += {w}"]
+            first = False
+    lines += ["    if j < ny and i < nx:"]
+    lines += [f"        flat_store(out, {k} * layer + own, 0, q{k})" for k in modes]
+    return written("\n".join(lines) + "\n", {**SCOPE, **names})
+
+
+@cell
+def residual_of_column(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y):
+    """Stands for `residual_cell`."""
+
+
+COLUMN = switch("COLUMN", residual_of_column)
+
+
+@entry
+def set_residuals(psi, out, geometry, sources, over_dx, over_dy, round_x, round_y, control):
+    """The residuals of tiles of columns."""
+    shared = cuda.shared.array(0, word)
+    if is_iterating(control):
+        COLUMN(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y)
+
+
+def correction_cell(vertical: Vertical, to_layers: np.ndarray) -> Cell:
+    """Adds the correction of a column, as ``corrected(own, layer, u, psi, sums, omega)``: the sum of its squares.
+
+    `sums` becomes the part of the derivative at the bottom that the layers above the ghost make.
+    """
+    nz = vertical.nz
+    lines = ["def corrected(own, layer, u, psi, sums, omega):"]
+    lines += [f"    u{m} = flat_load(u, {m} * layer + own, 0)" for m in range(nz - 1)]
+    lines += ["    square, total = real(0.0), real(0.0)"]
+    lines += [f"    p{k} = flat_load(psi, {k} * layer + own, 0)" for k in range(1, nz)]
+    for k in range(1, nz):
+        lines += [f"    c = omega * ({_sum(to_layers[k - 1], [f'u{m}' for m in range(nz - 1)])})"]
+        lines += [f"    p = p{k} + c", f"    flat_store(psi, {k} * layer + own, 0, p)"]
+        lines += ["    square += c * c"]
+        if vertical.first[nz - 1][k] != 0.0:
+            lines += [f"    total += real({float(vertical.first[nz - 1][k])!r}) * p"]
+    lines += ["    flat_store(sums, own, 0, total)", "    return square"]
+    return written("\n".join(lines) + "\n", SCOPE)
+
+
+@cell
+def corrected(own, layer, u, psi, sums, omega):
+    """Stands for `correction_cell`."""
+    return real(0.0)
+
+
+CORRECTED = switch("CORRECTED", corrected)
+LINE = 128  # threads of a block that corrects columns
+
+
+@cell
+def keep_sum(tree, t, threads, value, partials, at):
+    """The sum of a block's values, to the partial sums of the norm."""
+    tree[t] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            tree[t] += tree[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        partials[at] = tree[0]
+
+
+@entry
+def correct_columns(u, psi, sums, omega, partials, control):
+    """Psi gets the correction whose modes are u; a thread has a column."""
+    tree = cuda.shared.array(LINE, np.float64)
+    if is_iterating(control):
+        t = cuda.threadIdx.x
+        layer = np.int64(psi.shape[1]) * psi.shape[2]
+        own = np.int64(cuda.blockIdx.x) * LINE + t
+        square = real(0.0)
+        if own < layer:
+            square = CORRECTED(own, layer, u, psi, sums, omega)
+        keep_sum(tree, t, LINE, square, partials, cuda.blockIdx.x)
+
+
+@cell
+def set_bottom_sum(j, i, psi, first, sums):
+    """The part of the derivative at the bottom that the layers above the ghost make."""
+    total = real(0.0)
+    for k in range(first.shape[0]):
+        total += first[k] * psi[k + 1, j, i]
+    sums[0, j, i] = total
+
+
+def ghost_cell(vertical: Vertical, plane: bool) -> Cell:
+    """Psi of the layer below the bottom, by the condition of the bottom, as ``set_ghost(j, i, psi, ...)``."""
+    nz, half = vertical.nz, vertical.order // 2
+    c1 = centred(vertical.order, 1.0, 1)[half:].tolist()
+    text = [
+        "def set_ghost(j, i, psi, geometry, sources, sums, over_last, over_dx, over_dy, round_x, round_y, control):",
+        "    if is_iterating(control):",
+        "        ny, nx = np.int32(psi.shape[1]), np.int32(psi.shape[2])",
+        "        rows, columns, row = ends_of(ny, round_y), ends_of(nx, round_x), np.int64(j) * nx",
+        "        layer, own = np.int64(ny) * nx, row + i",
+        f"        bottom = {nz - 1} * layer",
+        "        f_x, f_y = real(0.0), real(0.0)",
+    ]
+    for s in range(1, half + 1):
+        low, high = (f"flat_load(psi, bottom + row + folded(np.int32(i) + {n}, columns), 0)" for n in (-s, s))
+        text += [f"        f_x += real({c1[s]!r}) * ({high} - {low})"]
+        if plane:
+            low, high = (f"flat_load(psi, bottom + folded(np.int32(j) + {n}, rows) * nx + i, 0)" for n in (-s, s))
+            text += [f"        f_y += real({c1[s]!r}) * ({high} - {low})"]
+    text += [
+        "        h_x, h_y = flat_load(geometry, H_X * layer + own, 0), flat_load(geometry, H_Y * layer + own, 0)",
+        "        slope = h_x * over_dx * f_x + h_y * over_dy * f_y + flat_load(sources, BOTTOM * layer + own, 0)",
+        "        wanted = flat_load(geometry, D * layer + own, 0) / (real(1.0) + h_x * h_x + h_y * h_y) * slope",
+        "        value = (-wanted - flat_load(sums, own, 0)) * over_last",
+        f"        flat_store(psi, {nz} * layer + own, 0, value)",
+    ]
+    return written("\n".join(text) + "\n", SCOPE)

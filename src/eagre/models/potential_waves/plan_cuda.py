@@ -1,0 +1,108 @@
+"""What the kernels of `columns_cuda` are given: texts with the weights of the vertical grid, tiles, arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch
+from eagre.models.potential_waves import columns_cuda as kernels
+from eagre.models.potential_waves.stencils import Modes, Vertical
+
+if TYPE_CHECKING:
+    from eagre.models.potential_waves.laplace import LaplaceProblem
+
+TILE = (8, 32)  # rows and columns of a tile in the plane
+TALL = (12, 32)  # where the rim of order 8 has more points than the tile's threads
+LINE = (1, 128)  # of one row
+REGISTERS = {"single": 80, "double": 168}
+
+
+class CudaColumns:
+    """Defect and correction of a `LaplaceProblem` on a GPU.
+
+    Parameters
+    ----------
+    device : Device
+    precision : {"single", "double"}
+    vertical : Vertical
+    modes : Modes
+    shape : (ny, nx)
+    spacing : (dy, dx)
+        m.
+    periodic : (y, x)
+    problem : LaplaceProblem
+        Whose plain launches do what is done once a solution.
+
+    Attributes
+    ----------
+    items : int
+        Blocks: how many sums of squares `correct` writes.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        precision: str,
+        vertical: Vertical,
+        modes: Modes,
+        shape: tuple[int, int],
+        spacing: tuple[float, float],
+        periodic: tuple[bool, bool],
+        problem: LaplaceProblem,
+    ) -> None:
+        self._device, self._problem, self._shape = device, problem, shape
+        (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, problem.real
+        over = (0.0 if n == 1 else 1.0 / d for n, d in zip((nx, ny), spacing[::-1], strict=True))
+        self._numbers = (*map(real, over), int(periodic[1]), int(periodic[0]))
+        self._first = device.array(vertical.first[nz - 1][1:nz].astype(real))
+        self._last = real(1.0 / vertical.first[nz - 1][nz])
+        self._sums = problem.zeros(1)
+        self._bottom = device.loop(kernels.set_bottom_sum, precision)
+        self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
+        self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
+        column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile)
+        switches = {"COLUMN": column, "REGISTERS": REGISTERS[precision]}
+        self._residual = device.program(kernels.set_residuals, precision, switches)
+        tall, wide = self._tile
+        self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize
+        corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers)}
+        self._correct = device.program(kernels.correct_columns, precision, corrected)
+        self.items = -(-ny * nx // kernels.LINE)
+
+    def surface(self, fields: Any, h: Any, geometry: Any, sources: Any, q: Any) -> list[Launch]:
+        """Depth, right sides and screening of a surface."""
+        of = self._problem
+        return [
+            of.plane("set_surface", fields[:1], h, geometry, q, of.lines),
+            of.plane("set_sources", fields[1:], geometry, sources, of.lines),
+        ]
+
+    def rates(self, fields: Any, w: Any, rates: Any, gravity: float) -> list[Launch]:
+        """Rates of eta and phi~."""
+        return [self._problem.plane("set_rates", fields[:1], fields[1:], w, rates, gravity, self._problem.lines)]
+
+    def begin(self, psi: Any) -> list[Launch]:
+        """What an iteration needs to know of psi besides itself."""
+        return [self._device.over(self._bottom, self._shape, (psi, self._first, self._sums))]
+
+    def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
+        """The modes of the residual of psi, into f."""
+        ghost = (psi, geometry, sources, self._sums, self._last, *self._numbers, control)
+        (ny, nx), (tall, wide) = self._shape, self._tile
+        arguments = (psi, f, geometry, sources, *self._numbers, control)
+        blocks = (-(-nx // wide), -(-ny // tall))
+        return [
+            self._device.over(self._ghost, self._shape, ghost),
+            Launch(self._residual, arguments, blocks, (wide, tall), self._shared),
+        ]
+
+    def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
+        """Add the correction that the modes u make, and the sums of its squares."""
+        arguments = (u, psi, self._sums, relaxation, partials, control)
+        return [Launch(self._correct, arguments, (self.items,), (kernels.LINE,))]
+
+    def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:
+        """The layer below the bottom, and the vertical velocity at the surface."""
+        return self._problem.plain_end()

@@ -1,0 +1,263 @@
+"""A whole V cycle on grids that fit the shared memory of a multiprocessor: one launch, one block a layer.
+
+The formulas are those of `eagre.solvers.multigrid.kernels`. Grids lie one after the other in shared memory, the
+screening, the solution and the right side of each: three words a point.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, word
+from eagre.solvers.multigrid.grids import Grid
+from eagre.stepping.until import is_iterating
+
+WORDS = 3  # a point: q, u, f
+TABLE = 5  # numbers of a grid in the table
+MOST = 32  # grids
+STATIC = MOST * (4 * (TABLE + 2) + 16)  # bytes of the table in shared memory
+
+
+class Level(NamedTuple):
+    """A grid in shared memory: its points, its first place, how the next one is made, what the equation needs.
+
+    west, east, south, north are the steps in memory from the outermost points to what stands beyond them.
+    """
+
+    ny: int
+    nx: int
+    start: int
+    step_y: int
+    step_x: int
+    over_dx2: Any
+    over_dy2: Any
+    west: int
+    east: int
+    south: int
+    north: int
+
+
+def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Points, places and steps of grids, (n, 5); 1 / dx^2 and 1 / dy^2, (n, 2); points of all of them."""
+    rows, start = [], 0
+    for grid in grids:
+        rows.append((*grid.shape, start, grid.step_y, grid.step_x))
+        start += grid.shape[0] * grid.shape[1]
+    over = [[0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y)] for grid in grids]
+    return np.array(rows, np.int32), np.array(over), start
+
+
+@cell
+def bring_table(numbers, spacings, table, over, periodic_x, periodic_y):
+    """What `level_of` reads, in shared memory: a thread has a grid."""
+    n = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+    if n < table.shape[0]:
+        ny, nx = table[n, 0], table[n, 1]
+        for k in range(TABLE):
+            numbers[n, k] = table[n, k]
+        numbers[n, TABLE] = nx - 1 if periodic_x else min(1, nx - 1)
+        numbers[n, TABLE + 1] = (ny - 1 if periodic_y else min(1, ny - 1)) * nx
+        spacings[n, 0], spacings[n, 1] = over[n, 0], over[n, 1]
+    cuda.syncthreads()
+
+
+@cell
+def level_of(n, numbers, spacings):
+    """Grid n."""
+    across, along = numbers[n, TABLE], numbers[n, TABLE + 1]
+    return Level(
+        numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3], numbers[n, 4], spacings[n, 0], spacings[n, 1],
+        across, np.int32(-across), along, np.int32(-along),
+    )  # fmt: skip
+
+
+@cell
+def got(shared, k):
+    """Word k."""
+    return flat_load(shared, np.uint32(k), 0)
+
+
+@cell
+def put(shared, k, value):
+    """Set word k."""
+    flat_store(shared, np.uint32(k), 0, value)
+
+
+@cell
+def west_of(i, level):
+    """The step in memory to the point before point i of a row: beyond a wall the mirror image, or round the ring."""
+    return level.west if i == 0 else np.int32(-1)
+
+
+@cell
+def east_of(i, level):
+    """As `west_of`, to the point after."""
+    return level.east if i == level.nx - 1 else np.int32(1)
+
+
+@cell
+def south_of(j, level):
+    """As `west_of`, to the row before row j."""
+    return level.south if j == 0 else -level.nx
+
+
+@cell
+def north_of(j, level):
+    """As `west_of`, to the row after."""
+    return level.north if j == level.ny - 1 else level.nx
+
+
+@cell
+def around(shared, k, i, south, north, level):
+    """The sum of the four neighbours of point i of a row, at word k, over the squares of their distances."""
+    across = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
+    return level.over_dx2 * across + level.over_dy2 * (got(shared, k + south) + got(shared, k + north))
+
+
+@cell
+def half_sweep(shared, total, level, s, colour, mode):
+    """Solve for the points of a colour; `mode` 1 takes all others as 0, 2 leaves the residual in place of u."""
+    own = real(2.0) * (level.over_dx2 + level.over_dy2)
+    j = np.int32(cuda.threadIdx.y)
+    while j < level.ny:
+        south, north = south_of(j, level), north_of(j, level)
+        i = np.int32(2 * cuda.threadIdx.x + ((j + colour) & 1))
+        while i < level.nx:
+            n = level.start + j * level.nx + i
+            f, diagonal = got(shared, 2 * total + n), own + s * got(shared, n)
+            total_around = real(0.0) if mode == 1 else around(shared, total + n, i, south, north, level)
+            if mode == 2:
+                value = f - total_around + diagonal * got(shared, total + n)
+            else:
+                value = (total_around - f) / diagonal
+            put(shared, total + n, value)
+            i += np.int32(2 * cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+@cell
+def left_in_row(shared, k, i, red, level):
+    """Residuals weighted along x, a quarter, a half, a quarter where x is coarsened: those of black points are 0."""
+    if level.step_x == 1:
+        return got(shared, k) if red else real(0.0)
+    if red:
+        return real(0.5) * got(shared, k)
+    return real(0.25) * (got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level)))
+
+
+@cell
+def held_in_row(shared, k, i, level):
+    """Values weighted along x as residuals are."""
+    if level.step_x == 1:
+        return got(shared, k)
+    beside = got(shared, k + west_of(i, level)) + got(shared, k + east_of(i, level))
+    return real(0.5) * got(shared, k) + real(0.25) * beside
+
+
+@cell
+def restrict(shared, total, level, coarse):
+    """The screening and the right side of the next grid, by full weighting."""
+    j = np.int32(cuda.threadIdx.y)
+    while j < coarse.ny:
+        row = j * level.step_y
+        south, north = south_of(row, level), north_of(row, level)
+        i = np.int32(cuda.threadIdx.x)
+        while i < coarse.nx:
+            column = i * level.step_x
+            n, red = level.start + row * level.nx + column, ((row + column) & 1) == 0
+            q, f = held_in_row(shared, n, column, level), left_in_row(shared, total + n, column, red, level)
+            if level.step_y == 2:
+                low, high = held_in_row(shared, n + south, column, level), held_in_row(shared, n + north, column, level)
+                q = real(0.5) * q + real(0.25) * (low + high)
+                low = left_in_row(shared, total + n + south, column, not red, level)
+                high = left_in_row(shared, total + n + north, column, not red, level)
+                f = real(0.5) * f + real(0.25) * (low + high)
+            k = coarse.start + j * coarse.nx + i
+            put(shared, k, q)
+            put(shared, 2 * total + k, f)
+            i += np.int32(cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+@cell
+def between(shared, k, i, level, coarse):
+    """The next grid's solution at the place of point i of this one's rows, from its row that begins at word k."""
+    if level.step_x == 1:
+        return got(shared, k + i)
+    low = i >> 1
+    value = got(shared, k + low)
+    if i & 1:
+        value = real(0.5) * (value + got(shared, k + low + east_of(low, coarse)))
+    return value
+
+
+@cell
+def add_coarse(shared, total, level, coarse):
+    """Add bilinear interpolation of the next grid's solution to the black points; red ones are solved for anew."""
+    j = np.int32(cuda.threadIdx.y)
+    while j < level.ny:
+        row = j if level.step_y == 1 else j >> 1
+        k, north = total + coarse.start + row * coarse.nx, north_of(row, coarse)
+        i = np.int32(2 * cuda.threadIdx.x + ((j + 1) & 1))
+        while i < level.nx:
+            value = between(shared, k, i, level, coarse)
+            if level.step_y == 2 and j & 1:
+                value = real(0.5) * (value + between(shared, k + north, i, level, coarse))
+            n = total + level.start + j * level.nx + i
+            put(shared, n, got(shared, n) + value)
+            i += np.int32(2 * cuda.blockDim.x)
+        j += np.int32(cuda.blockDim.y)
+    cuda.syncthreads()
+
+
+@cell
+def take_up(shared, total, f, q, m, level):
+    """The right side and the screening of the finest grid."""
+    first = np.int64(m) * f.shape[1] * f.shape[2]
+    for j in range(np.int32(cuda.threadIdx.y), level.ny, np.int32(cuda.blockDim.y)):
+        for i in range(np.int32(cuda.threadIdx.x), level.nx, np.int32(cuda.blockDim.x)):
+            n = np.uint32(j * level.nx + i)
+            put(shared, n, flat_load(q, np.uint32(n), 0))
+            put(shared, 2 * total + n, flat_load(f, first, n))
+    cuda.syncthreads()
+
+
+@entry
+def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y, pre, post, last, control):
+    """Layer m of u by block m: one V(pre, post) cycle for f from nothing, pre, post > 0.
+
+    used : grids of a layer; on the coarsest of all `last` sweeps are made, on another where a layer stops pre + post.
+    """
+    shared = cuda.shared.array(0, word)
+    if is_iterating(control):
+        m, total = cuda.blockIdx.x, np.int32(total)
+        count = used[m]
+        at_end = last if count == table.shape[0] else pre + post
+        numbers = cuda.shared.array((MOST, TABLE + 2), np.int32)
+        spacings = cuda.shared.array((MOST, 2), word)
+        bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
+        level = level_of(np.int32(0), numbers, spacings)
+        take_up(shared, total, f, q, m, level)
+        for step in range(2 * count - 1):  # one text for all grids: code that is run once must be fetched first
+            n = min(step, 2 * count - 2 - step)
+            level = level_of(np.int32(n), numbers, spacings)
+            coarse = level_of(np.int32(min(n + 1, count - 1)), numbers, spacings)
+            made = pre if step < count - 1 else (at_end if step == count - 1 else post)
+            if step >= count:
+                add_coarse(shared, total, level, coarse)
+            halves, half = 2 * made + (1 if step < count - 1 else 0), 0
+            while half < halves:
+                mode = 2 if half == 2 * made else (1 if half == 0 and step < count else 0)
+                half_sweep(shared, total, level, s[m], half & 1, mode)
+                half += 1
+            if step < count - 1:
+                restrict(shared, total, level, coarse)
+        level = level_of(np.int32(0), numbers, spacings)
+        for j in range(np.int32(cuda.threadIdx.y), level.ny, np.int32(cuda.blockDim.y)):
+            for i in range(np.int32(cuda.threadIdx.x), level.nx, np.int32(cuda.blockDim.x)):
+                n = np.uint32(j * level.nx + i)
+                flat_store(u, np.int64(m) * level.ny * level.nx, n, got(shared, total + n))

@@ -1,0 +1,179 @@
+"""The fine grids of a V(1,1) cycle on a GPU: two launches a grid, what lies between them is computed again.
+
+On a guess of zero the first red half sweep is -f / D at a point, and the first black one needs the red points beside
+it: everything before the coarser grid is a formula of f in a neighbourhood. `down` computes it and keeps only the right
+side of the coarser grid; `up` computes it again, adds the coarser solution and makes the last sweep. A value of f is
+read twice and one of u written once, a third of what sweep after sweep moves.
+
+A warp has a strip of 64 columns and marches along y, a layer of its own. A lane has two points of each row, one red
+and one black; rows that were read wait in registers until the half sweeps behind have passed, one row after the other:
+with row j there are u after the first red half sweep in row j, after the first black in j - 1, after the second red in
+j - 2 and after the second black in j - 3. Four columns on each side and three rows at each end are only read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, flat_store, load_here, real
+from eagre.backend.warp import from_lane_above, from_lane_below
+from eagre.kernels.places import ends_of, folded
+from eagre.stepping.until import is_iterating
+
+LANES = 32
+STRIP = 56  # columns of a warp
+BESIDE = 4  # read on each side
+WARPS = 4  # of a block: layers side by side
+
+
+@cell
+def near(m, ends):
+    """The point that stands at m; what lies further beyond the end than is read is cut."""
+    return folded(min(m, ends.n + BESIDE), ends)
+
+
+@cell
+def columns_of(nx, periodic):
+    """The two columns of this lane, as they are counted and where they are in the grid."""
+    first = np.int32(cuda.blockIdx.x) * STRIP - BESIDE + 2 * np.int32(cuda.threadIdx.x)
+    ends = ends_of(np.int32(nx), periodic)
+    return np.int64(first), near(first, ends), near(first + 1, ends)
+
+
+@cell
+def row(f, q, base, j, ends, nx, here):
+    """f and q of row j at this lane's points."""
+    at = near(np.int32(j), ends) * nx
+    west, east = at + here[0], at + here[1]
+    return (
+        load_here(f, base + west, 0),
+        load_here(f, base + east, 0),
+        load_here(q, west, 0),
+        load_here(q, east, 0),
+    )
+
+
+@cell
+def beside(u, odd):
+    """The values left and right of this lane's other point, summed; u stands at the odd columns, or the even ones."""
+    if odd:
+        return from_lane_below(u, 1) + u
+    return u + from_lane_above(u, 1)
+
+
+@cell
+def down_row(odd, state, read, s, points):
+    """With a row comes the residual of the red points two rows before.
+
+    state: u after the red half sweep in the last two rows, after the black one in the two before the last, and f and
+    1 / D of the last row's black points.
+    """
+    red_1, red_2, black_2, black_3, right_1, over_1 = state
+    own = real(2.0) * (points.over_dx2 + points.over_dy2)
+    west, east = real(1.0) / (own + s * read[2]), real(1.0) / (own + s * read[3])
+    if odd:
+        red, right, over = -read[1] * east, read[0], west
+    else:
+        red, right, over = -read[0] * west, read[1], east
+    black = (points.over_dx2 * beside(red_1, not odd) + points.over_dy2 * (red + red_2) - right_1) * over_1
+    left = -(points.over_dx2 * beside(black_2, not odd) + points.over_dy2 * (black + black_3))
+    return left, (red, red_1, black, black_2, right, over)
+
+
+@entry
+def down(f, q, s, coarse, layers, rows, points, control):
+    """The right side of the coarser grid, halved along both axes, for the first layers, after a sweep from zero."""
+    if is_iterating(control):
+        m = np.int64(cuda.blockIdx.z) * WARPS + np.int64(cuda.threadIdx.y)
+        layer, zero = min(m, np.int64(layers - 1)), real(0.0)
+        ny, nx, coarse_nx = np.int64(f.shape[1]), np.int64(f.shape[2]), np.int64(coarse.shape[2])
+        first, west, east = columns_of(nx, points.periodic_x)
+        here, base, lane = (west, east), layer * ny * nx, np.int64(cuda.threadIdx.x)
+        stored = m == layer and lane >= 2 and lane < 2 + STRIP // 2 and first // 2 < coarse_nx
+        start = np.int64(cuda.blockIdx.y) * rows
+        end = min(start + rows, ny)
+        j, ends = start - BESIDE, ends_of(np.int32(ny), points.periodic_y)
+        even = row(f, q, base, j, ends, nx, here)
+        odd = row(f, q, base, j + 1, ends, nx, here)
+        state, before = (zero, zero, zero, zero, zero, zero), zero
+        while j <= end + 2:
+            next_even = row(f, q, base, j + 2, ends, nx, here)
+            next_odd = row(f, q, base, j + 3, ends, nx, here)
+            centre, state = down_row(False, state, even, s[layer], points)
+            corners, state = down_row(True, state, odd, s[layer], points)
+            corners += from_lane_below(corners, 1)
+            if stored and j - 2 >= start and j - 2 < end:
+                value = real(0.25) * centre + real(0.0625) * (before + corners)
+                flat_store(coarse, (layer * coarse.shape[1] + (j - 2) // 2) * coarse_nx + first // 2, 0, value)
+            before, even, odd = corners, next_even, next_odd
+            j += 2
+
+
+@cell
+def up_row(odd, state, read, added, s, points):
+    """With a row come both colours of the row three before, after the cycle.
+
+    state: u after the first red half sweep in the last two rows, after the first black one with what the coarser grid
+    gives in the two before the last, after the second red one in the two before those; f and 1 / D of the red points of
+    the last two rows, of the black points of the last three; what the coarser grid gives in the last row.
+    """
+    red_1, red_2, black_2, black_3, new_3, new_4, reds, blacks, added_1 = state
+    own = real(2.0) * (points.over_dx2 + points.over_dy2)
+    west, east = real(1.0) / (own + s * read[2]), real(1.0) / (own + s * read[3])
+    if odd:
+        own_red, own_black = (read[1], east), (read[0], west)
+    else:
+        own_red, own_black = (read[0], west), (read[1], east)
+    red = -own_red[0] * own_red[1]
+    total = points.over_dx2 * beside(red_1, not odd) + points.over_dy2 * (red + red_2)
+    black = (total - blacks[0]) * blacks[1] + added_1
+    total = points.over_dx2 * beside(black_2, not odd) + points.over_dy2 * (black + black_3)
+    new = (total - reds[2]) * reds[3]
+    total = points.over_dx2 * beside(new_3, not odd) + points.over_dy2 * (new + new_4)
+    last = (total - blacks[4]) * blacks[5]
+    kept_reds = (own_red[0], own_red[1], reds[0], reds[1])
+    kept_blacks = (own_black[0], own_black[1], blacks[0], blacks[1], blacks[2], blacks[3])
+    return new_3, last, (red, red_1, black, black_2, new, new_3, kept_reds, kept_blacks, added)
+
+
+@entry
+def up(u, f, q, s, e, layers, rows, points, control):
+    """The solution of a grid for the first layers from that of the coarser one, e: what `down` did, e added, a sweep."""
+    if is_iterating(control):
+        m = np.int64(cuda.blockIdx.z) * WARPS + np.int64(cuda.threadIdx.y)
+        layer, zero = min(m, np.int64(layers - 1)), real(0.0)
+        ny, nx = np.int64(f.shape[1]), np.int64(f.shape[2])
+        coarse_nx = np.int64(e.shape[2])
+        first, west, east = columns_of(nx, points.periodic_x)
+        here, base, lane = (west, east), layer * ny * nx, np.int64(cuda.threadIdx.x)
+        coarse_base = layer * e.shape[1] * coarse_nx
+        inside = m == layer and lane >= 2 and lane < 2 + STRIP // 2
+        start = np.int64(cuda.blockIdx.y) * rows
+        end = min(start + rows, ny)
+        j, ends = start - BESIDE, ends_of(np.int32(ny), points.periodic_y)
+        even, odd = row(f, q, base, j, ends, nx, here), row(f, q, base, j + 1, ends, nx, here)
+        below = load_here(e, coarse_base + (near(np.int32(j), ends) >> 1) * coarse_nx, west >> 1)
+        four, six = (zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
+        state = (zero, zero, zero, zero, zero, zero, four, six, zero)
+        while j <= end + 3:
+            next_even, next_odd = row(f, q, base, j + 2, ends, nx, here), row(f, q, base, j + 3, ends, nx, here)
+            above = load_here(e, coarse_base + (near(np.int32(j + 2), ends) >> 1) * coarse_nx, west >> 1)
+            # An even row's black points lie between two points of a coarser row, an odd row's between two rows.
+            added = real(0.5) * (below + from_lane_above(below, 1))
+            red, black, state = up_row(False, state, even, added, s[layer], points)
+            if inside and j - 3 >= start and j - 3 < end:  # an odd row: its red point stands at the odd column
+                put(u, base + (j - 3) * nx, first, black, red, nx)
+            red, black, state = up_row(True, state, odd, real(0.5) * (below + above), s[layer], points)
+            if inside and j - 2 >= start and j - 2 < end:
+                put(u, base + (j - 2) * nx, first, red, black, nx)
+            even, odd, below = next_even, next_odd, above
+            j += 2
+
+
+@cell
+def put(u, at, column, west, east, nx):
+    """Store this lane's two points of a row."""
+    if column < nx:
+        flat_store(u, at + column, 0, west)
+    if column + 1 < nx:
+        flat_store(u, at + column + 1, 0, east)

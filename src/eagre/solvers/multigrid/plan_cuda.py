@@ -1,0 +1,119 @@
+"""Launches of a V cycle on a GPU: `marches_cuda` on fine grids, `block_cuda` on those that fit a multiprocessor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch
+from eagre.solvers.multigrid import block_cuda, marches_cuda
+from eagre.solvers.multigrid.grids import Grid
+
+SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
+ROWS = (128, 64, 32, 16)  # of a march
+BUSY = 16  # warps a multiprocessor: with fewer, marches are shorter
+REGISTERS = {"single": 64, "double": 128}  # of a march
+REGISTERS_OF_BLOCK = 64  # so that a block may have 1024 threads
+LANES = 32
+
+
+class CudaCycle:
+    """V(pre, post) cycles of a `Multigrid` on a GPU, pre and post above 0.
+
+    Parameters
+    ----------
+    device : Device
+    precision : {"single", "double"}
+    grids : sequence of Grid
+    points : sequence of Points
+        Of the grids.
+    s : array on the device, (layers,)
+    """
+
+    def __init__(self, device: Device, precision: str, grids: Sequence[Grid], points: Sequence[Any], s: Any) -> None:
+        self.device, self._grids, self._points, self._s = device, list(grids), points, s
+        self._real = np.float32 if precision == "single" else np.float64
+        known = {"REGISTERS": REGISTERS[precision]}
+        self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
+        self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": REGISTERS_OF_BLOCK})
+        self.in_block = self._first_in_block()
+        self._always = device.array(np.ones(1))
+
+    def _first_in_block(self) -> int:
+        """The finest grid of those that fit shared memory with all coarser ones; their number if none does."""
+        sizes, most = [grid.shape[0] * grid.shape[1] for grid in self._grids], self.device.facts.shared_block
+        word = block_cuda.WORDS * np.dtype(self._real).itemsize
+        fits = (n for n in range(len(sizes)) if word * sum(sizes[n:]) + block_cuda.STATIC <= most)
+        return next(fits, len(sizes))
+
+    def is_marched(self, level: int, sweeps: tuple[int, int]) -> bool:
+        """Whether a grid's part of the cycle is done by marches."""
+        grid = self._grids[level]
+        return sweeps == (1, 1) and (grid.step_y, grid.step_x) == (2, 2) and min(grid.shape) >= SHORTEST
+
+    def launches(
+        self,
+        level: int,
+        arrays: Sequence[tuple[Any, Any, Any]],
+        used: Sequence[int],
+        sweeps: tuple[int, int],
+        last: int,
+        plain: Callable[[int, list[Launch]], list[Launch]],
+        control: Any = None,
+    ) -> list[Launch]:
+        """The cycle from a grid on, its guess being zero.
+
+        Parameters
+        ----------
+        level : int
+        arrays : sequence of (u, f, q)
+            Of the grids.
+        used : sequence of int
+            Grids of each layer.
+        sweeps : (pre, post)
+        last : int
+            Sweeps on the coarsest grid.
+        plain : callable
+            ``plain(level, coarser)``: the cycle on a grid that suits no fast kernel, around that on the coarser ones.
+        control : array, optional
+            Of a `StopTest`: launches do nothing while it says so.
+        """
+        control = self._always if control is None else control
+        layers = sum(count > level for count in used)
+        if not layers:
+            return []
+        u, f, q = arrays[level]
+        if level >= self.in_block:
+            return [self._in_block(level, u, f, q, [count - level for count in used[:layers]], sweeps, last, control)]
+        coarser = level + 1 < len(self._grids)
+        rest = self.launches(level + 1, arrays, used, sweeps, last, plain, control) if coarser else []
+        if not coarser or not self.is_marched(level, sweeps):
+            return plain(level, rest)
+        visiting = sum(count > level + 1 for count in used)
+        (e, coarse_f, _), march = arrays[level + 1], self._march
+        down = [march(self._down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
+        return [*down, *rest, march(self._up, level, layers, u, f, q, self._s, e, control=control)]
+
+    def _march(self, program: Any, level: int, layers: int, *arguments: Any, control: Any) -> Launch:
+        (ny, nx), wanted = self._grids[level].shape, BUSY * self.device.multiprocessors
+        strips, groups = -(-nx // marches_cuda.STRIP), -(-layers // marches_cuda.WARPS)
+        rows = next((n for n in ROWS if strips * -(-ny // n) * layers >= wanted), ROWS[-1])
+        blocks, block = (strips, -(-ny // rows), groups), (marches_cuda.LANES, marches_cuda.WARPS)
+        return Launch(program, (*arguments, layers, rows, self._points[level], control), blocks, block)
+
+    def _in_block(
+        self, level: int, u: Any, f: Any, q: Any, used: list[int], sweeps: tuple[int, int], last: int, control: Any
+    ) -> Launch:
+        grids = self._grids[level:]
+        table, over, total = block_cuda.table_of(grids)
+        ny, nx = grids[0].shape
+        threads = next(n for n in (32, 128, 512, 1024) if 2 * n >= ny * nx or n == 1024)
+        rows = 1 if ny == 1 else threads // LANES
+        known = self.device.array(np.array(used, np.int32)), self.device.array(table)
+        over = self.device.array(over.astype(self._real))
+        round_ = int(grids[0].x.periodic), int(grids[0].y.periodic)
+        arguments = (u, f, q, self._s, *known, over, total, *round_, *sweeps, last, control)
+        shared = block_cuda.WORDS * total * np.dtype(self._real).itemsize
+        return Launch(self._block, arguments, (len(used),), (threads // rows, rows), shared)
