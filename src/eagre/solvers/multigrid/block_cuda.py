@@ -16,8 +16,9 @@ from eagre.stepping.until import is_iterating
 
 WORDS = 3  # a point: q, u, f
 TABLE = 5  # numbers of a grid in the table
+NUMBERS = TABLE + 2  # and the steps to what stands beyond its ends
 MOST = 32  # grids
-STATIC = MOST * (4 * (TABLE + 2) + 16)  # bytes of the table in shared memory
+STATIC = MOST * (4 * NUMBERS + 16)  # bytes of the table in shared memory
 
 
 class Level(NamedTuple):
@@ -237,7 +238,7 @@ def cycle_in_block(u, f, q, s, used, table, over, total, periodic_x, periodic_y,
         m, total = cuda.blockIdx.x, np.int32(total)
         count = used[m]
         at_end = last if count == table.shape[0] else pre + post
-        numbers = cuda.shared.array((MOST, TABLE + 2), np.int32)
+        numbers = cuda.shared.array((MOST, NUMBERS), np.int32)
         spacings = cuda.shared.array((MOST, 2), word)
         bring_table(numbers, spacings, table, over, periodic_x, periodic_y)
         level = level_of(np.int32(0), numbers, spacings)
