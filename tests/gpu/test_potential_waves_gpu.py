@@ -31,11 +31,28 @@ def stepped(device, shape, periodic, precision, steps=3):
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize(("shape", "periodic"), [((33, 64), (False, True)), ((1, 65), (False, False))])
+@pytest.mark.parametrize(
+    ("shape", "periodic"), [((33, 64), (False, True)), ((1, 65), (False, False)), ((193, 129), (False, False))]
+)
 def test_as_the_cpu(shape, periodic, precision):
     (ours, our_count), (theirs, their_count) = (stepped(d, shape, periodic, precision) for d in ("cuda", "cpu"))
     assert np.abs(ours - theirs).max() < (1e-6 if precision == "single" else 1e-12)
     assert abs(our_count - their_count) <= (3 if precision == "single" else 0)
+
+
+@pytest.mark.parametrize(("nz", "order"), [(4, 2), (6, 4), (9, 8)])
+def test_other_orders(nz, order):
+    x, y = np.meshgrid(np.arange(65) / 32.0, np.arange(33) / 32.0)
+    wave, found = np.cos(2.0 * np.pi * x) * np.cos(2.0 * np.pi * y), []
+    for device, plain in (("cuda", False), ("cpu", True)):
+        problem = LaplaceProblem(
+            0.25 + 0.02 * wave, (1 / 32, 1 / 32), Vertical(nz, order), (False, False), select(device), "double",
+            plain=plain,
+        )  # fmt: skip
+        problem.device.fill(problem.fields, np.stack([0.01 * wave, 0.05 * wave]))
+        problem.solve(1e-12)
+        found.append(problem.device.host(problem.w))
+    assert np.abs(found[0] - found[1]).max() < 1e-11
 
 
 def test_the_same_bits_every_time():

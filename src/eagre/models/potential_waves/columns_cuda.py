@@ -35,10 +35,13 @@ from eagre.models.potential_waves.reference import (
 from eagre.models.potential_waves.stencils import Vertical, centred
 from eagre.stepping.until import is_iterating
 
+ROWS_OF_GEOMETRY = {
+    "D": D, "D_X": D_X, "D_Y": D_Y, "H_X": H_X, "H_Y": H_Y, "LAP_D": LAP_D, "LAP_H": LAP_H, "LAP_PHI": LAP_PHI,
+    "BOTTOM": BOTTOM,
+}  # fmt: skip
 SCOPE = {
-    "BOTTOM": BOTTOM, "D": D, "D_X": D_X, "D_Y": D_Y, "H_X": H_X, "H_Y": H_Y, "LAP_D": LAP_D, "LAP_H": LAP_H,
-    "LAP_PHI": LAP_PHI, "np": np, "cuda": cuda, "real": real, "ends_of": ends_of, "folded": folded, "flat_load": flat_load, "flat_store": flat_store, "load_here": load_here,
-    "is_iterating": is_iterating,
+    "np": np, "cuda": cuda, "real": real, "ends_of": ends_of, "folded": folded, "flat_load": flat_load,
+    "flat_store": flat_store, "load_here": load_here, "is_iterating": is_iterating, **ROWS_OF_GEOMETRY,
 }  # fmt: skip
 
 

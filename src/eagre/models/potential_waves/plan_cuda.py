@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.models.potential_waves import columns_cuda as kernels
 from eagre.models.potential_waves.stencils import Modes, Vertical
-
-if TYPE_CHECKING:
-    from eagre.models.potential_waves.laplace import LaplaceProblem
 
 TILE = (8, 32)  # rows and columns of a tile in the plane
 TALL = (12, 32)  # where the rim of order 8 has more points than the tile's threads
@@ -33,7 +30,7 @@ class CudaColumns:
         m.
     periodic : (y, x)
     problem : LaplaceProblem
-        Whose plain launches do what is done once a solution.
+        Its plain launches do what is done once a solution.
 
     Attributes
     ----------
@@ -50,7 +47,7 @@ class CudaColumns:
         shape: tuple[int, int],
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
-        problem: LaplaceProblem,
+        problem: Any,
     ) -> None:
         self._device, self._problem, self._shape = device, problem, shape
         (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, problem.real

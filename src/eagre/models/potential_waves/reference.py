@@ -210,12 +210,13 @@ def set_rates(j, i, eta, phi, w, rates, gravity, lines):
 
 
 @cell
-def next_stage(k, j, i, fields, start, total, rates, share, weight, first):
+def next_stage(k, j, i, fields, start, total, rates, stages, stage):
     """Add weight times the rates to the total, and go on to start + share times the rates; to start + total at the end.
 
-    share, weight : s; a share of 0 is the end; first : 1 where the total begins. Field 0 is eta, field 1 phi~.
+    stages : (4, 2), weight and share of each stage, s; a share of 0 is the end. Field 0 is eta, field 1 phi~.
     """
-    before = real(0.0) if first else total[k, j, i]
+    weight, share = stages[stage, 0], stages[stage, 1]
+    before = real(0.0) if stage == 0 else total[k, j, i]
     total[k, j, i] = before + weight * rates[k, j, i]
     if share == real(0.0):
         fields[k, j, i] = start[k, j, i] + total[k, j, i]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.device import Launch
 from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.zones import Zone, relax
@@ -58,7 +59,10 @@ class Steps:
         self._forcing = forcing
         self.ahead: int | None = None
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
-        self._set_rates = laplace.rates(self._rates, float(gravity))
+        device, set_rates = laplace.device, laplace.rates(self._rates, float(gravity))
+        self._stages, self._filled_for = device.zeros((len(STAGES), 2), np.float64), 0.0
+        self._set_rates = device.repeated(set_rates, 1)
+        self._next = [device.repeated([self._to_next(stage)], 1) for stage in range(len(STAGES))]
         self._kept_for = 0.0  # the time step of what the zones keep, s
         self._strips = [self._strip(zone) for zone in zones]
 
@@ -73,20 +77,23 @@ class Steps:
         self.look()
         iterations, self.ahead = self.ahead or 0, None
         device.copy(self._start, laplace.fields)
-        for stage, (weight, share) in enumerate(STAGES):
+        if dt != self._filled_for:
+            device.fill(self._stages, dt * np.array(STAGES))
+            self._filled_for = dt
+        for stage, (_, share) in enumerate(STAGES):
             if stage > 0:
                 iterations += laplace.solve(self.small).iterations
-            device.run(self._set_rates)
+            self._set_rates()
             for forcing in self._forcing:
                 forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
-            device.run([self._next(weight * dt, share * dt, stage == 0)])
+            self._next[stage]()
             self._apply_zones(self.time + (share or 1.0) * dt, dt)
         self.time += dt
         return iterations
 
-    def _next(self, weight: float, share: float, first: bool) -> Any:
+    def _to_next(self, stage: int) -> Launch:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
-        return self.laplace.volume("next_stage", 2, *arrays, float(share), float(weight), int(first))
+        return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
 
     def _strip(self, zone: Zone) -> tuple[Any, ...]:
         """Rows and columns of a zone, arrays of what it keeps and of its target, what makes that, and the launch."""

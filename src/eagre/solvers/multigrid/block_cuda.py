@@ -34,10 +34,10 @@ class Level(NamedTuple):
     step_x: int
     over_dx2: Any
     over_dy2: Any
-    west: int
-    east: int
-    south: int
-    north: int
+    west: Any
+    east: Any
+    south: Any
+    north: Any
 
 
 def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:

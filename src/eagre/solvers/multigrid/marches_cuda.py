@@ -138,7 +138,7 @@ def up_row(odd, state, read, added, s, points):
 
 @entry
 def up(u, f, q, s, e, layers, rows, points, control):
-    """The solution of a grid for the first layers from that of the coarser one, e: what `down` did, e added, a sweep."""
+    """The first layers' solution of a grid from that of the coarser one, e: what `down` did, e added, a sweep."""
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * WARPS + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
