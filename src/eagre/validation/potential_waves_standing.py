@@ -21,7 +21,7 @@ def standing(run: Run, points: int, depth: float, **options: object) -> tuple[Po
     k = 2.0 * math.pi
     model = PotentialWaves(
         grid, depth, surface_elevation=1e-3 * shape, linear=True, gravity=GRAVITY,
-        tolerance=1e-7 if run.precision == "double" else 1e-5, **{**run.options, **options},
+        tolerance=1e-7 if run.precision == "double" else 2e-6, **{**run.options, **options},
     )  # fmt: skip  # pyright: ignore[reportArgumentType]
     return model, shape, math.sqrt(GRAVITY * k * math.tanh(k * depth))
 
