@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from eagre.plots.results import GaugeFile
 
 NEARLY = 1e-6  # of the interval: times of an even record
@@ -56,6 +57,8 @@ def waves(
 
 def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Times, s, and the series, (n, gauges), evenly spaced, of the part that counts."""
+    import numpy as np
+
     from eagre.config.units import parse_quantity
     from eagre.errors import InputError
 
@@ -73,6 +76,8 @@ def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> 
 
 def _reflection(file: Path, values: np.ndarray, interval: float, depth: float) -> str:
     """Heights of incident and reflected waves along x."""
+    import numpy as np
+
     from eagre.errors import InputError
     from eagre.plots.reading import open_dataset
     from eagre.waves import sea_state, separate_reflection
