@@ -189,6 +189,10 @@ class LaplaceProblem:
         """Let launches of an iteration work outside a stop test."""
         self.device.fill(self._control, np.array([1.0, *(0.0,) * (SIZE - 1)]))
 
+    def launches(self) -> list[Launch]:
+        """Everything that a solution runs, if no iteration is slow: for `Device.prepare`."""
+        return [*self.start(), *self.iteration(1.0), *self.end()]
+
     def norm(self) -> float:
         """The 2-norm of the last correction of Psi."""
         return float(np.sqrt(self.device.host(self._test.partials).sum()))

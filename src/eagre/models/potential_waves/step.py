@@ -61,8 +61,10 @@ class Steps:
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         device, set_rates = laplace.device, laplace.rates(self._rates, float(gravity))
         self._stages, self._filled_for = device.zeros((len(STAGES), 2), np.float64), 0.0
+        to_next = [self._to_next(stage) for stage in range(len(STAGES))]
+        device.prepare([*laplace.launches(), *set_rates, *to_next])
         self._set_rates = device.repeated(set_rates, 1)
-        self._next = [device.repeated([self._to_next(stage)], 1) for stage in range(len(STAGES))]
+        self._next = [device.repeated([one], 1) for one in to_next]
         self._kept_for = 0.0  # the time step of what the zones keep, s
         self._strips = [self._strip(zone) for zone in zones]
 
