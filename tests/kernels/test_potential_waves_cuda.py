@@ -8,6 +8,7 @@ import pytest
 from eagre.backend.device import PlainDevice
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.step import Steps
 
 
 def solved(device, shape, periodic):
@@ -32,3 +33,23 @@ def test_simulated_columns(shape, periodic):
     )
     assert np.abs(ours - theirs).max() < 1e-14
     assert our_count == their_count
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("precision", "most"), [("single", 40.0), ("double", 80.0)])
+def test_bytes_an_unknown(precision, most, monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+
+    device, count = SimulatedDevice(), [0]
+    made = SimulatedDevice.zeros
+
+    def zeros(self, shape, dtype):
+        count[0] += int(np.prod(shape)) * np.dtype(dtype).itemsize
+        return made(self, shape, dtype)
+
+    monkeypatch.setattr(SimulatedDevice, "zeros", zeros)
+    monkeypatch.setattr(SimulatedDevice, "run", lambda self, launches: None)
+    shape = (129, 129)
+    problem = LaplaceProblem(np.ones(shape), (0.1, 0.1), Vertical(9, 6), (False, False), device, precision)
+    Steps(problem, 9.81, 1e-6)
+    assert 16.0 < count[0] / (8 * shape[0] * shape[1]) < most

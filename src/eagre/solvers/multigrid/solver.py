@@ -112,8 +112,9 @@ class Multigrid:
         self._points = [self._numbers(grid) for grid in self.grids]
         self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
         alone = self.grids[:1] if self._fast else self.grids
-        on = [self.device.zeros((len(self.layers), *grid.shape), self.real) for grid in alone for _ in range(3)]
-        self._u, self._f, self._r = on[::3], on[1::3], on[2::3]
+        on = [self._layers_of(grid) for grid in alone for _ in range(2)]
+        self._u, self._f = on[::2], on[1::2]
+        self._residuals: dict[int, Any] = {}
         self._s = self.device.array(self.layers.astype(self.real))
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
@@ -192,15 +193,24 @@ class Multigrid:
         half = [self._over("relax", level, self._visiting(level), *fixed, colour) for colour in (0, 1)]
         return half * count
 
+    def _layers_of(self, grid: Grid) -> Any:
+        return self.device.zeros((len(self.layers), *grid.shape), self.real)
+
+    def _r(self, level: int) -> Any:
+        """The residual on a grid: an array that fast cycles do without."""
+        if level not in self._residuals:
+            self._residuals[level] = self._layers_of(self.grids[level])
+        return self._residuals[level]
+
     def _residual(self, level: int, layers: int) -> list[Launch]:
-        known = (self._u[level], self._f[level], self._r[level], self._s, self._q[level][0], self._points[level])
+        known = (self._u[level], self._f[level], self._r(level), self._s, self._q[level][0], self._points[level])
         return [self._over("residual", level, layers, *known)]
 
     def _coarse_correction(self, level: int, cycle: str) -> list[Launch]:
         """From the residual of a grid to the correction that the next coarser one gives."""
         count, grid = self._visiting(level + 1), self._points[level]
         coarse = [
-            self._over("restrict", level + 1, count, self._r[level], self._f[level + 1], grid),
+            self._over("restrict", level + 1, count, self._r(level), self._f[level + 1], grid),
             self._over("clear", level + 1, count, self._u[level + 1]),
         ]
         coarse += self._cycle(level + 1, cycle)
@@ -229,7 +239,7 @@ class Multigrid:
             *first,
             *self._sweeps(level, self.pre),
             *self._residual(level, coarse),
-            self._over("restrict", level + 1, coarse, self._r[level], self._f[level + 1], points),
+            self._over("restrict", level + 1, coarse, self._r(level), self._f[level + 1], points),
             *coarser,
             self._over("prolong", level, coarse, self._u[level + 1], self._u[level], points),
             *self._sweeps(level, self.post),
@@ -287,7 +297,7 @@ class Multigrid:
         test = StopTest(self.device, rows)
         norm = [
             *self._residual(0, right.shape[0]),
-            self.device.over(self._loops["row_norm"], (rows,), (self._r[0], test.partials)),
+            self.device.over(self._loops["row_norm"], (rows,), (self._r(0), test.partials)),
         ]
         small = (1e-10 if self.precision == "double" else 1e-5) if tolerance is None else tolerance
         until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
