@@ -123,6 +123,12 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         (FLUME + "bed = -0.5\n", ["both depth and bed"]),
         (FLUME.replace("0.5", '"0.5 - 0.1 * x"'), ["basin.depth (line 8)", "depth = 0 m at x = 5 m"]),
         (FLUME.replace("0.5", '"0.5 - 0.1 * z"'), ["basin.depth"]),
+        (
+            FLUME.replace("33", "46").replace("16.0", "1.0").replace("0.5", "100.0") + 'periodic = "x"\n',
+            ["basin.nx (line 6)", "nx = 46 and ny = 1", "40 or 48 along x"],
+        ),
+        (FLUME.replace("0.5", "1e300"), ["basin.depth (line 8)", "depth = 1e+300 m", "up to 1e+09 m"]),
+        (FLUME.replace("0.5", "1e-300"), ["basin.depth (line 8)", "depth = 1e-300 m", "above 0"]),
         (FLUME + 'periodic = "x"\n', ["basin.nx", "33 along a periodic axis", "nx = 34"]),
         (FLUME + "[numerics]\norder = 5\n", ["numerics.order (line 10)", "order = 6"]),
         (FLUME + "[numerics]\nlayers = 6\n", ["layers = 6", "layers = 9"]),

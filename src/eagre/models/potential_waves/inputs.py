@@ -12,9 +12,12 @@ from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
 from eagre.checks import checked_field, checked_number, one_of
+from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.engine import Engine
+from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle
 from eagre.models.potential_waves.zones import Zone
 from eagre.waves import wave_number
@@ -50,10 +53,24 @@ def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
         raise InputError("nx = 1 and ny = 1", allowed="two points or more", fix="nx = 129")
 
 
+def engine_of(setup: Setup, device: Device, precision: str) -> Engine:
+    """The engine; where the points cannot be halved far enough it is said in words of a case."""
+    try:
+        return Engine(setup, device, precision)
+    except InputError as error:
+        if not error.fix.startswith("Multigrid"):
+            raise
+        points = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, {error.what.partition(', of ')[2]}"
+        raise InputError(points, allowed=error.allowed) from None
+
+
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
     """Depth of still water, (ny, nx), m; refused where it is not above 0, with the place."""
     found = checked_field("depth", depth, grid, "centre")
-    dry = found <= 0.0
+    deep = found > LONGEST
+    if deep.any():
+        raise InputError(f"depth = {found[deep][0]:g} m", allowed=f"up to {LONGEST:g} m")
+    dry = found < SHORTEST
     if dry.any():
         j, i = (int(k) for k in np.argwhere(dry)[0])
         where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"

@@ -28,6 +28,7 @@ from eagre.models.potential_waves.inputs import (
     checked_depth,
     checked_surface,
     checked_zones,
+    engine_of,
     one_device,
     smallest_psi,
 )
@@ -171,7 +172,7 @@ class PotentialWaves(BaseModel):
             if statistics_from is None
             else checked_number("statistics_from", statistics_from, *ANY),
         )
-        self._engine = Engine(self.setup, self.device, precision)
+        self._engine = engine_of(self.setup, self.device, precision)
         self._engine.set_surface(surface)
         self._stepper = Stepper(self._engine, float(start_time))
         self._first_volume = volume(surface[0], self.setup)
