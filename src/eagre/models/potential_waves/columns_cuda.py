@@ -109,10 +109,10 @@ def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int) 
         offsets = [(b - s * step, b + s * step) for s in range(1, half + 1)]
         near = [[f"flat_load(shared, at, {n})" for n in pair] for pair in offsets]
         for s, (low, high) in enumerate(near, 1):
-            lines += [f"    low, high = {low}, {high}"]
-            lines += [f"    f_{axis} = " + ("" if s == 1 else f"f_{axis} + ") + f"real({c1[s]!r}) * (high - low)"]
-            lines += [f"    l_{axis} = " + (f"real({c2[0]!r}) * p" if s == 1 else f"l_{axis}")
-                      + f" + real({c2[s]!r}) * (high + low)"]  # fmt: skip
+            more = ["", ""] if s == 1 else [f"f_{axis} + ", f"l_{axis} + "]
+            lines += [f"    low, high = {low} - p, {high} - p"]  # differences to here lose no digits
+            lines += [f"    f_{axis} = {more[0]}real({c1[s]!r}) * (high - low)"]
+            lines += [f"    l_{axis} = {more[1]}real({c2[s]!r}) * (high + low)"]
     axes = "xy" if plane else "x"
     lines += ["    g = " + " + ".join(f"g_{axis} * f_{axis}" for axis in axes)]
     lines += ["    h = " + " + ".join(f"e_{axis} * f_{axis}" for axis in axes)]
