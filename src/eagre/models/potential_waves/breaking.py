@@ -2,8 +2,8 @@
 
 A crest breaks where its water is nearly as fast as it is itself, u_c / c > 0.855: X. Barthelemy, M. L. Banner,
 W. L. Peirson, F. Fedele, M. Allis, F. Dias, J. Fluid Mech. 841, 463-488 (2018), doi:10.1017/jfm.2018.93; or where its
-front is steeper than 30 degrees: M. L. McAllister, S. Draycott, R. Calvert, T. Davey, F. Dias, T. S. van den Bremer,
-J. Fluid Mech. 974, A14 (2023), doi:10.1017/jfm.2023.766. The speed of a crest is that of the point without slope,
+front is steeper than 30 degrees: M. L. McAllister, N. Pizzo, S. Draycott, T. S. van den Bremer, J. Fluid Mech. 974,
+A14 (2023), doi:10.1017/jfm.2023.766. The speed of a crest is that of the point without slope,
 c = -(e . grad eta_t) / (e . grad grad eta . e) along the water's way e, but at least 0.8 of the linear wave of the
 crest's curvature, k^2 = -eta_ee / eta: breaking crests slow down by a fifth (M. L. Banner, X. Barthelemy, F. Fedele,
 M. Allis, A. Benetazzo, F. Dias, W. L. Peirson, Phys. Rev. Lett. 112, 114502 (2014),

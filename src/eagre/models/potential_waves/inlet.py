@@ -14,7 +14,7 @@ so that it is gone some depths from the side, where the bed may be any. Sources:
 Eur. J. Mech. B 18, 527-534 (1999), doi:10.1016/S0997-7546(99)80047-8; G. Ducrozet, F. Bonnefoy, D. Le Touze,
 P. Ferrant, Eur. J. Mech. B 34, 19-34 (2012), doi:10.1016/j.euromechflu.2012.01.017, section 2.
 Active absorption after P. Higuera, J. L. Lara, I. J. Losada, Coastal Eng. 71, 102-118 (2013),
-doi:10.1016/j.coastaleng.2012.07.012: waves that come to the side are let out by U -= sqrt(g / h) (eta - target).
+doi:10.1016/j.coastaleng.2012.07.002: waves that come to the side are let out by U -= sqrt(g / h) (eta - target).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
 
 
 class PotentialWaves(BaseModel):
-    """Nonlinear waves on water of any depth, without vorticity and breaking, over a bed that slopes gently.
+    """Nonlinear waves on water of any depth, without vorticity, over a bed of slope 1.5 at most.
 
     The elevation and the potential on the surface are stepped by Runge-Kutta's method of order 4; a Laplace problem
     for the water below is solved in each of its four stages.
@@ -106,8 +106,8 @@ class PotentialWaves(BaseModel):
 
     Notes
     -----
-    Good values: order 6, 9 layers, 20 points or more a wave length, 30 steps or more a period. Limits: no breaking,
-    no overturning, no run-up but on walls; a bed steeper than about 1:1 costs iterations, or has no solution.
+    Good values: order 6, 9 layers, 20 points or more a wave length, 30 steps or more a period. Limits: breaking is a
+    model, no overturning, no run-up but on walls; a bed steeper than 1:1 costs iterations.
 
     References
     ----------
