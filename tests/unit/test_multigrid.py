@@ -102,6 +102,36 @@ def test_more_sweeps_need_fewer_cycles():
     assert counts[0] > counts[1] >= counts[2]
 
 
+@pytest.mark.parametrize("more", [{"smoother": "jacobi"}, {"stretched": 1.0}, {"stretched": np.inf, "pre": 2}])
+@pytest.mark.parametrize("name", ["walls", "channel", "line", "stretched"])
+def test_other_smoothers_and_coarser_grids(name, more):
+    shape, spacing, periodic, q, f = problem(name)
+    known = {"screening": q, "periodic": periodic, "device": "cpu", **more}
+    u, _ = Multigrid(shape, spacing, layers=[1.0, 7.0, 300.0], **known).solve(f, most=200)
+    expected = direct(shape, spacing, 7.0, q, periodic, f[1])
+    assert np.abs(u[1] - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight", "factor"), [((1, 16), 2.0 / 3.0, 1.0 / 3.0), ((16, 16), 0.8, 0.6), ((16, 16), 1.0, 1.0)]
+)
+def test_a_jacobi_sweep_smooths_as_theory_says(shape, weight, factor):
+    """Trottenberg et al., section 2.1.2: the largest factor of waves that the coarser grid cannot have."""
+    ny, nx = shape
+    solver = Multigrid(
+        shape, (1.0, 1.0), layers=[1.0], screening=np.full(shape, 1e-9), periodic=(True, True), levels=1,
+        smoother="jacobi", weight=weight, device="cpu",
+    )  # fmt: skip
+    found = []
+    for m, n in np.ndindex(ny, nx):
+        if max(min(m, ny - m) / ny, min(n, nx - n) / nx) >= 0.25:
+            wave = np.cos(2.0 * np.pi * (m * np.arange(ny)[:, None] / ny + n * np.arange(nx) / nx))
+            solver.device.fill(solver.u, wave[None])
+            solver.device.run(solver._sweeps(0, 1))
+            found.append(np.abs(solver.device.host(solver.u)[0]).max() / np.abs(wave).max())
+    assert max(found) == pytest.approx(factor, abs=1e-6)
+
+
 def test_single_precision():
     shape, spacing, periodic, q, f = problem("periodic")
     solver = Multigrid(
@@ -232,3 +262,9 @@ def test_levels_of_ones_own_may_take_long():
     f = rng.standard_normal((1, 28, 30))
     slow = Multigrid((28, 30), (0.1, 0.1), layers=[5.0], levels=1, device="cpu")
     assert slow.solve(f, tolerance=1e-6)[1].iterations < 10
+
+
+@pytest.mark.parametrize("wrong", [{"smoother": "zebra"}, {"weight": 2.0}, {"stretched": 0.5}])
+def test_smoothers_and_ratios_that_are_refused(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Multigrid((9, 9), (0.1, 0.1), device="cpu", **wrong)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eagre.errors import InputError
 
-STRETCHED = 0.75  # of the spacings: below it the axis of the larger one waits, for red-black would not smooth along it
+STRETCHED = 4.0 / 3.0  # of an axis' spacing to the other's: above it the axis waits, for red-black would not smooth it
 
 
 class Axis(NamedTuple):
@@ -44,7 +44,7 @@ class Grid(NamedTuple):
         return self.y.points, self.x.points
 
 
-def sequence(y: Axis, x: Axis, levels: int | None = None) -> list[Grid]:
+def sequence(y: Axis, x: Axis, levels: int | None = None, stretched: float = STRETCHED) -> list[Grid]:
     """Grids, finest first: both axes are halved while they can be, the finer one alone where they differ.
 
     Raises
@@ -59,7 +59,7 @@ def sequence(y: Axis, x: Axis, levels: int | None = None) -> list[Grid]:
     found = [Grid(y, x)]
     while levels is None or len(found) < levels:
         y, x = found[-1].y, found[-1].x
-        step_y, step_x = (2 if axis.halves and _due(axis, other) else 1 for axis, other in ((y, x), (x, y)))
+        step_y, step_x = (2 if axis.halves and _due(axis, other, stretched) else 1 for axis, other in ((y, x), (x, y)))
         if step_y == step_x == 1:
             break
         found[-1] = Grid(y, x, step_y, step_x)
@@ -67,9 +67,9 @@ def sequence(y: Axis, x: Axis, levels: int | None = None) -> list[Grid]:
     return found
 
 
-def _due(axis: Axis, other: Axis) -> bool:
+def _due(axis: Axis, other: Axis, stretched: float) -> bool:
     """Whether an axis is not much coarser than the other, or the other cannot catch up."""
-    return other.points == 1 or not other.halves or other.spacing >= STRETCHED * axis.spacing
+    return other.points == 1 or not other.halves or axis.spacing <= stretched * other.spacing
 
 
 def advice(grid: Grid) -> str:

@@ -57,6 +57,12 @@ def relax(k, j, i, u, f, s, q, grid, colour):
 
 
 @cell
+def damp(k, j, i, u, r, s, q, grid, weight):
+    """A damped Jacobi sweep: u += weight (u of the equation of the point alone - u), from the residual r."""
+    u[k, j, i] -= weight * r[k, j, i] / diagonal(s, q, k, j, i, grid)
+
+
+@cell
 def residual(k, j, i, u, f, out, s, q, grid):
     """Out = f - (u_xx + u_yy - s q u)."""
     out[k, j, i] = f[k, j, i] - neighbours(u, k, j, i, grid) + diagonal(s, q, k, j, i, grid) * u[k, j, i]

@@ -10,14 +10,16 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.select import select
+from eagre.checks import checked_number, one_of
 from eagre.errors import InputError
 from eagre.solvers.multigrid import kernels
-from eagre.solvers.multigrid.grids import Axis, Grid, advice, sequence
+from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequence
 from eagre.solvers.multigrid.plan_cpu import CpuCycle
 from eagre.solvers.multigrid.plan_cuda import CudaCycle
 from eagre.stepping.until import Iterated, StopTest, Until
 
 CYCLES = ("V", "W", "F")
+SMOOTHERS = ("red-black", "jacobi")
 ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
 MOST_SWEEPS = 200
 
@@ -48,6 +50,13 @@ class Multigrid:
     levels : int, optional
         Grids at most. Without it as many as points can be halved: odd numbers between walls, multiples of powers of two
         along periodic axes. On the coarsest as many sweeps are made as bring an error to a tenth, 200 at most.
+    stretched : float
+        Largest ratio of an axis' spacing to the other's at which it is halved while the other can be: 1 halves the
+        finer axis alone, infinity both whenever they can be.
+    smoother : {"red-black", "jacobi"}
+        Jacobi sweeps converge slower: they are there to compare with.
+    weight : float
+        Of a Jacobi sweep, 0 to 1: 4/5 is best in the plane, 2/3 along a line.
     device : str or Device
     precision : {"single", "double"}
     enough : float
@@ -97,6 +106,9 @@ class Multigrid:
         pre: int = 1,
         post: int = 1,
         levels: int | None = None,
+        stretched: float = STRETCHED,
+        smoother: str = "red-black",
+        weight: float = 0.8,
         device: str | Device = "auto",
         precision: str = "double",
         enough: float = ENOUGH,
@@ -105,10 +117,15 @@ class Multigrid:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
         self.cycle, self.pre, self.post, self._levels = cycle, pre, post, levels
         self._enough = enough
+        self.smoother, self._weight = (
+            one_of("smoother", smoother, SMOOTHERS),
+            checked_number("weight", weight, 0.0, 1.0),
+        )
+        plain = plain or smoother != "red-black"
         self.layers = np.asarray(layers, float)
-        _check(shape, spacing, self.layers, cycle, (pre, post), levels)
+        _check(shape, spacing, self.layers, cycle, (pre, post), levels, stretched)
         y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
-        self.grids = sequence(y, x, levels)
+        self.grids = sequence(y, x, levels, stretched)
         self._points = [self._numbers(grid) for grid in self.grids]
         self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
         alone = self.grids[:1] if self._fast else self.grids
@@ -118,7 +135,7 @@ class Multigrid:
         self._s = self.device.array(self.layers.astype(self.real))
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
-        names = ("clear", "relax", "residual", "restrict", "prolong", "row_norm")
+        names = ("clear", "relax", "damp", "residual", "restrict", "prolong", "row_norm")
         self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
         quick = cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
         self._cuda = CudaCycle(self.device, precision, self.grids, self._points, self._s) if quick else None
@@ -157,7 +174,8 @@ class Multigrid:
     def _rate(self, grid: Grid, screened: float) -> float:
         """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
         own = sum(2.0 * axis.spacing**-2 for axis in (grid.y, grid.x) if axis.points > 1)
-        return (own / (own + screened)) ** 2
+        once = own / (own + screened)
+        return once**2 if self.smoother == "red-black" else 1.0 - self._weight * (1.0 - once)
 
     def _grids_of(self, screened: float) -> int:
         """Grids that a layer needs where s q is `screened` or more."""
@@ -188,7 +206,12 @@ class Multigrid:
         return sum(used > level for used in self.used)
 
     def _sweeps(self, level: int, count: int) -> list[Launch]:
-        """Red-black sweeps on a grid."""
+        """Sweeps on a grid."""
+        if self.smoother == "jacobi":
+            layers = self._visiting(level)
+            known = (self._u[level], self._r(level), self._s, self._q[level][0], self._points[level])
+            one = [*self._residual(level, layers), self._over("damp", level, layers, *known, self.real(self._weight))]
+            return one * count
         fixed = (self._u[level], self._f[level], self._s, self._q[level][0], self._points[level])
         half = [self._over("relax", level, self._visiting(level), *fixed, colour) for colour in (0, 1)]
         return half * count
@@ -306,7 +329,13 @@ class Multigrid:
 
 
 def _check(
-    shape: Any, spacing: Any, layers: np.ndarray, cycle: str, sweeps: tuple[int, int], levels: int | None
+    shape: Any,
+    spacing: Any,
+    layers: np.ndarray,
+    cycle: str,
+    sweeps: tuple[int, int],
+    levels: int | None,
+    stretched: float,
 ) -> None:
     """Refuse what makes no grid or no cycle."""
     if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
@@ -321,3 +350,5 @@ def _check(
         raise InputError(f"pre, post = {sweeps}", allowed="one sweep or more together", fix="pre=1, post=1")
     if levels is not None and levels < 1:
         raise InputError(f"levels = {levels}", allowed="1 or more")
+    if not stretched >= 1.0:
+        raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")
