@@ -324,6 +324,26 @@ def test_breaking_is_dissipated_told_and_restarted():
     assert not basin().breakers
 
 
+@pytest.mark.parametrize(
+    "multigrid",
+    [{"cycle": "W"}, {"cycle": "F", "smoother": "jacobi", "weight": 0.9}, {"levels": 2}, {"stretched": 1.0, "pre": 2}],
+)
+def test_the_preconditioner_changes_iterations_and_not_the_answer(multigrid):
+    surfaces = []
+    for choices in (None, multigrid):
+        model = basin(tolerance=1e-9, precision="double", multigrid=choices)
+        model.advance(4.0 * model.time_step)
+        surfaces.append(model.field("surface_elevation"))
+        assert 2.0 < model.statistics()["iterations_a_solve"] < 20.0
+    assert np.abs(surfaces[0] - surfaces[1]).max() < 1e-10
+    assert all(model.settings()[f"multigrid_{name}"] == value for name, value in multigrid.items())
+
+
+def test_a_choice_of_the_preconditioner_that_is_not_known():
+    with pytest.raises(InputError, match="multigrid = 'cycles'"):
+        basin(multigrid={"cycles": "W"})
+
+
 @pytest.mark.parametrize("breaking", [{"limits": 1.0}, {"limit": -1.0}])
 def test_breaking_that_is_refused(breaking):
     with pytest.raises(InputError) as refused:

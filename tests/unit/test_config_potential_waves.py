@@ -157,6 +157,13 @@ def test_a_case_of_another_kind_is_refused():
         PotentialWavesCase.loads(HEAD.replace("potential-waves", "barotropic") + FLUME)
 
 
+def test_the_preconditioner():
+    model = made(FLUME + '[numerics.multigrid]\nsmoother = "jacobi"\npre = 2\n')
+    assert model.setup.multigrid["smoother"] == "jacobi" and model.settings()["multigrid_pre"] == 2
+    assert "red-black" in refused(FLUME + '[numerics.multigrid]\nsmoother = "zebra"\n')
+    assert made(FLUME).setup.multigrid == {}
+
+
 def test_breaking_and_statistics():
     model = made(FLUME + "[breaking]\nlimit = 0.9\n[statistics]\nfrom = 0.5\n")
     assert model.setup.breaking == (0.9, pytest.approx(0.57735, rel=1e-5), 0.02) and model.setup.statistics_from == 0.5

@@ -20,6 +20,7 @@ from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
+from eagre.solvers.multigrid.grids import STRETCHED
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
@@ -120,6 +121,22 @@ class ZoneSection(Section):
     exponent: float = Field(default=3.5, description="of the profile of absorption", gt=0, examples=[3.5])
 
 
+class MultigridSection(Section):
+    """How the equations in the plane are preconditioned; the defaults are the fastest known."""
+
+    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="V, W or F", examples=["W"])
+    pre: int = Field(default=1, description="sweeps before the coarser grids", ge=0, le=100, examples=[2])
+    post: int = Field(default=1, description="sweeps after them", ge=0, le=100, examples=[2])
+    levels: int | None = Field(default=None, description="grids at most", ge=1, examples=[4])
+    stretched: float = Field(
+        default=STRETCHED, description="largest ratio of spacings at which both axes are halved", ge=1.0, examples=[2.0]
+    )
+    smoother: Annotated[str, one_of("red-black", "jacobi")] = Field(
+        default="red-black", description="red-black or jacobi", examples=["jacobi"]
+    )
+    weight: float = Field(default=0.8, description="of Jacobi sweeps", gt=0, le=1, examples=[0.8])
+
+
 class NumericsSection(Section):
     """Order, layers, the time step and choices of the scheme."""
 
@@ -139,6 +156,7 @@ class NumericsSection(Section):
         default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
     )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
+    multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
 
     @model_validator(mode="after")
     def _one_step(self) -> NumericsSection:

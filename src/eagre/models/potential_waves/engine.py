@@ -36,8 +36,9 @@ class Engine:
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device = setup, device
         self.laplace = LaplaceProblem(
-            setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear
-        )
+            setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear,
+            multigrid=setup.multigrid,
+        )  # fmt: skip
         self.laplace.points = setup.grid.x, setup.grid.y
         self.breaking = None
         if setup.breaking is not None:

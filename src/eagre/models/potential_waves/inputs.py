@@ -125,6 +125,17 @@ def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float
     return limit, steepest, strength
 
 
+MULTIGRID = ("cycle", "pre", "post", "levels", "stretched", "smoother", "weight")
+
+
+def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Choices of `Multigrid` by known names; it checks their values itself."""
+    found = dict(given or {})
+    for name in found:
+        one_of("multigrid", name, MULTIGRID)
+    return found
+
+
 def smallest_psi(
     surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], paddles: Sequence[Paddle], grid: Grid, gravity: float
 ) -> float:

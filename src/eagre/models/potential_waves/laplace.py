@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class LaplaceProblem:
         Waves of small height: the surface is taken to be at z = 0. Slopes of the bed stay.
     plain : bool
         Work by the cells of `reference` where there is something faster with the same answers but for rounding.
+    multigrid : dict, optional
+        Other choices of `Multigrid` than its defaults: cycle, pre, post, levels, stretched, smoother, weight.
 
     Attributes
     ----------
@@ -78,6 +80,7 @@ class LaplaceProblem:
         precision: str,
         linear: bool = False,
         plain: bool = False,
+        multigrid: Mapping[str, Any] | None = None,
     ) -> None:
         self.device, self.vertical, self.shape = device, vertical, h.shape
         self.real = check_precision(precision)
@@ -85,7 +88,7 @@ class LaplaceProblem:
         modes = vertical.modes()
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
-            device=device, precision=precision, enough=ENOUGH, plain=plain,
+            device=device, precision=precision, enough=ENOUGH, plain=plain, **(multigrid or {}),
         )  # fmt: skip
         self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
         self.fields, self.w = self.surface_zeros(2), self.zeros(1)

@@ -26,6 +26,7 @@ from eagre.models.potential_waves.inputs import (
     check_points,
     checked_breaking,
     checked_depth,
+    checked_multigrid,
     checked_surface,
     checked_zones,
     engine_of,
@@ -90,6 +91,9 @@ class PotentialWaves(BaseModel):
         Whether crests that break are dissipated; a dict of `limit`, `steepest` and `strength` of `Breaking`.
     statistics_from : float, s
         From here on the highest, lowest and mean surface and the significant height are gathered at every point.
+    multigrid : dict, optional
+        Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
+        post, levels, stretched, smoother, weight.
     device : str
         "auto", "cpu", "cuda" or "cuda:N".
     precision : {"single", "double"}
@@ -138,6 +142,7 @@ class PotentialWaves(BaseModel):
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
         statistics_from: float | None = None,
+        multigrid: Mapping[str, Any] | None = None,
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -166,6 +171,7 @@ class PotentialWaves(BaseModel):
             gravity=g,
             zones=checked_zones(zones, grid, wraps),
             breaking=checked_breaking(breaking),
+            multigrid=checked_multigrid(multigrid),
             paddles=tuple(paddles),
             sponges=tuple(sponges),
             statistics_from=None

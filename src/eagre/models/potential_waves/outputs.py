@@ -76,6 +76,7 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "tolerance": setup.tolerance,
         "gravity": setup.gravity,
     }
+    found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
     if setup.breaking is not None:
         found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
     if setup.statistics_from is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +32,7 @@ class Setup:
     breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
     paddles: tuple[Paddle, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
+    multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`
     statistics_from: float | None = None  # s: from here on statistics of the surface are gathered
 
     @property
