@@ -7,7 +7,7 @@ from typing import Any
 from eagre.layouts.facts import MOST_THREADS, STATIC_SHARED, WARP, Facts
 from eagre.layouts.kinds import PRECISIONS, by_precision, descending, flag, named, number, some, whole
 from eagre.layouts.parameter import Parameter, by_multiprocessors
-from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, shared_of_columns
+from eagre.layouts.solvers import ITEMSIZE, REGISTERS, THREADS, registers_of_warps, shared_of_columns
 
 STEPS = whole(1, 10**6)
 MOST_ROWS = 128  # of a block along y: as many padded rows lie behind the last one of a field
@@ -206,4 +206,11 @@ IMPLICIT = (
     ),
 )  # fmt: skip
 
-MODELS = (*EXPLICIT, *BAROTROPIC, *IMPLICIT)
+WAVES = (
+    Parameter(
+        "potential-waves.columns.registers", by_precision(REGISTERS), "registers a thread", True,
+        "Of the residual: with more, fewer columns hide the latency of memory.", registers_of_warps,
+    ),
+)  # fmt: skip
+
+MODELS = (*EXPLICIT, *BAROTROPIC, *IMPLICIT, *WAVES)

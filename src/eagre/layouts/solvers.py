@@ -229,4 +229,25 @@ POISSON = (
     ),
 )  # fmt: skip
 
-SOLVERS = (*PROGRAMS, *TRIDIAGONAL, *POISSON)
+MULTIGRID = (
+    Parameter(
+        "solver:multigrid.march.warps", whole(1, 32), "warps a block", True, "Layers that march side by side.",
+    ),
+    Parameter(
+        "solver:multigrid.march.rows", some(whole(2, 4096, 2), 1), "rows", True,
+        "Of a march over a fine grid, the longest first: the first that leaves warps enough, or the last.",
+    ),
+    Parameter(
+        "solver:multigrid.march.busy", whole(1, 64), "warps a multiprocessor", True, "So many keep a card busy.",
+    ),
+    Parameter(
+        "solver:multigrid.march.registers", by_precision(REGISTERS), "registers a thread", True, "Of marches.",
+        registers_of_warps,
+    ),
+    Parameter(
+        "solver:multigrid.block.registers", REGISTERS, "registers a thread", True,
+        "Of the cycle on grids that fit a multiprocessor.", fits=_reduction_fits,
+    ),
+)  # fmt: skip
+
+SOLVERS = (*PROGRAMS, *TRIDIAGONAL, *POISSON, *MULTIGRID)

@@ -13,7 +13,6 @@ from eagre.models.potential_waves.stencils import Modes, Vertical
 TILE = (8, 32)  # rows and columns of a tile in the plane
 TALL = (12, 32)  # where the rim of order 8 has more points than the tile's threads
 LINE = (1, 128)  # of one row
-REGISTERS = {"single": 80, "double": 168}
 
 
 class CudaColumns:
@@ -60,7 +59,8 @@ class CudaColumns:
         self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
         column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile)
-        switches = {"COLUMN": column, "REGISTERS": REGISTERS[precision]}
+        registers = device.layout("potential-waves.columns").registers[precision]
+        switches = {"COLUMN": column, "REGISTERS": registers}
         self._residual = device.program(kernels.set_residuals, precision, switches)
         tall, wide = self._tile
         self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize

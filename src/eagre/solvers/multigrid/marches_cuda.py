@@ -23,7 +23,6 @@ from eagre.stepping.until import is_iterating
 LANES = 32
 STRIP = 56  # columns of a warp
 BESIDE = 4  # read on each side
-WARPS = 4  # of a block: layers side by side
 
 
 @cell
@@ -84,7 +83,7 @@ def down_row(odd, state, read, s, points):
 def down(f, q, s, coarse, layers, rows, points, control):
     """The right side of the coarser grid, halved along both axes, for the first layers, after a sweep from zero."""
     if is_iterating(control):
-        m = np.int64(cuda.blockIdx.z) * WARPS + np.int64(cuda.threadIdx.y)
+        m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
         ny, nx, coarse_nx = np.int64(f.shape[1]), np.int64(f.shape[2]), np.int64(coarse.shape[2])
         first, west, east = columns_of(nx, points.periodic_x)
@@ -140,7 +139,7 @@ def up_row(odd, state, read, added, s, points):
 def up(u, f, q, s, e, layers, rows, points, control):
     """The first layers' solution of a grid from that of the coarser one, e: what `down` did, e added, a sweep."""
     if is_iterating(control):
-        m = np.int64(cuda.blockIdx.z) * WARPS + np.int64(cuda.threadIdx.y)
+        m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
         ny, nx = np.int64(f.shape[1]), np.int64(f.shape[2])
         coarse_nx = np.int64(e.shape[2])

@@ -12,10 +12,6 @@ from eagre.solvers.multigrid import block_cuda, marches_cuda
 from eagre.solvers.multigrid.grids import Grid
 
 SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
-ROWS = (128, 64, 32, 16)  # of a march
-BUSY = 16  # warps a multiprocessor: with fewer, marches are shorter
-REGISTERS = {"single": 64, "double": 128}  # of a march
-REGISTERS_OF_BLOCK = 64  # so that a block may have 1024 threads
 LANES = 32
 
 
@@ -35,9 +31,10 @@ class CudaCycle:
     def __init__(self, device: Device, precision: str, grids: Sequence[Grid], points: Sequence[Any], s: Any) -> None:
         self.device, self._grids, self._points, self._s = device, list(grids), points, s
         self._real = np.float32 if precision == "single" else np.float64
-        known = {"REGISTERS": REGISTERS[precision]}
+        self._layout, block = device.layout("solver:multigrid.march"), device.layout("solver:multigrid.block")
+        known = {"REGISTERS": self._layout.registers[precision]}
         self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
-        self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": REGISTERS_OF_BLOCK})
+        self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
         self.in_block = self._first_in_block()
         self._always = device.array(np.ones(1))
 
@@ -97,10 +94,10 @@ class CudaCycle:
         return [*down, *rest, march(self._up, level, layers, u, f, q, self._s, e, control=control)]
 
     def _march(self, program: Any, level: int, layers: int, *arguments: Any, control: Any) -> Launch:
-        (ny, nx), wanted = self._grids[level].shape, BUSY * self.device.multiprocessors
-        strips, groups = -(-nx // marches_cuda.STRIP), -(-layers // marches_cuda.WARPS)
-        rows = next((n for n in ROWS if strips * -(-ny // n) * layers >= wanted), ROWS[-1])
-        blocks, block = (strips, -(-ny // rows), groups), (marches_cuda.LANES, marches_cuda.WARPS)
+        (ny, nx), layout = self._grids[level].shape, self._layout
+        strips, wanted = -(-nx // marches_cuda.STRIP), layout.busy * self.device.multiprocessors
+        rows = next((n for n in layout.rows if strips * -(-ny // n) * layers >= wanted), layout.rows[-1])
+        blocks, block = (strips, -(-ny // rows), -(-layers // layout.warps)), (marches_cuda.LANES, layout.warps)
         return Launch(program, (*arguments, layers, rows, self._points[level], control), blocks, block)
 
     def _in_block(
