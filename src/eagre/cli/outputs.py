@@ -24,8 +24,10 @@ class OutputPlan:
 
     Parameters
     ----------
-    fields, gauges, particles, restart : Path or None
+    fields, gauges, particles, probes, restart : Path or None
         Files; None is not written.
+    log : Path or None
+        What the model noted on its way, written at the end.
     checkpoint : Path
         The restart file that is written when the run is interrupted or blows up.
     append : bool
@@ -37,6 +39,8 @@ class OutputPlan:
     fields: Path | None
     gauges: Path | None
     particles: Path | None
+    probes: Path | None
+    log: Path | None
     restart: Path | None
     checkpoint: Path
     append: bool
@@ -45,13 +49,18 @@ class OutputPlan:
     @property
     def files(self) -> list[Path]:
         """Files of a run that ends well."""
-        return [path for path in (self.fields, self.gauges, self.particles, self.restart) if path is not None]
+        return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
+
+    @property
+    def _outputs(self) -> list[tuple[str, Path | None]]:
+        """Files of every section but [restart]."""
+        named = ("output", self.fields), ("gauges", self.gauges), ("particles", self.particles)
+        return [*named, ("probes", self.probes), ("breaking", self.log)]
 
     @property
     def places(self) -> list[tuple[str, Path]]:
         """Every file that the run may write, with its section; the restart is the last."""
-        named = (("output", self.fields), ("gauges", self.gauges), ("particles", self.particles))
-        return [*((key, path) for key, path in named if path is not None), ("restart", self.checkpoint)]
+        return [*((key, path) for key, path in self._outputs if path is not None), ("restart", self.checkpoint)]
 
 
 def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputPlan:
@@ -77,10 +86,16 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     gauges = case.gauges.file if case.gauges and case.gauges.points else None
     drifting = getattr(case, "particles", None)
     particles = drifting.file if drifting else None
+    measured = getattr(case, "probes", None)
+    probes = measured.file if measured else None
     restart = case.restart.file if case.restart else None
-    folder = next((path.parent for path in (fields, gauges, particles) if path is not None), case.directory)
+    beside = next((path.parent for path in (fields, gauges, particles, probes) if path is not None), None)
+    folder = beside or case.directory
+    log = beside / f"{case.name}_{case.log_name}.csv" if beside and case.log_name else None
     checkpoint = restart or folder / f"{case.name}_restart.nc"
-    plan = OutputPlan(fields, gauges, particles, restart, checkpoint, origin is not None, overwrite)
+    plan = OutputPlan(
+        fields, gauges, particles, probes, log, restart, checkpoint, origin is not None, overwrite
+    )  # fmt: skip
     _check_places(case, plan, origin)
     for key, path in plan.places[:-1]:
         if path.exists() and not (plan.append or overwrite):
@@ -154,16 +169,10 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     stack : ExitStack
         Closes the files.
     """
-    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter
+    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter, ProbeWriter
     from eagre.stepping.run import Event
 
-    options: dict[str, Any] = {
-        "attributes": _attributes(case),
-        "start_date": case.run.start_date,
-        "overwrite": plan.overwrite,
-        "append": plan.append,
-        "until": case.run.end_time,
-    }
+    options = _options(case, plan)
     events: list[Event] = []
     fields: FieldWriter | None = None
     new = {path: not (plan.append and path.exists()) for path in plan.files}
@@ -188,9 +197,39 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
         add("particles", drifting.interval, tracks.write, at_start=new[plan.particles])
+    if plan.probes is not None:
+        section, measuring = _probes(case, model)
+        series = stack.enter_context(ProbeWriter(plan.probes, model, measuring, **options))
+        add("probes", section.interval, series.write, at_start=new[plan.probes])
     if case.restart is not None and plan.restart is not None:
         add("restart", case.restart.interval, _restarts(plan.restart, fields), at_start=False)
     return events
+
+
+def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
+    """What all files are opened with."""
+    return {
+        "attributes": _attributes(case),
+        "start_date": case.run.start_date,
+        "overwrite": plan.overwrite,
+        "append": plan.append,
+        "until": case.run.end_time,
+    }
+
+
+def _probes(case: Case, model: Model) -> tuple[Any, Any]:
+    """The section [probes], and its probes in the model."""
+    section = getattr(case, "probes", None)
+    with case.at("probes", "points"):
+        return section, section and section.measuring(model)
+
+
+def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
+    """Write what the model noted on its way, if there is a place for it."""
+    from eagre.io.rows import write_rows
+
+    if plan.log is not None:
+        write_rows(plan.log, *case.log(model))
 
 
 def _restarts(path: Path, fields: FieldWriter | None) -> Callable[[Model], None]:

@@ -103,20 +103,21 @@ def _run(
         print_facts(out, _plan_rows(case, model, plan))
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
-        print_facts(out, _summary_rows(summary, plan, model))
+        print_facts(out, _summary_rows(summary, plan, model, case.findings(model)))
     if summary.interrupted:
         raise _interruption(case, summary, plan)
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:
     """Open the files, run to the end, close the files."""
-    from eagre.cli.outputs import check_disk, make_events
+    from eagre.cli.outputs import check_disk, make_events, write_log
     from eagre.cli.progress import ProgressView
     from eagre.stepping.run import run as run_loop
 
     check_disk(case, model, plan)
     with ExitStack() as stack:
         events = make_events(case, model, plan, stack)
+        stack.callback(write_log, case, model, plan)
         view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
         return run_loop(model, case.run.end_time, events, on_progress=view.update, checkpoint=plan.checkpoint)
 
@@ -151,6 +152,8 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
+    if plan.probes is not None:
+        rows.append(("probes", f"{plan.probes}: velocity, acceleration and pressure"))
     if plan.particles is not None:
         rows.append(("particles", f"{plan.particles}: {len(model.particle_positions)} particles"))
     if model.diagnostics().get("wet_fraction") == 0.0:
@@ -162,7 +165,9 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     return [(f"{name:<10}", value) for name, value in rows]
 
 
-def _summary_rows(summary: RunSummary, plan: OutputPlan, model: Model) -> list[tuple[str, str]]:
+def _summary_rows(
+    summary: RunSummary, plan: OutputPlan, model: Model, findings: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
 
@@ -175,7 +180,7 @@ def _summary_rows(summary: RunSummary, plan: OutputPlan, model: Model) -> list[t
     ]
     if error == error:
         rows.append(("mass error", f"{error:.2e}"))
-    rows += model.facts
+    rows += [*model.facts, *findings]
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]

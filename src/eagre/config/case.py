@@ -134,6 +134,19 @@ class Case(Section):
         except InputError as error:
             raise self.problem(key, error) from None
 
+    @property
+    def log_name(self) -> str:
+        """Name of the log that the model keeps in this case; without one it keeps none."""
+        return ""
+
+    def log(self, model: Any) -> tuple[list[str], list[tuple[float, ...]]]:
+        """The model's log: columns with units, and rows."""
+        return [], []
+
+    def findings(self, model: Any) -> list[tuple[str, str]]:
+        """Rows (name, text) of the summary that its series give at the end of a run."""
+        return []
+
     def check_variables(self, names: Iterable[str], available: Iterable[str], section: str) -> None:
         """Raise `ConfigError` unless the model has all variables that `section` asks for."""
         available = list(available)

@@ -8,6 +8,7 @@ from eagre.io.files import WriteError
 from eagre.io.gauges import GaugeWriter
 from eagre.io.netcdf import FieldWriter
 from eagre.io.particles import ParticleWriter
+from eagre.io.probes import ProbeWriter
 from eagre.io.resample import dem_to_corners, grid_from_dem, raster_to_centres
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
 from eagre.io.series import read_series
@@ -17,6 +18,7 @@ __all__ = [
     "FieldWriter",
     "GaugeWriter",
     "ParticleWriter",
+    "ProbeWriter",
     "RestartHeader",
     "WriteError",
     "dem_to_corners",

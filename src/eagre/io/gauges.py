@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from eagre.contract import Model, field_type
+from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io.cf import axis_attributes, global_attributes, time_attributes, variable_attributes
-from eagre.io.files import choose, output_file
-from eagre.io.netcdf import write_mapping
+from eagre.io.cf import axis_attributes
+from eagre.io.files import choose
 from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile, header_line
-
-_TIMES_A_CHUNK = 256
+from eagre.io.rows import RowFile
+from eagre.io.stations import Stations, open_stations
 
 
 class GaugeWriter:
@@ -69,18 +67,10 @@ class GaugeWriter:
         moving = [name for name, variable in model.variables.items() if not variable.static]
         for name in self._names:
             choose(name, moving, "gauge variable", 'variables = ["{}"]')
-        full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what="gauge file")
-        time = time_attributes(start_date)
-        resume, until = append and full.exists(), math.inf if overwrite else until
-        if full.suffix.lower() == ".csv":
-            header = header_line(_columns(model, points, self._names, time["units"]))
-            self._file = RowFile(full, header, float(model.time) if resume else None, until)
-        elif resume:
-            self._file = RecordFile.resume(full, model, time, until=until)
-            _check_same(self._file, points, self._names)
-        else:
-            self._file = RecordFile.create(full, global_attributes(model, attributes), time)
-            _declare(self._file, model, points, self._names)
+        self._file = open_stations(
+            path, model, _stations(points), [model.variables[name] for name in self._names], attributes=attributes,
+            start_date=start_date, overwrite=overwrite, append=append, until=until,
+        )  # fmt: skip
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's.
@@ -124,50 +114,12 @@ def _cells(grid: Grid, points: Mapping[str, tuple[float, float]]) -> list[tuple[
     return cells
 
 
-def _declare(file: RecordFile, model: Model, points: Mapping[str, tuple[float, float]], names: Sequence[str]) -> None:
-    """Declare the stations and the variables, after CF 1.11 section H.2.1 (orthogonal time series)."""
-    file.attribute("featureType", "timeSeries")
-    file.dimension("station", len(points))
-    station = {"long_name": "name of the gauge", "cf_role": "timeseries_id"}
-    file.variable("station_name", ("station",), str, station, data=np.array(list(points), dtype=object))
+def _stations(points: Mapping[str, tuple[float, float]]) -> Stations:
+    """The gauges as stations of a file."""
     positions = np.array(list(points.values()), dtype=np.float64)
+    coordinates = {}
     for k, axis in enumerate("xy"):
         attributes = axis_attributes(axis, f"{axis} of the gauge")
         del attributes["axis"]
-        file.variable(axis, ("station",), positions.dtype, attributes, data=positions[:, k])
-    mapping = write_mapping(file, model.grid.crs)
-    dtype = field_type(model)
-    for name in names:
-        attributes = variable_attributes(model.variables[name]) | mapping | {"coordinates": "x y station_name"}
-        attributes["comment"] = "value of the grid cell that holds the point"
-        chunks = (_TIMES_A_CHUNK, len(points))
-        file.variable(name, ("time", "station"), dtype, attributes, chunks=chunks, fill=True)
-    file.ready()
-
-
-def _check_same(file: RecordFile, points: Mapping[str, tuple[float, float]], names: Sequence[str]) -> None:
-    """Refuse to append series of other points or variables."""
-    held = file.variables
-    if all(name in held for name in ("station_name", "x", "y", *names)):
-        stations = [_text(name) for name in held["station_name"][...]]
-        positions = np.stack([held["x"][...], held["y"][...]], axis=1)
-        if stations == list(points) and np.array_equal(positions, np.array(list(points.values()), float)):
-            return
-    file.close()
-    raise InputError(
-        f"{file.path}: it holds other gauges or variables",
-        allowed="those of the run that goes on",
-        fix="another file name",
-    )
-
-
-def _text(value: Any) -> str:
-    """A string from HDF5, which may come as bytes."""
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def _columns(model: Model, points: Mapping[str, tuple[float, float]], names: Sequence[str], time: str) -> list[str]:
-    """Column names of the CSV file, with units."""
-    units = {name: model.variables[name].units or "1" for name in names}
-    time = time.replace("seconds", "s", 1)
-    return [f"time ({time})", *(f"{point} {name} ({units[name]})" for point in points for name in names)]
+        coordinates[axis] = positions[:, k], attributes
+    return Stations("gauge", list(points), coordinates, "value of the grid cell that holds the point")

@@ -178,6 +178,8 @@ class Breaking:
         Every crest that broke, in the order of time.
     active : list of Breaker
         Those that still break.
+    found : dict of Breaker
+        Those of the log, and, after a blow-up, those between the last good state and it.
 
     Notes
     -----
@@ -198,6 +200,7 @@ class Breaking:
         self._limit, self._steepest, self._strength = limit, steepest, strength
         self.log: list[Breaker] = []
         self.active: list[Breaker] = []
+        self.found: dict[Breaker, None] = {}  # a set in order: steps that are repeated find the same crests
         x, y = laplace.points
         self._around = tuple(
             n * d if n > 1 and round_ else math.inf
@@ -260,6 +263,7 @@ class Breaking:
         length = length_of_speed(math.hypot(speed_x, speed_y), float(self._h[j, i]), self._gravity)
         self.log.append(Breaker(time, x, y, ratio, slope, speed_x, speed_y, crest, length))
         self.active.append(self.log[-1])
+        self.found[self.log[-1]] = None
 
     def _away(self, breaker: Breaker, time: float, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
         """How far places are from a crest of the moment along x and y, m; the shorter way around."""

@@ -18,6 +18,8 @@ from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
+from eagre.models.potential_waves.probe_sections import ProbesSection
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
 from eagre.solvers.multigrid.grids import STRETCHED
@@ -224,7 +226,17 @@ class PotentialWavesCase(Case):
     sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
     breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
     statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
+    probes: ProbesSection | None = Field(default=None, description="the section [probes]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+
+    @property
+    def log_name(self) -> str:
+        """Of the crests that broke."""
+        return "" if self.breaking is None else "breaking"
+
+    def log(self, model: Any) -> tuple[list[str], list[tuple[float, ...]]]:
+        """The crests that broke, in the order of time."""
+        return list(BREAKING_COLUMNS), [breaking_row(breaker) for breaker in model.breakers_found]
 
     def build(self, device: str | None = None, precision: str | None = None) -> PotentialWaves:
         """Make the model: basin, surface and zones.

@@ -93,8 +93,14 @@ class Engine:
         return True
 
     def flow(self) -> Flow:
-        """The flow under the present surface."""
-        self._aim()
+        """The flow under the present surface: the same bits whether that was looked at before or not.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none.
+        """
+        self.look()
         found = Flow(self.laplace, self.setup.gravity, self._steps.small, linear=self.setup.linear)
         found.update()
         return found

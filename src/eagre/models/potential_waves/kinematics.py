@@ -88,7 +88,13 @@ class Flow:
         self._set_rates = laplace.rates(self._rates, self._gravity)
 
     def update(self) -> None:
-        """Find the flow of the surface of the moment: two Laplace problems."""
+        """Find the flow of the surface of the moment: two Laplace problems.
+
+        Raises
+        ------
+        ConvergenceError
+            If one has no solution; the arrays of the problem are then as before too.
+        """
         laplace, device = self._laplace, self._laplace.device
         kept = (
             (self._own_psi, laplace.psi),
@@ -97,6 +103,15 @@ class Flow:
         )
         for own, array in kept:
             device.copy(own, array)
+        try:
+            self._solve()
+        finally:
+            for own, array in kept:
+                device.copy(array, own)
+
+    def _solve(self) -> None:
+        """Both Laplace problems, in the arrays of the problem."""
+        laplace, device = self._laplace, self._laplace.device
         laplace.solve(self._small)
         device.run(self._set_rates)
         device.copy(self._psi, laplace.psi)
@@ -105,8 +120,6 @@ class Flow:
         laplace.solve(self._small_rate())
         device.copy(self._psi_t, laplace.psi)
         device.copy(self._rates[1:], laplace.phi)
-        for own, array in kept:
-            device.copy(array, own)
 
     def _surface_rate(self) -> None:
         """Put phi_t of the surface where the problem has its potential."""

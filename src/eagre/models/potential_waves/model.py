@@ -34,6 +34,7 @@ from eagre.models.potential_waves.inputs import (
     smallest_psi,
 )
 from eagre.models.potential_waves.kinematics import Kinematics
+from eagre.models.potential_waves.measuring import Measuring
 from eagre.models.potential_waves.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
@@ -238,6 +239,11 @@ class PotentialWaves(BaseModel):
         """Every crest that broke, in the order of time."""
         return [] if self._engine.breaking is None else list(self._engine.breaking.log)
 
+    @property
+    def breakers_found(self) -> list[Breaker]:
+        """`breakers`, and after a blow-up also those between the last good state and it."""
+        return [] if self._engine.breaking is None else list(self._engine.breaking.found)
+
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx); velocities need a Laplace problem, the next step's first."""
         if name not in self.variables:
@@ -269,6 +275,13 @@ class PotentialWaves(BaseModel):
         places = Probes(setup.depth, (self.grid.x, self.grid.y), setup.vertical, setup.periodic, x, y, **level)
         return self._engine.flow().at(places)
 
+    def measuring(self, probes: Mapping[str, Mapping[str, Any]]) -> Measuring:
+        """Probes with names, {"pile": {"x": 12.0, "z": [-0.2, -0.1]}}, that follow this model through a run.
+
+        Of each name x, y (default 0), m, and one of z, below and sigma as of `kinematics`, a number or several.
+        """
+        return Measuring(self.setup, lambda: self._engine.flow(), probes)
+
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
@@ -287,6 +300,8 @@ class PotentialWaves(BaseModel):
         check_state(state, fields, self.grid, numbers + (["breakers"] if self.setup.breaking else []))
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
+        if self._engine.breaking is not None:
+            self._engine.breaking.found = dict.fromkeys(self.breakers)
         self._stepper.keeper.forget()
 
     # -- facts --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eagre.fields import Variable
+from eagre.models.potential_waves.breaking import Breaker
 from eagre.models.potential_waves.diagnostics import steepest, surface_velocity
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
@@ -35,6 +36,11 @@ STATISTICS = (
         "sea_surface_wave_significant_height",
     ),
 )
+BREAKING_COLUMNS = (
+    "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)", "steepness (1)",
+)  # fmt: skip
+"""Of a log of breaking crests; ratio is the speed of the water over that of the crest, steepness k times the crest."""
+
 FEWEST_POINTS = 10  # of a wave
 MOST_TOLD = 5  # breaking crests in the summary
 STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
@@ -157,6 +163,11 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     ]
 
 
+def breaking_row(one: Breaker) -> tuple[float, ...]:
+    """A crest that broke, in the order of `BREAKING_COLUMNS`."""
+    return one.time, one.x, one.y, one.ratio, one.slope, one.speed, one.crest, one.length, one.steepness
+
+
 def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
     """How many crests broke, and the first ones."""
     if engine.breaking is None:
@@ -166,7 +177,7 @@ def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
     for one in log[:MOST_TOLD]:
         place = f"x = {one.x:.5g} m" + (f", y = {one.y:.5g} m" if engine.setup.grid.ny > 1 else "")
         rows.append(("", f"t = {one.time:.5g} s, {place}, crest {one.crest:.3g} m, k a = {one.steepness:.2f}"))
-    return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more: model.breakers")]
+    return rows if len(log) <= MOST_TOLD else [*rows, ("", f"and {len(log) - MOST_TOLD} more")]
 
 
 def _statistics_facts(engine: Engine) -> list[tuple[str, str]]:

@@ -1,0 +1,77 @@
+"""What probes inside the water measure, over time: NetCDF (CF discrete sampling geometry) or CSV."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Protocol
+
+import numpy as np
+
+from eagre.contract import Model
+from eagre.fields import Variable
+from eagre.io.stations import Stations, open_stations
+
+
+class Measuring(Protocol):
+    """What a model has that measures at named probes."""
+
+    names: list[str]
+    coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]]
+    variables: Sequence[Variable]
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """Values of each variable now, (n,)."""
+        ...
+
+
+class ProbeWriter:
+    """Write what probes measure, one time record a call.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.nc`` or ``.csv``, as for `eagre.io.GaugeWriter`; besides ``z`` (time, station) is where a probe is.
+    model : Model
+        Read: `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
+    probes : Measuring
+        Of that model.
+    attributes, start_date, overwrite, append, until
+        As for `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used.
+    WriteError
+        If the disk is full; the message says what is safe.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], model: Model, probes: Measuring, *,
+        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
+        append: bool = False, until: float = -math.inf,
+    ) -> None:  # fmt: skip
+        self._probes = probes
+        stations = Stations("probe", probes.names, probes.coordinates, along=("z",))
+        self._file = open_stations(
+            path, model, stations, probes.variables, attributes=attributes, start_date=start_date, overwrite=overwrite,
+            append=append, until=until,
+        )  # fmt: skip
+
+    def write(self, model: Model) -> None:
+        """Append the values at `model.time`; nothing happens if that time is the last record's."""
+        if self._file.last_time != model.time:
+            self._file.append(float(model.time), self._probes.sample())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> ProbeWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,127 @@
+"""Files of series at named stations, whatever is measured there: NetCDF (CF discrete sampling geometry) or CSV."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.contract import Model, field_type
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.io.cf import global_attributes, time_attributes, variable_attributes
+from eagre.io.files import output_file
+from eagre.io.netcdf import write_mapping
+from eagre.io.records import RecordFile
+from eagre.io.rows import RowFile, header_line
+
+_TIMES_A_CHUNK = 256
+
+
+class Stations(NamedTuple):
+    """Where series are taken.
+
+    Parameters
+    ----------
+    what : str
+        ``"gauge"``, for messages and attributes.
+    names : list of str
+    coordinates : dict
+        Values, (n,), and attributes of each coordinate of the stations; x and y in m are among them.
+    comment : str
+        What the values are of, for the attributes of every variable; without it there is none.
+    along : tuple of str
+        Variables that tell where a station is at the time.
+    """
+
+    what: str
+    names: list[str]
+    coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]]
+    comment: str = ""
+    along: tuple[str, ...] = ()
+
+
+def open_stations(
+    path: str | os.PathLike[str], model: Model, stations: Stations, variables: Sequence[Variable], *,
+    attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
+    append: bool = False, until: float = -math.inf,
+) -> RecordFile | RowFile:  # fmt: skip
+    """A file of ``.nc`` or ``.csv`` that takes (stations,) values of the variables at each time.
+
+    The options are those of `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used, or the one that goes on holds other stations or variables.
+    """
+    full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what=f"{stations.what} file")
+    time = time_attributes(start_date)
+    resume, until = append and full.exists(), math.inf if overwrite else until
+    if full.suffix.lower() == ".csv":
+        header = header_line(_columns(stations, variables, time["units"]))
+        return RowFile(full, header, float(model.time) if resume else None, until)
+    if resume:
+        file = RecordFile.resume(full, model, time, until=until)
+        _check_same(file, stations, variables)
+        return file
+    file = RecordFile.create(full, global_attributes(model, attributes), time)
+    _declare(file, model, stations, variables)
+    return file
+
+
+def _declare(file: RecordFile, model: Model, stations: Stations, variables: Sequence[Variable]) -> None:
+    """Declare the stations and the variables, after CF 1.11 section H.2.1 (orthogonal time series)."""
+    file.attribute("featureType", "timeSeries")
+    file.dimension("station", len(stations.names))
+    station = {"long_name": f"name of the {stations.what}", "cf_role": "timeseries_id"}
+    file.variable("station_name", ("station",), str, station, data=np.array(stations.names, dtype=object))
+    for name, (values, attributes) in stations.coordinates.items():
+        text = values.dtype == object
+        file.variable(name, ("station",), str if text else values.dtype, attributes, data=values)
+    mapping = write_mapping(file, model.grid.crs)
+    dtype = field_type(model)
+    for one in variables:
+        along = [] if one.name in stations.along else stations.along
+        places = " ".join([*along, *stations.coordinates, "station_name"])
+        attributes = variable_attributes(one) | mapping | {"coordinates": places}
+        if stations.comment:
+            attributes["comment"] = stations.comment
+        chunks = (_TIMES_A_CHUNK, len(stations.names))
+        file.variable(one.name, ("time", "station"), dtype, attributes, chunks=chunks, fill=True)
+    file.ready()
+
+
+def _check_same(file: RecordFile, stations: Stations, variables: Sequence[Variable]) -> None:
+    """Refuse to append series of other stations or variables."""
+    held = file.variables
+    known = {"station_name": np.array(stations.names, dtype=object)}
+    known |= {name: values for name, (values, _) in stations.coordinates.items()}
+    if all(name in held for name in (*known, *(one.name for one in variables))) and all(
+        _same(held[name][...], values) for name, values in known.items()
+    ):
+        return
+    file.close()
+    raise InputError(
+        f"{file.path}: it holds other {stations.what}s or variables",
+        allowed="those of the run that goes on",
+        fix="another file name",
+    )
+
+
+def _same(held: Any, values: np.ndarray) -> bool:
+    """Whether a file has these values; its strings may come as bytes."""
+    if values.dtype != object:
+        return np.array_equal(held, values)
+    return [one.decode("utf-8") if isinstance(one, bytes) else str(one) for one in held] == list(values)
+
+
+def _columns(stations: Stations, variables: Sequence[Variable], time: str) -> list[str]:
+    """Column names of the CSV file, with units."""
+    time = time.replace("seconds", "s", 1)
+    each = [f"{station} {one.name} ({one.units or '1'})" for station in stations.names for one in variables]
+    return [f"time ({time})", *each]

@@ -1,0 +1,100 @@
+"""Named probes under the surface of a run: what they are, and what they measure at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import ConvergenceError, InputError
+from eagre.fields import Variable
+from eagre.models.potential_waves.kinematics import Flow, Kinematics
+from eagre.models.potential_waves.probes import Probes
+from eagre.models.potential_waves.setup import Setup
+
+MEASURED = (
+    Variable("z", "m", "height of the probe above still water", "height_above_mean_sea_level"),
+    Variable("velocity_x", "m s-1", "velocity in x", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity in y", "sea_water_y_velocity"),
+    Variable("velocity_z", "m s-1", "upward velocity", "upward_sea_water_velocity"),
+    Variable("acceleration_x", "m s-2", "acceleration of the water in x, D/Dt"),
+    Variable("acceleration_y", "m s-2", "acceleration of the water in y, D/Dt"),
+    Variable("acceleration_z", "m s-2", "upward acceleration of the water, D/Dt"),
+    Variable("dynamic_pressure", "Pa", "pressure that the motion adds to still water"),
+    Variable("pressure", "Pa", "pressure above that of the air", "sea_water_pressure_due_to_sea_water"),
+)
+LEVELS = {"z": "m", "below": "m", "sigma": "1"}
+"""How the level of a probe is given, with its unit."""
+
+
+class Measuring:
+    """Probes with names, as stations of a file.
+
+    Parameters
+    ----------
+    setup : Setup
+    flow : callable
+        Gives the flow of the present surface.
+    probes : mapping of str to mapping
+        Of each name: x, y, m, and one of z, below and sigma, a number or several, as of
+        `eagre.PotentialWaves.kinematics`. Several levels give stations ``"NAME z=-0.2"``.
+
+    Attributes
+    ----------
+    names : list of str
+        Of all stations.
+    coordinates : dict
+        Values, (n,), and attributes of x, y, level and kind of level of the stations.
+
+    Raises
+    ------
+    InputError
+        For points beside the grid, or levels below the bed.
+    """
+
+    variables = MEASURED
+
+    def __init__(self, setup: Setup, flow: Callable[[], Flow], probes: Mapping[str, Mapping[str, Any]]) -> None:
+        self._flow, self.names = flow, list[str]()
+        self._probes: list[Probes] = []
+        places = setup.grid.x, setup.grid.y
+        rows: list[tuple[float, float, float, str]] = []
+        for name, given in probes.items():
+            level = {key: np.atleast_1d(value) for key, value in given.items() if key in LEVELS and value is not None}
+            x, y = float(given["x"]), float(given.get("y", 0.0))
+            self._probes.append(Probes(setup.depth, places, setup.vertical, setup.periodic, x, y, **level))
+            (kind, values) = next(iter(level.items()))
+            rows += [(x, y, float(value), kind) for value in values]
+            self.names += [name if values.size == 1 else f"{name} {kind}={value:g}" for value in values]
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise InputError(f"two probes {name!r}", allowed="a name of its own for each level")
+        self.coordinates = _coordinates(rows)
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """`MEASURED` at the present time, (n,) each; not a number where there is no water or the flow is not found."""
+        try:
+            flow = self._flow()
+        except ConvergenceError:
+            return {one.name: np.full(len(self.names), np.nan) for one in MEASURED}
+        found = [_row(flow.at(probes)) for probes in self._probes]
+        return {one.name: np.concatenate([row[k] for row in found]) for k, one in enumerate(MEASURED)}
+
+
+def _row(found: Kinematics) -> list[np.ndarray]:
+    """Values in the order of `MEASURED`."""
+    return [found.z, *found.velocity, *found.acceleration, found.dynamic_pressure, found.pressure]
+
+
+def _coordinates(rows: list[tuple[float, float, float, str]]) -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
+    """Coordinates of stations by (x, y, level, kind of level)."""
+    x, y, level, kind = zip(*rows, strict=True)
+    place = {"units": "m"}
+    kinds = "z: above still water, m; below: under the surface, m; sigma: share of the depth of the time"
+    return {
+        "x": (np.array(x), {"standard_name": "projection_x_coordinate", "long_name": "x of the probe", **place}),
+        "y": (np.array(y), {"standard_name": "projection_y_coordinate", "long_name": "y of the probe", **place}),
+        "level": (np.array(level), {"long_name": "level of the probe as given; level_kind says of what"}),
+        "level_kind": (np.array(kind, dtype=object), {"long_name": kinds}),
+    }

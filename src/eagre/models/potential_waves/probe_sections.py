@@ -1,0 +1,74 @@
+"""The section [probes] of a case file: points under the surface at which the flow is written over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from eagre.config.section import Section
+from eagre.config.values import Metres, PositiveSeconds, SeriesOutputFile
+from eagre.errors import InputError
+from eagre.models.potential_waves.measuring import LEVELS
+
+if TYPE_CHECKING:
+    from eagre.models.potential_waves.measuring import Measuring
+    from eagre.models.potential_waves.model import PotentialWaves
+
+
+def _several(value: Any) -> Any:
+    """One level as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+Lengths = Annotated[list[Metres], BeforeValidator(_several), Field(min_length=1)]
+Shares = Annotated[list[float], BeforeValidator(_several), Field(min_length=1)]
+
+
+class ProbeSection(Section):
+    """A column of probes at a place; one of z, below and sigma says at which levels."""
+
+    name: str = Field(description="its name in the file; unlike the others", min_length=1, examples=["pile"])
+    x: Metres = Field(description="place, metres; between points the flow is interpolated", examples=[12.0])
+    y: Metres = Field(default=0.0, description="place, metres", examples=[0.0])
+    z: Lengths | None = Field(
+        default=None, description="fixed level or levels, metres above still water", examples=[[-0.3, -0.2, 0.0]]
+    )
+    below: Lengths | None = Field(
+        default=None, description="in place of z: metres under the surface, wherever that is", examples=[0.1]
+    )
+    sigma: Shares | None = Field(
+        default=None, description="in place of z: share of the depth, 0 at the bed, 1 at the surface", examples=[0.5]
+    )
+
+    @model_validator(mode="after")
+    def _one_level(self) -> ProbeSection:
+        given = [name for name in LEVELS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InputError(" and ".join(given) or "no level", allowed="one of z, below and sigma", fix="z = -0.1")
+        return self
+
+
+class ProbesSection(Section):
+    """Velocity, acceleration and pressure under the surface over time, in a NetCDF or CSV file."""
+
+    file: SeriesOutputFile = Field(
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
+    )
+    interval: PositiveSeconds = Field(description="the time between records", examples=["0.1 s"])
+    points: list[ProbeSection] = Field(
+        description="the sections [[probes.points]]", min_length=1,
+        examples=[[{"name": "pile", "x": 12.0, "z": [-0.2, -0.1]}]],
+    )  # fmt: skip
+
+    @model_validator(mode="after")
+    def _own_names(self) -> ProbesSection:
+        names = [one.name for one in self.points]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"two probes {name!r}", allowed="a name of its own for each", fix=f'name = "{name} 2"')
+        return self
+
+    def measuring(self, model: PotentialWaves) -> Measuring:
+        """The probes of a model."""
+        return model.measuring({one.name: one.model_dump(exclude={"name"}) for one in self.points})

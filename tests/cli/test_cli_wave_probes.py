@@ -1,0 +1,194 @@
+"""`eagre run` with probes under the waves, a log of breaking crests, and what a line of gauges says of reflection."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from eagre.cli import exits
+
+AIRY = """\
+model = "potential-waves"
+[run]
+end_time = {end}
+device = "cpu"
+precision = "double"
+[basin]
+nx = 32
+length_x = 2.0
+depth = 0.5
+periodic = "x"
+[initial]
+wave = {{kind = "airy", height = 0.02, length = 2.0}}
+[numerics]
+linear = true
+time_step = 0.02
+[probes]
+file = "{name}_probes{ending}"
+interval = 0.1
+[[probes.points]]
+name = "pile"
+x = 0.33
+z = [-0.5, -0.2, 0.0, "1 cm"]
+[[probes.points]]
+name = "crest"
+x = 1.21
+below = 0.05
+[[probes.points]]
+name = "middle"
+x = 0.87
+sigma = 0.5
+[restart]
+file = "{name}_restart.nc"
+"""
+
+
+def write(tmp_path, name, end=0.4, ending=".nc", text=AIRY):
+    path = tmp_path / f"{name}.toml"
+    path.write_text(text.format(name=name, end=end, ending=ending))
+    return path
+
+
+def airy(x, z, t, height=0.02, length=2.0, depth=0.5, g=9.81):
+    """Velocities, accelerations and dynamic pressure of a small wave by hand."""
+    a, k = 0.5 * height, 2.0 * np.pi / length
+    omega = np.sqrt(g * k * np.tanh(k * depth))
+    along, up = (f(k * (z + depth)) / np.cosh(k * depth) for f in (np.cosh, np.sinh))
+    phase = k * x - omega * t
+    return {
+        "velocity_x": a * g * k / omega * along * np.cos(phase),
+        "velocity_z": a * g * k / omega * up * np.sin(phase),
+        "acceleration_x": a * g * k * along * np.sin(phase),
+        "acceleration_z": -a * g * k * up * np.cos(phase),
+        "dynamic_pressure": 1000.0 * g * a * along * np.cos(phase),
+    }
+
+
+def test_probes_under_a_small_wave(eagre, opened, tmp_path):
+    done = eagre("run", write(tmp_path, "wave"))
+    assert done.code == 0, done.err
+    assert "wave_probes.nc" in done.out
+    series = opened(tmp_path / "wave_probes.nc")
+    assert series.attrs["featureType"] == "timeSeries"
+    names = ["pile z=-0.5", "pile z=-0.2", "pile z=0", "pile z=0.01", "crest", "middle"]
+    assert series["station_name"].values.astype(str).tolist() == names
+    assert series["velocity_x"].attrs["standard_name"] == "sea_water_x_velocity"
+    assert series["velocity_x"].attrs["units"] == "m s-1" and series["velocity_x"].dims == ("time", "station")
+    np.testing.assert_allclose(series["time"], [0.0, 0.1, 0.2, 0.3, 0.4])
+    levels = [-0.5, -0.2, 0.0, 0.01, -0.05, -0.25]
+    np.testing.assert_allclose(series["z"], np.broadcast_to(levels, (5, 6)), atol=1e-12)
+    water = [0, 1, 2, 4, 5]
+    places = series["x"].values, np.array(levels), series["time"].values[:, None]
+    np.testing.assert_array_equal(series["x"], [0.33, 0.33, 0.33, 0.33, 1.21, 0.87])
+    for name, exact in airy(*places).items():
+        close = 2e-4 * np.abs(exact[:, water]).max()
+        np.testing.assert_allclose(series[name].values[:, water], exact[:, water], rtol=0.0, atol=close, err_msg=name)
+        assert np.isnan(series[name].values[:, 3]).all()
+    still = -1000.0 * 9.81 * np.array(levels)
+    np.testing.assert_allclose(series["pressure"] - series["dynamic_pressure"], np.where(
+        np.arange(6) == 3, np.nan, still + np.zeros((5, 6))), rtol=1e-3)  # fmt: skip
+    assert not series["velocity_y"].values[:, water].any()
+    for options in ([], ["-v", "pressure"]):
+        assert eagre("plot", tmp_path / "wave_probes.nc", "--dpi", 40, *options).code == 0
+
+
+@pytest.mark.parametrize("ending", [".nc", ".csv"])
+def test_probes_go_on_after_a_restart(eagre, tmp_path, ending):
+    assert eagre("run", write(tmp_path, "whole", ending=ending)).code == 0
+    assert eagre("run", write(tmp_path, "part", 0.2, ending)).code == 0
+    on = eagre("run", write(tmp_path, "part", 0.4, ending), "--restart", tmp_path / "part_restart.nc")
+    assert on.code == 0, on.err
+    first, second = (tmp_path / f"{name}_probes{ending}" for name in ("whole", "part"))
+    if ending == ".csv":
+        assert first.read_bytes() == second.read_bytes()
+        header = first.read_text().splitlines()[0].split(",")
+        assert header[:3] == ["time (s)", "pile z=-0.5 z (m)", "pile z=-0.5 velocity_x (m s-1)"]
+        return
+    import xarray as xr
+
+    with xr.open_dataset(first) as one, xr.open_dataset(second) as other:
+        xr.testing.assert_equal(one, other)
+    text = AIRY.replace("x = 0.87", "x = 0.86")
+    other = eagre("run", write(tmp_path, "part", 0.6, ending, text), "--restart", tmp_path / "part_restart.nc")
+    assert other.code == exits.BAD_INPUT and "other probes" in other.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("sigma = 0.5", "", ["no level", "one of z, below and sigma"]),
+        ("sigma = 0.5", "sigma = 0.5\nz = -0.1", ["z and sigma"]),
+        ("sigma = 0.5", "sigma = 1.5", ["sigma = 1.5", "from 0 at the bed to 1 at the surface"]),
+        ('[-0.5, -0.2, 0.0, "1 cm"]', "-0.6", ["z = -0.6", "from the bed, z = -0.5 m", "line"]),
+        ("x = 0.87", "x = 8.7", ["8.7"]),
+        ('name = "middle"', 'name = "pile"', ["two probes", "pile"]),
+    ],
+)
+def test_mistakes_of_probes(eagre, tmp_path, old, new, words):
+    periodic = AIRY.replace('periodic = "x"', "").replace("nx = 32", "nx = 33") if "8.7" in new else AIRY
+    assert old in periodic
+    done = eagre("run", write(tmp_path, "wrong", text=periodic.replace(old, new)))
+    assert done.code == exits.BAD_INPUT
+    for word in words:
+        assert word in done.err, done.err
+
+
+BREAKING = """\
+model = "potential-waves"
+[run]
+end_time = {end}
+device = "cpu"
+[basin]
+nx = 64
+length_x = 1.0
+depth = 0.5
+periodic = "x"
+[initial]
+wave = {{kind = "airy", height = 0.12, length = 1.0}}
+[breaking]
+[gauges]
+file = "{name}_gauges{ending}"
+interval = 0.5
+points = {{a = [0.3, 0.0]}}
+[restart]
+file = "{name}_restart.nc"
+"""
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_the_log_of_breaking_crests(eagre, tmp_path):
+    done = eagre("run", write(tmp_path, "steep", end=1.2, text=BREAKING))
+    assert done.code == 0, done.err
+    assert "steep_breaking.csv" in done.out
+    header, *rows = rows_of(tmp_path / "steep_breaking.csv")
+    assert header == [
+        "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)",
+        "steepness (1)",
+    ]  # fmt: skip
+    assert rows and f"{len(rows)} crest" in done.out
+    for time, x, y, ratio, slope, speed, crest, length, steepness in (map(float, row) for row in rows):
+        assert 0.0 < time < 1.2 and 0.0 <= x < 1.0 and y == 0.0
+        assert ratio > 0.855 or slope > np.tan(np.pi / 6.0)
+        assert 0.5 < speed < 3.0 and 0.04 < crest < 0.12
+        assert steepness == pytest.approx(2.0 * np.pi * crest / length)
+    assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows)
+    again = eagre("run", write(tmp_path, "steep", end=1.2, text=BREAKING))
+    assert again.code == exits.BAD_INPUT and "exists already" in again.err
+    part = eagre("run", write(tmp_path, "part", end=0.5, text=BREAKING))
+    assert part.code == 0, part.err
+    on = eagre("run", write(tmp_path, "part", end=1.2, text=BREAKING), "--restart", tmp_path / "part_restart.nc")
+    assert on.code == 0, on.err
+    assert rows_of(tmp_path / "part_breaking.csv") == rows_of(tmp_path / "steep_breaking.csv")
+
+
+def test_the_log_is_written_on_a_blow_up(eagre, tmp_path):
+    text = BREAKING.replace("[breaking]", "[breaking]\nstrength = 1e-4")
+    done = eagre("run", write(tmp_path, "steep", end=3.0, text=text))
+    assert done.code == exits.BLOW_UP
+    assert len(rows_of(tmp_path / "steep_breaking.csv")) > 1
