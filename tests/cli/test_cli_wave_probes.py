@@ -7,7 +7,10 @@ import csv
 import numpy as np
 import pytest
 
+from eagre import Grid, PotentialWaves
 from eagre.cli import exits
+from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.laplace import LaplaceProblem
 
 AIRY = """\
 model = "potential-waves"
@@ -192,3 +195,130 @@ def test_the_log_is_written_on_a_blow_up(eagre, tmp_path):
     done = eagre("run", write(tmp_path, "steep", end=3.0, text=text))
     assert done.code == exits.BLOW_UP
     assert len(rows_of(tmp_path / "steep_breaking.csv")) > 1
+
+
+REFLECTION = """\
+model = "potential-waves"
+[run]
+end_time = {end}
+device = "cpu"
+[basin]
+nx = 161
+length_x = 16.0
+depth = 0.5
+[[zones]]
+side = "west"
+width = 4.0
+wave = {{kind = "airy", height = 0.01, period = 1.6}}
+ramp = 1.6
+[[zones]]
+side = "east"
+width = 4.0
+period = 1.6
+[numerics]
+order = 4
+layers = 5
+time_step = 0.08
+linear = true
+[gauges]
+file = "{name}_gauges{ending}"
+interval = 0.08
+points = {{a = [7.0, 0.0], b = [7.5, 0.0], c = [8.1, 0.0], d = [8.4, 0.0]}}
+"""
+
+
+def told(done):
+    """The row of the summary, or an empty text."""
+    return next((line for line in done.out.splitlines() if line.startswith("reflection")), "")
+
+
+def coefficient(done):
+    return float(told(done).split()[1])
+
+
+def by_envelope(surfaces):
+    """The coefficient of a dense line of records, (x, n), by the highest and lowest amplitude along it."""
+    heights = surfaces.std(axis=1)
+    return (heights.max() - heights.min()) / (heights.max() + heights.min())
+
+
+def test_reflection_in_the_summary(eagre, opened, tmp_path):
+    half = REFLECTION.replace("width = 4.0\nperiod", "width = 1.2\nperiod") + (
+        '[output]\nfile = "{name}.nc"\ninterval = 0.08\n'
+    )
+    done = eagre("run", write(tmp_path, "half", end=40.0, text=half))
+    assert done.code == 0, done.err
+    assert "0.469 to 0.781 Hz, by 4 gauges at x = 7 to 8.4 m" in " ".join(done.out.split())
+    fields = opened(tmp_path / "half.nc")
+    inside = (fields["x"] > 6.0) & (fields["x"] < 12.0)
+    surfaces = fields["surface_elevation"].values[-100:, 0, inside.values].T
+    assert 0.1 < by_envelope(surfaces) < 0.6
+    assert coefficient(done) == pytest.approx(by_envelope(surfaces), rel=0.05)
+    wide = eagre("run", write(tmp_path, "wide", end=40.0, ending=".csv", text=REFLECTION))
+    assert wide.code == 0 and coefficient(wide) < 0.5 * coefficient(done)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("end_time = 40", "end_time = 40", True),
+        ("end_time = 40", "end_time = 28", False),  # less than five periods after waves have come back
+        ("d = [8.4", "d = [15.0", False),  # in a zone
+        (", d = [8.4, 0.0]", "", False),
+        ('depth = 0.5\n[[', 'depth = "0.5 + 0.005 * (x - 8)"\n[[', False),
+        ("b = [7.5, 0.0], d = [8.4", "b = [8.1, 0.0], d = [9.2", False),  # half a length apart, and a whole one
+        ("ramp = 1.6", "ramp = 1.6\n[[paddles]]\nside = 'east'\nvelocity = 0.0", False),
+        ("interval = 0.08", "interval = 0.25", False),
+        ("linear = true", "linear = false", True),
+        ("linear = true", "linear = false\n#high", False),  # 0.16 m
+    ],
+)  # fmt: skip
+def test_reflection_is_told_where_gauges_and_time_suffice(eagre, tmp_path, old, new, said):
+    text = REFLECTION.format(name="case", end=40, ending=".nc").replace("c = [8.1, 0.0], ", "")
+    text = text.replace("period = 1.6}", "period = 1.6}\ndepth = 0.5")
+    assert old in text
+    path = tmp_path / "case.toml"
+    text = text.replace(old, new)
+    path.write_text(text.replace("height = 0.01", "height = 0.16") if "#high" in text else text)
+    done = eagre("run", path)
+    assert done.code == 0, done.err
+    assert bool(told(done)) == said
+
+
+def small_flume():
+    x = np.arange(32) / 16.0
+    eta = 0.02 * np.cos(np.pi * x)[None]
+    return PotentialWaves(
+        Grid.of_points(32, 1, 2.0, 1.0, periodic=(True, False)), 0.5, surface_elevation=eta, periodic="x", order=4,
+        layers=6, device="cpu",
+    )  # fmt: skip
+
+
+def test_probes_have_the_same_bits_after_a_look():
+    models = small_flume(), small_flume()
+    for model in models:
+        model.advance(0.2)
+    models[0].diagnostics()
+    first, second = (model.measuring({"a": {"x": 0.4, "z": [-0.3, -0.1]}}).sample() for model in models)
+    assert first["velocity_x"].all()
+    for name, values in first.items():
+        np.testing.assert_array_equal(values, second[name], err_msg=name)
+
+
+def test_no_flow_is_no_number_and_leaves_the_model_whole(monkeypatch):
+    model = small_flume()
+    model.advance(0.2)
+    probes = model.measuring({"a": {"x": 0.4, "z": -0.3}})
+    probes.sample()
+    before, calls, solve = model.state(), [0], LaplaceProblem.solve
+
+    def fails_for_the_rate(self, *arguments):
+        calls[0] += 1
+        if calls[0] == 2:
+            raise ConvergenceError(9, 1.0, 0.1)
+        return solve(self, *arguments)
+
+    monkeypatch.setattr(LaplaceProblem, "solve", fails_for_the_rate)
+    assert np.isnan(probes.sample()["velocity_x"]).all()
+    for name, values in model.state().items():
+        np.testing.assert_array_equal(values, before[name], err_msg=name)

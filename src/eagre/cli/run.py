@@ -103,7 +103,7 @@ def _run(
         print_facts(out, _plan_rows(case, model, plan))
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
-        print_facts(out, _summary_rows(summary, plan, model, case.findings(model)))
+        print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
     if summary.interrupted:
         raise _interruption(case, summary, plan)
 
@@ -184,6 +184,23 @@ def _summary_rows(
     files = [path for path in (*plan.files, plan.checkpoint if summary.interrupted else None) if path and path.exists()]
     rows += [("wrote", str(path)) for path in dict.fromkeys(files)]
     return [(f"{name:<10}", value) for name, value in rows]
+
+
+def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
+    """What the case makes of the records of its gauges."""
+    from eagre.plots import open_results
+    from eagre.plots.results import GaugeFile
+
+    path = plan.gauges
+    if path is None or not path.exists():
+        return []
+
+    def records(name: str) -> tuple[Any, Any]:
+        results = open_results(path)
+        assert isinstance(results, GaugeFile)
+        return results.times, results.values[name]
+
+    return case.findings(model, records)
 
 
 def _of_copy(summary: RunSummary, model: Model) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -143,8 +143,11 @@ class Case(Section):
         """The model's log: columns with units, and rows."""
         return [], []
 
-    def findings(self, model: Any) -> list[tuple[str, str]]:
-        """Rows (name, text) of the summary that its series give at the end of a run."""
+    def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
+        """Rows (name, text) of the summary that gauges give at the end of a run.
+
+        `records` gives times, (n,), s, and values, (n, gauges), of a variable of the gauges.
+        """
         return []
 
     def check_variables(self, names: Iterable[str], available: Iterable[str], section: str) -> None:

@@ -1,0 +1,194 @@
+"""The reflection coefficient of a run, by its gauges: told where they stand in a line, long enough, and else not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.models.potential_waves.setup import Setup
+from eagre.waves import group_velocity, separate_reflection, wave_number
+
+FEWEST_GAUGES = 3
+FEWEST_PERIODS, MOST_PERIODS = 5, 20  # of regular waves
+FEWEST_OF_A_SEA = 30  # peak periods
+SAMPLES_A_PERIOD = 8.0
+LEVEL = 0.01  # relative change of the depth along the gauges
+BAND, BAND_OF_A_SEA = (0.75, 1.25), (0.6, 1.6)  # over the frequency, or that of the peak
+TOLD = 0.9  # share of the frequencies of the band that the gauges have to tell apart
+TAPER = 0.1
+TRUE, SHARE = 0.005, 0.2  # what a coefficient may be wrong by, and of itself, for the height of the waves
+SLOWER = 1.1  # over the frequency of regular waves: what is behind their front
+NEARLY = 1e-6  # of the interval
+
+Records = Callable[[], tuple[np.ndarray, np.ndarray]]
+
+
+class Made(NamedTuple):
+    """Waves along an axis from the only zone that makes some.
+
+    Parameters
+    ----------
+    side : str
+        Of that zone.
+    period : float
+        Or peak period, s.
+    regular : bool
+    ramp : float
+        s.
+    """
+
+    side: str
+    period: float
+    regular: bool
+    ramp: float
+
+
+class Line(NamedTuple):
+    """Gauges in a line.
+
+    Parameters
+    ----------
+    axis : str
+        "x" or "y".
+    which : list of int
+        Of the gauges.
+    positions : (m,) array, m
+        From the zone's side on.
+    depth : float, m
+    returns : float, s
+        When the waves have come back from the far side: in a sea those of the highest frequency of the band.
+    """
+
+    axis: str
+    which: list[int]
+    positions: np.ndarray
+    depth: float
+    returns: float
+
+
+def reflection_of(
+    setup: Setup, made: Made, points: Sequence[tuple[float, float]], records: Records
+) -> list[tuple[str, str]]:
+    """A row of the summary, or none.
+
+    Parameters
+    ----------
+    setup : Setup
+    made : Made
+    points : sequence of (x, y)
+        Of the gauges, m.
+    records : callable
+        Gives times, (n,), s, and surface elevations, (n, gauges), m.
+    """
+    line = line_of(setup, made, points)
+    if line is None:
+        return []
+    record = _last(made, line, *records())
+    if record is None:
+        return []
+    surfaces, interval, periods = record
+    low, high = (share / made.period for share in _band(made))
+    frequencies = np.fft.rfftfreq(surfaces.shape[1], interval)
+    wanted = int(((frequencies >= low) & (frequencies <= high)).sum())
+    try:
+        found = separate_reflection(
+            surfaces, line.positions, interval, line.depth, band=(low, high), gravity=setup.gravity,
+            taper=0.0 if made.regular else TAPER,
+        )  # fmt: skip
+    except InputError:
+        return []
+    if found.frequency.size < (wanted if made.regular else TOLD * wanted):
+        return []
+    if not setup.linear and _of_height(setup, made, line, found.incident_height) > TRUE + SHARE * found.coefficient:
+        return []
+    places = sorted(points[k]["xy".index(line.axis)] for k in line.which)
+    text = (
+        f"{found.coefficient:.2g} from {low:.3g} to {high:.3g} Hz, by {len(places)} gauges at {line.axis} = "
+        f"{places[0]:.4g} to {places[-1]:.4g} m and linear theory, the last {periods} periods of {made.period:.4g} s"
+    )
+    return [("reflection", text)]
+
+
+def _of_height(setup: Setup, made: Made, line: Line, height: float) -> float:
+    """The coefficient that linear theory finds where nothing is reflected, as high waves are longer than it has them.
+
+    By the second approximation of Stokes, omega^2 = g k tanh(kh) (1 + S (ka)^2): R. L. Wiegel, Oceanographical
+    Engineering (1964), section 2.6; S = 1 in deep water.
+    """
+    h, omega = line.depth, 2.0 * np.pi / made.period
+    k = float(wave_number(omega, h, setup.gravity))
+    kh, ka = min(k * h, 20.0), k * height / np.sqrt(8.0)
+    s = (8.0 + np.cosh(4.0 * kh) - 2.0 * np.tanh(kh) ** 2) / (8.0 * np.sinh(kh) ** 4)
+    true = k - 0.5 * omega * s * ka**2 / float(group_velocity(k, h, setup.gravity))
+    both = np.exp(1j * k * np.outer(line.positions, [1.0, -1.0]))
+    found = np.linalg.lstsq(both, np.exp(1j * true * line.positions), rcond=None)[0]
+    return float(abs(found[1]) / abs(found[0]))
+
+
+def _band(made: Made) -> tuple[float, float]:
+    return BAND if made.regular else BAND_OF_A_SEA
+
+
+def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> Line | None:
+    """The gauges in a line along the waves, outside of zones and sponges and over a level bed; None if too few."""
+    grid, along_x = setup.grid, made.side in ("west", "east")
+    along = grid.x if along_x else grid.y
+    rows: dict[int, dict[int, int]] = {}  # of the row: which gauge is at which point of it
+    for number, place in enumerate(points):
+        j, i = grid.cell_of(*place)
+        row, at = (j, i) if along_x else (i, j)
+        if not _inside_a_strip(setup, along_x, float(along[at])):
+            rows.setdefault(row, {})[at] = number
+    if not rows:
+        return None
+    row, gauges = max(rows.items(), key=lambda item: len(item[1]))
+    if len(gauges) < FEWEST_GAUGES:
+        return None
+    depth = setup.depth[row] if along_x else setup.depth[:, row]
+    between = depth[min(gauges) : max(gauges) + 1]
+    if np.ptp(between) > LEVEL * between.max():
+        return None
+    omega = 2.0 * np.pi * (SLOWER if made.regular else BAND_OF_A_SEA[1]) / made.period
+    g = setup.gravity
+    speeds = np.array([float(group_velocity(wave_number(omega, float(h), g), float(h), g)) for h in depth])
+    returns = made.ramp + 2.0 * float(np.sum(np.diff(along) / speeds[1:]))
+    places = along[list(gauges)]
+    positions = places - along[0] if made.side in ("west", "south") else along[-1] - places
+    return Line("x" if along_x else "y", list(gauges.values()), positions, float(between.mean()), returns)
+
+
+def _inside_a_strip(setup: Setup, along_x: bool, place: float) -> bool:
+    """Whether a zone or sponge across the way reaches to a place, m."""
+    along = setup.grid.x if along_x else setup.grid.y
+    for strip in (*setup.zones, *setup.sponges):
+        if (strip.side in ("west", "east")) != along_x:
+            return True  # beside the way: waves do not keep their height along it
+        off = place - along[0] if strip.side in ("west", "south") else along[-1] - place
+        if off < strip.width:
+            return True
+    return False
+
+
+def _last(made: Made, line: Line, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, int] | None:
+    """Surfaces, (gauges, n), m, their interval, s, and the periods in them, of the end of the run; None if too few."""
+    if times.size < 3:
+        return None
+    interval = float(times[1] - times[0])
+    if abs(times[-1] - times[-2] - interval) > NEARLY * interval:
+        times, values = times[:-1], values[:-1]  # the end of a run that is no whole number of intervals
+    most = int((times[-1] - line.returns) / made.period)
+    fewest = FEWEST_PERIODS if made.regular else FEWEST_OF_A_SEA
+    if most < fewest or made.period < SAMPLES_A_PERIOD * interval:
+        return None
+    most = min(most, MOST_PERIODS) if made.regular else most
+    choices = np.arange(max(fewest, most // 2), most + 1) if made.regular else np.array([most])
+    samples = choices * made.period / interval
+    best = int(np.argmin(np.abs(samples - np.round(samples)) - 1e-9 * choices))
+    count = round(float(samples[best]))
+    if np.ptp(np.diff(times[-count:])) > NEARLY * interval + 1e-9 * abs(float(times[-1])):
+        return None
+    surfaces = values[-count:, line.which].T
+    return (surfaces, interval, int(choices[best])) if np.isfinite(surfaces).all() else None
