@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -166,7 +166,7 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
 
 
 def _summary_rows(
-    summary: RunSummary, plan: OutputPlan, model: Model, findings: list[tuple[str, str]]
+    summary: RunSummary, plan: OutputPlan, model: Model, findings: Sequence[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
     """How the run went."""
     from eagre.cli.console import duration, quantity, whole
@@ -188,14 +188,14 @@ def _summary_rows(
 
 def _findings(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, str]]:
     """What the case makes of the records of its gauges."""
-    from eagre.plots import open_results
-    from eagre.plots.results import GaugeFile
-
     path = plan.gauges
     if path is None or not path.exists():
         return []
 
     def records(name: str) -> tuple[Any, Any]:
+        from eagre.plots import open_results
+        from eagre.plots.results import GaugeFile
+
         results = open_results(path)
         assert isinstance(results, GaugeFile)
         return results.times, results.values[name]
