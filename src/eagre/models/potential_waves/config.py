@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -35,7 +34,6 @@ LengthSignal = Annotated[Signal, signal("length")]
 Side = Annotated[str, one_of("west", "east", "south", "north")]
 REGULAR = ("airy", "stokes", "stream_function")
 SEAS = ("jonswap", "pierson_moskowitz", "tma")  # that have a peak period
-STRAIGHT = 0.9998  # cosine of the angle, 1 degree
 LEVEL = 0.01  # relative change of the depth up to which waves take its mean
 
 
@@ -245,7 +243,7 @@ class PotentialWavesCase(Case):
 
     def findings(self, model: Any, records: Callable[[str], tuple[Any, Any]]) -> list[tuple[str, str]]:
         """The reflection coefficient, where gauges and their time suffice for it."""
-        from eagre.models.potential_waves.reflecting import Made, reflection_of
+        from eagre.models.potential_waves.reflecting import Made, goes_straight, reflection_of
 
         makers = [section for section in self.zones if section.wave is not None]
         if self.gauges is None or len(makers) != 1 or self.paddles:
@@ -256,7 +254,7 @@ class PotentialWavesCase(Case):
         period = period_of(section.wave, waves[0])
         if name not in (self.gauges.variables or self.gauge_variables) or period is None:
             return []
-        if kind not in (*REGULAR, *SEAS) or not _goes_straight(section):
+        if kind not in (*REGULAR, *SEAS) or not goes_straight(section.side, section.wave):
             return []
         made = Made(section.side, period, kind in REGULAR, section.ramp)
         return reflection_of(model.setup, made, list(self.gauges.points.values()), lambda: records(name))
@@ -367,15 +365,6 @@ class PotentialWavesCase(Case):
                 zone = Zone(section.side, section.width, period, waves, section.exponent, section.ramp)
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones
-
-
-def _goes_straight(section: ZoneSection) -> bool:
-    """Whether all of a zone's waves go away from its side at a right angle."""
-    ahead = {"west": 0.0, "south": 0.5 * math.pi, "east": math.pi, "north": 1.5 * math.pi}[section.side]
-    wave = section.wave
-    if wave is None or getattr(wave, "spreading", None) is not None:
-        return False
-    return math.cos(wave.goes_to() - ahead) > STRAIGHT
 
 
 def period_of(section: Any, waves: Any) -> float | None:

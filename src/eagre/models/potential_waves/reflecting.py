@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,8 @@ TAPER = 0.1
 TRUE, SHARE = 0.005, 0.2  # what a coefficient may be wrong by, and of itself, for the height of the waves
 SLOWER = 1.1  # over the frequency of regular waves: what is behind their front
 NEARLY = 1e-6  # of the interval
+
+STRAIGHT = 0.9998  # cosine of the angle, 1 degree
 
 Records = Callable[[], tuple[np.ndarray, np.ndarray]]
 
@@ -170,6 +173,14 @@ def _inside_a_strip(setup: Setup, along_x: bool, place: float) -> bool:
         if off < strip.width:
             return True
     return False
+
+
+def goes_straight(side: str, wave: Any) -> bool:
+    """Whether all of the waves of a zone's section go away from its side at a right angle."""
+    ahead = {"west": 0.0, "south": 0.5 * math.pi, "east": math.pi, "north": 1.5 * math.pi}[side]
+    if wave is None or getattr(wave, "spreading", None) is not None:
+        return False
+    return math.cos(wave.goes_to() - ahead) > STRAIGHT
 
 
 def _last(made: Made, line: Line, times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, float, int] | None:
