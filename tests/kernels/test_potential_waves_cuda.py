@@ -19,7 +19,7 @@ def solved(device, shape, periodic):
     problem = LaplaceProblem(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double")
     wave = np.cos(2.0 * np.pi * x)
     device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
-    made = problem.solve(1e-9)
+    made = problem.solve(1e-3)
     return device.host(problem.w), made.iterations
 
 
@@ -32,7 +32,7 @@ def test_simulated_columns(shape, periodic):
         solved(one, shape, periodic) for one in (SimulatedDevice(), PlainDevice())
     )
     assert np.abs(ours - theirs).max() < 1e-14
-    assert our_count == their_count
+    assert our_count == their_count > 2
 
 
 @pytest.mark.simulator
