@@ -53,6 +53,19 @@ def judge_cpu(partials, control):
     judge(control, total)
 
 
+@cell
+def add_up(tree, t, threads, value):
+    """tree[0] = the sum of the values of a block's threads, a power of two of them: the same bits every time."""
+    tree[t] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            tree[t] += tree[t + half]
+        cuda.syncthreads()
+        half //= 2
+
+
 @entry
 def judge_cuda(partials, control):
     """As `judge_cpu`; one block, a tree over its threads: the same bits every time."""
@@ -61,14 +74,7 @@ def judge_cuda(partials, control):
     total = 0.0
     for k in range(t, partials.shape[0], THREADS):
         total += partials[k]
-    tree[t] = total
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if t < half:
-            tree[t] += tree[t + half]
-        cuda.syncthreads()
-        half //= 2
+    add_up(tree, t, THREADS, total)
     if t == 0:
         judge(control, tree[0])
 

@@ -33,7 +33,7 @@ from eagre.models.potential_waves.reference import (
     D,
 )
 from eagre.models.potential_waves.stencils import Vertical, centred
-from eagre.stepping.until import is_iterating
+from eagre.stepping.until import add_up, is_iterating
 
 ROWS_OF_GEOMETRY = {
     "D": D, "D_X": D_X, "D_Y": D_Y, "H_X": H_X, "H_Y": H_Y, "LAP_D": LAP_D, "LAP_H": LAP_H, "LAP_PHI": LAP_PHI,
@@ -222,22 +222,7 @@ def corrected(own, layer, u, psi, sums, omega):
 
 
 CORRECTED = switch("CORRECTED", corrected)
-LINE = 128  # threads of a block that corrects columns
-
-
-@cell
-def keep_sum(tree, t, threads, value, partials, at):
-    """The sum of a block's values, to the partial sums of the norm."""
-    tree[t] = value
-    cuda.syncthreads()
-    half = threads // 2
-    while half > 0:
-        if t < half:
-            tree[t] += tree[t + half]
-        cuda.syncthreads()
-        half //= 2
-    if t == 0:
-        partials[at] = tree[0]
+LINE = 128  # threads of a block that corrects columns, a power of two
 
 
 @entry
@@ -251,7 +236,9 @@ def correct_columns(u, psi, sums, omega, partials, control):
         square = real(0.0)
         if own < layer:
             square = CORRECTED(own, layer, u, psi, sums, omega)
-        keep_sum(tree, t, LINE, square, partials, cuda.blockIdx.x)
+        add_up(tree, t, LINE, square)
+        if t == 0:
+            partials[cuda.blockIdx.x] = tree[0]
 
 
 @cell

@@ -375,10 +375,10 @@ def period_of(section: Any, waves: Any) -> float | None:
 
 def _under(section: ZoneSection, grid: Grid, depth: np.ndarray) -> np.ndarray:
     """Depths in a zone."""
-    along = {"west": grid.x - grid.x[0], "east": grid.x[-1] - grid.x, "south": grid.y - grid.y[0],
-             "north": grid.y[-1] - grid.y}[section.side]  # fmt: skip
-    inside = along <= section.width
-    return depth[:, inside] if section.side in ("west", "east") else depth[inside]
+    from eagre.models.potential_waves.zones import across_x, from_side
+
+    inside = from_side(section.side, grid.x, grid.y) <= section.width
+    return depth[:, inside] if across_x(section.side) else depth[inside]
 
 
 def _depth_for(given: float | None, depth: np.ndarray, where: str) -> float:

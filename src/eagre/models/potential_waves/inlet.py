@@ -29,7 +29,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.reference import along_x, along_y
-from eagre.models.potential_waves.zones import SIDES
+from eagre.models.potential_waves.zones import SIDES, across_x, from_side
 
 HEIGHT = 4.0  # of the column that a fills, depths
 TERMS = 40
@@ -140,12 +140,11 @@ class Inlet:
     ) -> None:  # fmt: skip
         if side not in SIDES:
             raise InputError(f"an inlet along the {side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
-        in_x = side in ("west", "east")
+        in_x = across_x(side)
         if laplace.lines.periodic_x if in_x else laplace.lines.periodic_y:
             raise InputError(f"an inlet along the {side} side, which is periodic", allowed="a wall")
         (x, y), last = laplace.points, side in ("east", "north")
-        line = x if in_x else y
-        away = line[-1] - line if last else line - line[0]
+        away = from_side(side, x, y)
         edge = np.asarray(h)[(slice(None), -1 if last else 0) if in_x else (-1 if last else 0)]
         depth = float(edge[0])
         _check_bed(np.asarray(h), away if in_x else away[:, None], depth, side)
@@ -200,7 +199,7 @@ def stroke_of_height(height: float, wave_number: float, depth: float) -> float:
 def _edge(shape: tuple[int, ...], side: str) -> tuple[np.ndarray, np.ndarray]:
     """Indices j, i of the points of a side."""
     ny, nx = shape
-    if side in ("west", "east"):
+    if across_x(side):
         return np.arange(ny), np.full(ny, 0 if side == "west" else nx - 1)
     return np.full(nx, 0 if side == "south" else ny - 1), np.arange(nx)
 

@@ -107,7 +107,7 @@ class LaplaceProblem:
         if device.target == "cpu" and not plain:
             self._fast = CpuColumns(device, precision, vertical, modes, self.shape, spacing, periodic, linear)
         elif device.kind == "cuda" and not plain:
-            self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic, self)
+            self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic)
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
         rows = self._fast.items if self._fast else (vertical.nz - 1) * h.shape[0]
@@ -150,14 +150,15 @@ class LaplaceProblem:
 
     def start(self) -> list[Launch]:
         """Launches that take up `eta` and `phi`."""
-        if self._fast:
+        if isinstance(self._fast, CpuColumns):
             surface = self._fast.surface(self.fields, self._h, self._geometry, self._sources, self._q)
-            return [*surface, *self.multigrid.screening_launches(from_zero=True), *self._fast.begin(self.psi)]
-        return [
-            self.plane("set_surface", self.eta, self._h, self._geometry, self._q, self.lines),
-            self.plane("set_sources", self.phi, self._geometry, self._sources, self.lines),
-            *self.multigrid.screening_launches(),
-        ]
+        else:
+            surface = [
+                self.plane("set_surface", self.eta, self._h, self._geometry, self._q, self.lines),
+                self.plane("set_sources", self.phi, self._geometry, self._sources, self.lines),
+            ]
+        sums = self._fast.begin(self.psi) if isinstance(self._fast, CudaColumns) else []
+        return [*surface, *self.multigrid.screening_launches(from_zero=True), *sums]
 
     def defect(self) -> list[Launch]:
         """Launches that find the modes of the residual of `psi`."""
@@ -202,18 +203,14 @@ class LaplaceProblem:
 
     def end(self) -> list[Launch]:
         """Launches that find `w`."""
-        if self._fast:
+        if isinstance(self._fast, CpuColumns):
             return self._fast.end(self.psi, self._geometry, self._sources, self.w)
-        return self.plain_end()
-
-    def plain_end(self) -> list[Launch]:
-        """As `end`, by the cells of `reference`."""
         ghosts = self.plane("set_ghosts", self.psi, self._geometry, self._sources, self._columns, self._lines)
         return [ghosts, self.plane("vertical_velocity", self.psi, self._geometry, self._columns, self.w)]
 
     def rates(self, rates: Any, gravity: float) -> list[Launch]:
         """Launches that find the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
-        if self._fast:
+        if isinstance(self._fast, CpuColumns):
             return self._fast.rates(self.fields, self.w, rates, gravity)
         return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
 

@@ -108,10 +108,6 @@ class CpuColumns:
         arguments = (fields, w, rates, gravity, self._surface_along, self._surface_scratch, self.width)
         return [Launch(self._programs["rates_cpu"], arguments)]
 
-    def begin(self, psi: Any) -> list[Launch]:
-        """Nothing: an iteration needs only psi."""
-        return []
-
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
         """The modes of the residual of psi, into f; `control` is for GPUs."""
         known = (geometry, sources, f, self._to_modes, self._along, self._windows, self._scratch, self.width)

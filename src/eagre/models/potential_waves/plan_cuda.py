@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.potential_waves import columns_cuda as kernels
 from eagre.models.potential_waves.stencils import Modes, Vertical
 
@@ -16,7 +16,7 @@ LINE = (1, 128)  # of one row
 
 
 class CudaColumns:
-    """Defect and correction of a `LaplaceProblem` on a GPU.
+    """Defect and correction of a `LaplaceProblem` on a GPU; what is done once a solution is left to plain cells.
 
     Parameters
     ----------
@@ -28,8 +28,6 @@ class CudaColumns:
     spacing : (dy, dx)
         m.
     periodic : (y, x)
-    problem : LaplaceProblem
-        Its plain launches do what is done once a solution.
 
     Attributes
     ----------
@@ -46,15 +44,14 @@ class CudaColumns:
         shape: tuple[int, int],
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
-        problem: Any,
     ) -> None:
-        self._device, self._problem, self._shape = device, problem, shape
-        (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, problem.real
+        self._device, self._shape = device, shape
+        (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, check_precision(precision)
         over = (0.0 if n == 1 else 1.0 / d for n, d in zip((nx, ny), spacing[::-1], strict=True))
         self._numbers = (*map(real, over), int(periodic[1]), int(periodic[0]))
         self._first = device.array(vertical.first[nz - 1][1:nz].astype(real))
         self._last = real(1.0 / vertical.first[nz - 1][nz])
-        self._sums = problem.zeros(1)
+        self._sums = device.zeros((1, *shape), real)
         self._bottom = device.loop(kernels.set_bottom_sum, precision)
         self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
@@ -67,18 +64,6 @@ class CudaColumns:
         corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers)}
         self._correct = device.program(kernels.correct_columns, precision, corrected)
         self.items = -(-ny * nx // kernels.LINE)
-
-    def surface(self, fields: Any, h: Any, geometry: Any, sources: Any, q: Any) -> list[Launch]:
-        """Depth, right sides and screening of a surface."""
-        of = self._problem
-        return [
-            of.plane("set_surface", fields[:1], h, geometry, q, of.lines),
-            of.plane("set_sources", fields[1:], geometry, sources, of.lines),
-        ]
-
-    def rates(self, fields: Any, w: Any, rates: Any, gravity: float) -> list[Launch]:
-        """Rates of eta and phi~."""
-        return [self._problem.plane("set_rates", fields[:1], fields[1:], w, rates, gravity, self._problem.lines)]
 
     def begin(self, psi: Any) -> list[Launch]:
         """What an iteration needs to know of psi besides itself."""
@@ -99,7 +84,3 @@ class CudaColumns:
         """Add the correction that the modes u make, and the sums of its squares."""
         arguments = (u, psi, self._sums, relaxation, partials, control)
         return [Launch(self._correct, arguments, (self.items,), (kernels.LINE,))]
-
-    def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:
-        """The layer below the bottom, and the vertical velocity at the surface."""
-        return self._problem.plain_end()

@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.models.potential_waves.setup import Setup
+from eagre.models.potential_waves.zones import across_x, from_side
 from eagre.waves import group_velocity, separate_reflection, wave_number
 
 FEWEST_GAUGES = 3
@@ -137,13 +138,13 @@ def _band(made: Made) -> tuple[float, float]:
 
 def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> Line | None:
     """The gauges in a line along the waves, outside of zones and sponges and over a level bed; None if too few."""
-    grid, along_x = setup.grid, made.side in ("west", "east")
+    grid, along_x = setup.grid, across_x(made.side)
     along = grid.x if along_x else grid.y
     rows: dict[int, dict[int, int]] = {}  # of the row: which gauge is at which point of it
     for number, place in enumerate(points):
         j, i = grid.cell_of(*place)
         row, at = (j, i) if along_x else (i, j)
-        if not _inside_a_strip(setup, along_x, float(along[at])):
+        if not _inside_a_strip(setup, along_x, at):
             rows.setdefault(row, {})[at] = number
     if not rows:
         return None
@@ -158,19 +159,16 @@ def line_of(setup: Setup, made: Made, points: Sequence[tuple[float, float]]) -> 
     g = setup.gravity
     speeds = np.array([float(group_velocity(wave_number(omega, float(h), g), float(h), g)) for h in depth])
     returns = made.ramp + 2.0 * float(np.sum(np.diff(along) / speeds[1:]))
-    places = along[list(gauges)]
-    positions = places - along[0] if made.side in ("west", "south") else along[-1] - places
+    positions = from_side(made.side, grid.x, grid.y)[list(gauges)]
     return Line("x" if along_x else "y", list(gauges.values()), positions, float(between.mean()), returns)
 
 
-def _inside_a_strip(setup: Setup, along_x: bool, place: float) -> bool:
-    """Whether a zone or sponge across the way reaches to a place, m."""
-    along = setup.grid.x if along_x else setup.grid.y
+def _inside_a_strip(setup: Setup, along_x: bool, at: int) -> bool:
+    """Whether a zone or sponge across the way reaches to a point of it."""
     for strip in (*setup.zones, *setup.sponges):
-        if (strip.side in ("west", "east")) != along_x:
+        if across_x(strip.side) != along_x:
             return True  # beside the way: waves do not keep their height along it
-        off = place - along[0] if strip.side in ("west", "south") else along[-1] - place
-        if off < strip.width:
+        if from_side(strip.side, setup.grid.x, setup.grid.y)[at] < strip.width:
             return True
     return False
 

@@ -18,7 +18,7 @@ import numpy as np
 from eagre.backend.cells import cell
 from eagre.errors import InputError
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.zones import SIDES
+from eagre.models.potential_waves.zones import SIDES, from_side, on_plane
 from eagre.waves import angular_frequency, group_velocity, wave_number
 
 STRENGTH = 6.0
@@ -65,13 +65,10 @@ class Sponge:
         for name, value in given.items():
             if not (math.isfinite(value) and value > 0.0):
                 raise InputError(f"{name} = {value:g} of a sponge", allowed="above 0")
-        x, y = laplace.points
-        along = {"west": x - x[0], "east": x[-1] - x, "south": y - y[0], "north": y[-1] - y}[side]
-        s = np.clip(1.0 - along / width, 0.0, 1.0)
+        s = np.clip(1.0 - from_side(side, *laplace.points) / width, 0.0, 1.0)
         mu = largest_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
-        plane = np.broadcast_to(mu if side in ("west", "east") else mu[:, None], laplace.shape)
         self._laplace = laplace
-        self._mu = laplace.device.array(np.ascontiguousarray(plane[None]))
+        self._mu = laplace.device.array(np.ascontiguousarray(on_plane(mu, side, laplace.shape)[None]))
         self._loop = laplace.device.loop(press, "double")
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:

@@ -24,6 +24,22 @@ STEPS_A_PERIOD = 16.0
 """Chosen by measured reflection: 12, 25, 50 give 0.3, 0.8, 1.8 % with exponent 3.5 and 1.8 lengths."""
 
 
+def across_x(side: str) -> bool:
+    """Whether the way from a side into the water is along x."""
+    return side in ("west", "east")
+
+
+def from_side(side: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Distances of points from a side, m: (nx,) for the west and east, (ny,) for the others."""
+    along = x if across_x(side) else y
+    return along - along[0] if side in ("west", "south") else along[-1] - along
+
+
+def on_plane(values: np.ndarray, side: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Values by distance from a side at all points, (ny, nx)."""
+    return np.broadcast_to(values if across_x(side) else values[:, None], shape)
+
+
 class Waves(Protocol):
     """What a zone makes: any wave or sea of `eagre.waves`."""
 
@@ -85,21 +101,17 @@ class Zone:
 
     def strip(self, x: np.ndarray, y: np.ndarray) -> tuple[slice, slice]:
         """Rows and columns of the points at x, (nx,), and y, (ny,), m, that the zone touches: others it keeps whole."""
-        along = x if self.side in ("west", "east") else y
-        from_start = self.side in ("west", "south")
-        off = along - along[0] if from_start else along[-1] - along
-        count, n = int((off < self.width).sum()), along.size
-        touched = slice(0, count) if from_start else slice(n - count, n)
-        return (slice(0, y.size), touched) if along is x else (touched, slice(0, x.size))
+        off = from_side(self.side, x, y)
+        count, n = int((off < self.width).sum()), off.size
+        touched = slice(0, count) if self.side in ("west", "south") else slice(n - count, n)
+        return (slice(0, y.size), touched) if across_x(self.side) else (touched, slice(0, x.size))
 
     def keep(self, x: np.ndarray, y: np.ndarray, dt: float) -> np.ndarray:
         """Share of the fields that stays in a step, (ny, nx), at points x, (nx,), and y, (ny,), m."""
-        along = {"west": x - x[0], "east": x[-1] - x, "south": y - y[0], "north": y[-1] - y}[self.side]
-        s = np.clip(along / self.width, 0.0, 1.0)  # from 0 at the side to 1 at the inner edge
+        s = np.clip(from_side(self.side, x, y) / self.width, 0.0, 1.0)  # from 0 at the side to 1 at the inner edge
         profile = s**2 * (3.0 - 2.0 * s) if self.waves is not None else 1.0 - (1.0 - s) ** self.exponent
         share = profile ** (dt * STEPS_A_PERIOD / self.period)
-        plane = (y.size, x.size)
-        return np.broadcast_to(share if self.side in ("west", "east") else share[:, None], plane).copy()
+        return on_plane(share, self.side, (y.size, x.size)).copy()
 
     def target(self, x: np.ndarray, y: np.ndarray, t: float) -> np.ndarray:
         """Elevation, m, and potential on the surface, m2/s, that the zone draws to, (2, ny, nx)."""
