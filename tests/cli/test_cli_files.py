@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 
 from eagre.cli import exits
 from eagre.io import read_restart_header
+from eagre.io.files import WriteError
 from eagre.io.records import RecordFile
+from eagre.io.rows import RowFile, header_line
 
 OLD = b"an older result"
 
@@ -262,6 +265,21 @@ def test_a_change_of_an_output_during_the_run_is_noticed(eagre, fake_case, tmp_p
     assert done.code == exits.NO_OUTPUT, done.err
     assert name in done.err and "during the run" in done.err
     assert "continue with --restart" in done.err and read_restart_header(tmp_path / "restart.nc").time >= 4.0
+
+
+@pytest.mark.parametrize(("harm", "what"), [(removed, "it was removed"), (replaced, "another file took its place")])
+def test_a_change_of_gauges_while_a_row_is_written_is_noticed(tmp_path, monkeypatch, harm, what):
+    rows, path, put = RowFile(tmp_path / "gauges.csv", header_line(["h"])), tmp_path / "gauges.csv", RowFile._put
+    rows.append(1.0, {"h": np.ones(1)})
+
+    def harmed(file, line):
+        put(file, line)
+        if line.startswith("2.0"):
+            harm(path)
+
+    monkeypatch.setattr(RowFile, "_put", harmed)
+    with closing(rows), pytest.raises(WriteError, match=f"{what} during the run"):
+        rows.append(2.0, {"h": np.ones(1)})
 
 
 # -- stopped by the scheduler, killed, and continued -----------------------------------------------------

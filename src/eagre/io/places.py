@@ -104,9 +104,7 @@ class Growing:
     def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
         self.at = path if there else path.with_name(f".{path.name}.new")
-        self._seen: os.stat_result | None = None
-        if there:
-            self.look()
+        self._seen: os.stat_result | None = path.stat() if there else None
 
     @property
     def has_name(self) -> bool:
@@ -118,22 +116,28 @@ class Growing:
         os.replace(self.at, self.path)
         self.at = self.path
 
-    def look(self) -> None:
-        """Remember which file it is and how long."""
-        self._seen = self.path.stat()
+    def check(self, safe: str, *, cut: bool = False) -> None:
+        """Remember which file it is and how long; called before and after each write.
 
-    def check(self, safe: str) -> None:
-        """Raise `WriteError` if it was removed, replaced or cut since the last look."""
-        if self._seen is None:
+        `cut` says that the caller has just cut it, or may have.
+
+        Raises
+        ------
+        WriteError
+            If somebody else removed, replaced or cut it since the last call.
+        """
+        if not self.has_name:
             return
         try:
             now = self.path.stat()
         except FileNotFoundError:
             raise self._changed("it was removed", safe) from None
-        if not os.path.samestat(now, self._seen):
-            raise self._changed("another file took its place", safe)
-        if now.st_size < self._seen.st_size:
-            raise self._changed(f"it was cut from {self._seen.st_size} to {now.st_size} bytes", safe)
+        if self._seen is not None:
+            if not os.path.samestat(now, self._seen):
+                raise self._changed("another file took its place", safe)
+            if now.st_size < self._seen.st_size and not cut:
+                raise self._changed(f"it was cut from {self._seen.st_size} to {now.st_size} bytes", safe)
+        self._seen = now
 
     def _changed(self, what: str, safe: str) -> WriteError:
         return WriteError(self.path, f"{what} during the run", safe=safe)

@@ -208,15 +208,17 @@ class RecordFile:
             )
         needed = 8 + sum(value.nbytes for value in values.values())
         try:
-            self._place.check(f"the last restart file; perhaps {self.safe}")
+            perhaps = f"the last restart file; perhaps {self.safe}"
+            self._place.check(perhaps)
             check_space(self._place.at, needed, safe=self.safe, fix=_FIX)
-            with writing(self.path, safe=f"the last restart file; perhaps {self.safe}", fix=_FIX):
+            with writing(self.path, safe=perhaps, fix=_FIX):
+                first = bool(self._history)
                 self._write(time, values)
                 if not self._place.has_name:
                     self._finalizer()
                     self._place.take_name()
                     self._open("r+")
-                self._place.look()
+                self._place.check(perhaps, cut=first)
         except BaseException:
             self._failed = True
             raise

@@ -124,12 +124,13 @@ class RowFile:
                 self._file.truncate(self._kept)
                 self._file.seek(self._kept)
                 self._kept = None
+                self._place.check(self.safe, cut=True)
             self._put(",".join(cells) + "\n")
             if not self._place.has_name:
                 self._file.close()
                 self._place.take_name()
                 self._file = self.path.open("ab", buffering=0)
-            self._place.look()
+            self._place.check(self.safe)
         self.count += 1
         self.last_time = time
 
