@@ -14,3 +14,12 @@ WATER_DENSITY = 1000.0
 
 EARTH_ROTATION = 7.292115e-5
 """Angular velocity of the Earth, rad s-1."""
+
+DRY_AIR_GAS_CONSTANT = 287.0
+"""Of dry air, J kg-1 K-1 (the value of Straka et al. 1993, as the next)."""
+
+DRY_AIR_HEAT_CAPACITY = 1004.0
+"""Of dry air at constant pressure, J kg-1 K-1."""
+
+REFERENCE_PRESSURE = 1e5
+"""Where potential temperature is temperature, Pa."""

@@ -1,0 +1,148 @@
+"""Soundings: potential temperature, humidity and wind at heights, from `input_sounding` files and tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import input_file
+from eagre.io.table import find_column, read_table, split_unit
+
+HECTOPASCAL = 100.0
+VAPOUR = 0.61  # theta_v = theta (1 + VAPOUR q)
+_COLUMNS = {
+    "z": (("z", "height", "altitude"), {"": 1.0, "m": 1.0, "km": 1000.0}),
+    "theta": (("theta", "potential_temperature", "air_potential_temperature"), {"": 1.0, "K": 1.0}),
+    "humidity": (("qv", "q", "mixing_ratio", "humidity_mixing_ratio"), {"": 1e-3, "g/kg": 1e-3, "kg/kg": 1.0}),
+    "u": (("u", "eastward_wind", "x_wind"), {"": 1.0, "m/s": 1.0, "m s-1": 1.0}),
+    "v": (("v", "northward_wind", "y_wind"), {"": 1.0, "m/s": 1.0, "m s-1": 1.0}),
+}
+
+
+@dataclass(frozen=True)
+class Sounding:
+    """Air over a place.
+
+    Attributes
+    ----------
+    z : (n,), m
+        Above the sea, or above the model's z = 0; rising.
+    theta : (n,), K
+        Potential temperature.
+    humidity : (n,), kg/kg
+        Mixing ratio of water vapour.
+    u, v : (n,), m/s
+        Eastward and northward wind.
+    surface_pressure : float or None, Pa
+        At z = 0, where the file tells it.
+    """
+
+    z: np.ndarray
+    theta: np.ndarray
+    humidity: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    surface_pressure: float | None = None
+
+    @property
+    def virtual(self) -> Sounding:
+        """The same as dry air of the same density: theta is the virtual potential temperature, humidity 0."""
+        theta = self.theta * (1.0 + VAPOUR * self.humidity)
+        return replace(self, theta=theta, humidity=np.zeros_like(theta))
+
+
+def read_sounding(path: str | os.PathLike[str]) -> Sounding:
+    """Read a sounding of any number of levels.
+
+    Parameters
+    ----------
+    path : path-like
+        Either an `input_sounding` file as WRF and CM1 read it (a line of surface pressure, hPa, potential
+        temperature, K, and mixing ratio, g/kg; then lines of height, m, theta, K, mixing ratio, g/kg, u and v, m/s), whose first
+        line becomes the level z = 0; or a table with a header (comma, semicolon, tab or blank separated) and the columns
+        z and theta, and if there are any qv, u and v, with units in brackets where they are others than these.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or its lines are not these, with the line.
+    """
+    full = input_file(path, "sounding")
+    lines = [
+        (number, line.split("#")[0].split("!")[0].split())
+        for number, line in enumerate(full.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1)
+    ]
+    lines = [(number, words) for number, words in lines if words]
+    if lines and _numbers(lines[0][1]) is not None and len(lines[0][1]) == 3:
+        return _checked(_input_sounding(full, lines), full)
+    return _checked(_from_table(full), full)
+
+
+def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
+    rows = []
+    for number, words in lines:
+        found, wanted = _numbers(words), 5 if rows else 3
+        if found is None or len(found) != wanted:
+            what = (
+                "z (m), theta (K), qv (g/kg), u and v (m/s)" if rows else "surface pressure (hPa), theta (K), qv (g/kg)"
+            )
+            raise InputError(f"{path}, line {number}: {' '.join(words)[:60]!r}", allowed=f"{wanted} numbers: {what}")
+        rows.append(found)
+    if len(rows) < 2:
+        raise InputError(f"{path}: one line", allowed="a line of the surface, and one a level")
+    pressure, theta, humidity = rows[0]
+    if not 100.0 <= pressure <= 1200.0:
+        raise InputError(f"{path}: a surface pressure of {pressure:g}", allowed="hPa, from 100 to 1200")
+    levels = np.array(rows[1:])
+    if levels[0, 0] > 0.0:
+        levels = np.vstack([[0.0, theta, humidity, *levels[0, 3:]], levels])
+    z, theta, humidity, u, v = np.ascontiguousarray(levels.T)
+    return Sounding(z, theta, 1e-3 * humidity, u, v, HECTOPASCAL * pressure)
+
+
+def _from_table(path: Path) -> Sounding:
+    table = read_table(path)
+    found: dict[str, np.ndarray] = {}
+    for name, (names, units) in _COLUMNS.items():
+        here = [n for n, column in enumerate(table.names) if split_unit(column)[0].casefold() in names]
+        if not here and name not in ("z", "theta"):
+            found[name] = np.zeros(len(table.rows))
+            continue
+        column = here[0] if here else find_column(table.names, name, path, "column")
+        unit = split_unit(table.names[column])[1]
+        if unit not in units:
+            raise InputError(f"{path}: {name} in {unit!r}", allowed=", ".join(one for one in units if one))
+        found[name] = units[unit] * table.numbers([column])[:, 0]
+    return Sounding(**found)
+
+
+def _numbers(words: list[str]) -> list[float] | None:
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def _checked(found: Sounding, path: Path) -> Sounding:
+    """Refuse heights that do not rise, and what no air has."""
+    if (falls := np.flatnonzero(np.diff(found.z) <= 0.0)).size:
+        k = int(falls[0])
+        raise InputError(f"{path}: {found.z[k + 1]:g} m after {found.z[k]:g} m", allowed="heights that rise")
+    for what, values, low, high, unit in (
+        ("theta", found.theta, 100.0, 2000.0, "K"),
+        ("a mixing ratio", found.humidity, 0.0, 0.1, "kg/kg"),
+    ):
+        bad = (values < low) | (values > high)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise InputError(
+                f"{path}: {what} of {values[k]:g} {unit} at {found.z[k]:g} m",
+                allowed=f"from {low:g} to {high:g} {unit}",
+                fix="theta in kelvin, qv in g/kg (or kg/kg with that unit in the header)",
+            )
+    return found

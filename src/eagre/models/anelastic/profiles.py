@@ -1,0 +1,149 @@
+"""Profiles along height: values at any z, their slope, and the integral that a hydrostatic pressure needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.given import own_array
+
+Array = np.ndarray
+
+
+class Profile(Protocol):
+    """A quantity as a function of height z, m."""
+
+    @property
+    def top(self) -> float:
+        """Where its knowledge ends, m; infinite if it does not."""
+        ...
+
+    def __call__(self, z: Array) -> Array:
+        """Values at heights of any shape."""
+        ...
+
+    def inverse_integral(self, z: Array) -> Array:
+        """The integral of 1 / value from 0 to z."""
+        ...
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """``surface e^(rate z)``; with rate 0 a constant."""
+
+    surface: float
+    rate: float = 0.0  # 1/m
+
+    @property
+    def top(self) -> float:
+        return np.inf
+
+    def __call__(self, z: Array) -> Array:
+        return self.surface * np.exp(self.rate * np.asarray(z, np.float64))
+
+    def inverse_integral(self, z: Array) -> Array:
+        z = np.asarray(z, np.float64)
+        return (z if self.rate == 0.0 else -np.expm1(-self.rate * z) / self.rate) / self.surface
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``surface (1 + rate z)``."""
+
+    surface: float
+    rate: float  # 1/m
+
+    @property
+    def top(self) -> float:
+        return np.inf
+
+    def __call__(self, z: Array) -> Array:
+        return self.surface * (1.0 + self.rate * np.asarray(z, np.float64))
+
+    def inverse_integral(self, z: Array) -> Array:
+        return np.log1p(self.rate * np.asarray(z, np.float64)) / (self.surface * self.rate)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Straight lines between values at heights; below the first height its value holds.
+
+    Parameters
+    ----------
+    heights : (n,), m, rising
+    values : (n,)
+
+    Raises
+    ------
+    InputError
+        If there are less than two, or the heights do not rise.
+    """
+
+    heights: Array = field(repr=False)
+    values: Array = field(repr=False)
+    name: str = "a profile"
+
+    def __post_init__(self) -> None:
+        heights, values = own_array(f"heights of {self.name}", self.heights), own_array(self.name, self.values)
+        if heights.ndim != 1 or heights.shape != values.shape or heights.size < 2:
+            raise InputError(
+                f"{self.name} of shape {values.shape} at heights of shape {heights.shape}",
+                allowed="two values or more, and as many heights",
+            )
+        if not (np.isfinite(heights).all() and np.isfinite(values).all()):
+            raise InputError(f"{self.name} with values that are not finite", allowed="finite numbers")
+        if (falls := np.flatnonzero(np.diff(heights) <= 0.0)).size:
+            k = int(falls[0])
+            raise InputError(
+                f"{self.name}: a height of {heights[k + 1]:g} m after {heights[k]:g} m", allowed="heights that rise"
+            )
+        object.__setattr__(self, "heights", heights)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def top(self) -> float:
+        return float(self.heights[-1])
+
+    def __call__(self, z: Array) -> Array:
+        return np.interp(z, self.heights, self.values)
+
+    def inverse_integral(self, z: Array) -> Array:
+        z = np.asarray(z, np.float64)
+        knots = np.concatenate([[min(0.0, self.heights[0])], self.heights])
+        values = np.concatenate([[self.values[0]], self.values])
+        steps = _layers(np.diff(knots), values[:-1], values[1:])
+        below = np.concatenate([[0.0], np.cumsum(steps)])
+
+        def from_first(heights: Array) -> Array:
+            layer = np.clip(np.searchsorted(knots, heights, "right") - 1, 0, knots.size - 2)
+            return below[layer] + _layers(heights - knots[layer], values[layer], self(heights))
+
+        return from_first(z) - from_first(np.zeros(()))
+
+
+def _layers(thickness: Array, low: Array, high: Array) -> Array:
+    """The integral of 1 / value over layers in which the value goes straight from `low` to `high`."""
+    ratio = high / low - 1.0
+    small = np.abs(ratio) < 1e-6
+    mean = np.where(small, 1.0 - 0.5 * ratio, np.log1p(ratio) / np.where(small, 1.0, ratio))
+    return thickness / low * mean
+
+
+def slope(profile: Profile, z: Array, spacing: float) -> Array:
+    """Its mean slope between half a spacing below and above z, per m: kinks of a table are smoothed over a level."""
+    return (profile(z + 0.5 * spacing) - profile(z - 0.5 * spacing)) / spacing
+
+
+def check_tops(profiles: Sequence[tuple[str, Profile]], height: float) -> None:
+    """Refuse profiles that end below the top of the domain, m."""
+    for name, profile in profiles:
+        if profile.top < height:
+            raise InputError(
+                f"{name} up to {profile.top:g} m for a domain {height:g} m high",
+                allowed="a profile that reaches the top",
+                fix=f"height = {profile.top:g}",
+            )

@@ -1,0 +1,89 @@
+"""Reference and ambient profiles of the anelastic model, against closed forms and quadrature."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from eagre.errors import InputError
+from eagre.models.anelastic.atmosphere import (
+    anelastic,
+    boussinesq,
+    check_height,
+    incompressible,
+    of_sounding,
+)
+from eagre.models.anelastic.profiles import Exponential, Linear, Table, slope
+
+G, CP, RD = 9.81, 1004.0, 287.0
+
+
+def test_isentropic_density_is_the_closed_form():
+    z = np.linspace(0.0, 10000.0, 7)
+    exner = 1.0 - G * z / (CP * 300.0)
+    expected = 1e5 / (RD * 300.0) * exner ** (CP / RD - 1.0)
+    np.testing.assert_allclose(anelastic(theta=300.0).density(z), expected, rtol=1e-14)
+
+
+def test_stratified_density_is_the_closed_form_of_the_literature():
+    z, s, theta = np.linspace(0.0, 15000.0, 7), 1e-4 / G, 290.0
+    rho_0 = 1e5 / (RD * theta)
+    bracket = 1.0 - G * (1.0 - np.exp(-s * z)) / (CP * theta * s)
+    expected = rho_0 * np.exp(-s * z) * bracket ** (CP / RD - 1.0)
+    air = anelastic(theta=theta, reference_frequency=0.01)
+    np.testing.assert_allclose(air.density(z), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        Exponential(300.0, 1e-5),
+        Exponential(280.0),
+        Linear(300.0, 1e-5),
+        Table(np.array([0.0, 500.0, 2000.0]), np.array([300.0, 300.0, 309.0])),
+        Table(np.array([100.0, 500.0, 2000.0]), np.array([300.0, 301.0, 309.0])),
+    ],
+)
+def test_the_integral_of_the_inverse(profile):
+    for z in (0.0, 50.0, 700.0, 1999.0):
+        expected = quad(lambda s: 1.0 / float(profile(np.array(s))), 0.0, z, points=[100.0, 500.0], epsrel=1e-12)[0]
+        np.testing.assert_allclose(profile.inverse_integral(np.array(z)), expected, rtol=1e-11, atol=1e-15)
+
+
+def test_the_pressure_of_the_density_is_hydrostatic():
+    table = Table(np.array([0.0, 500.0, 2000.0, 9000.0]), np.array([300.0, 300.0, 309.0, 340.0]))
+    air = of_sounding(table.heights, table.values, reference="sounding", surface_pressure=9.5e4)
+    z = np.linspace(0.0, 8000.0, 4001)
+    pressure = 1e5 * air.density.exner(z) ** (CP / RD)
+    np.testing.assert_allclose(pressure[0], 9.5e4)
+    middle = 0.5 * (z[1:] + z[:-1])
+    np.testing.assert_allclose(np.diff(pressure) / np.diff(z), -G * air.density(middle), rtol=1e-5)
+
+
+def test_stability_is_that_asked_for():
+    z = np.linspace(0.0, 3000.0, 5)
+    np.testing.assert_allclose(boussinesq(buoyancy_frequency=0.01).stability(z, 50.0), 1e-4, rtol=1e-9)
+    np.testing.assert_allclose(boussinesq(buoyancy_frequency=-0.01).stability(z, 50.0), -1e-4, rtol=1e-9)
+    air = anelastic(buoyancy_frequency=0.012, reference_frequency=0.012)
+    np.testing.assert_allclose(air.stability(z, 50.0), 1.44e-4, rtol=1e-6)
+    assert not incompressible().stability(z, 50.0).any()
+
+
+def test_the_slope_of_a_table_is_a_mean_over_a_level():
+    table = Table(np.array([0.0, 100.0, 200.0]), np.array([300.0, 300.0, 302.0]))
+    np.testing.assert_allclose(slope(table, np.array([50.0, 100.0, 150.0]), 40.0), [0.0, 0.01, 0.02], atol=1e-12)
+
+
+def test_errors():
+    with pytest.raises(InputError, match="heights that rise"):
+        of_sounding(np.array([0.0, 0.0]), np.array([300.0, 301.0]))
+    with pytest.raises(InputError, match="two values or more"):
+        of_sounding(np.array([0.0]), np.array([300.0]))
+    with pytest.raises(InputError, match="degrees Celsius"):
+        of_sounding(np.array([0.0, 10.0]), np.array([-3.0, 20.0]))
+    with pytest.raises(InputError, match="end of the reference atmosphere"):
+        check_height(anelastic(theta=300.0), 31000.0)
+    with pytest.raises(InputError, match="up to 10 m"):
+        check_height(of_sounding(np.array([0.0, 10.0]), np.array([300.0, 301.0])), 20.0)
+    check_height(anelastic(theta=300.0, reference_frequency=0.02, buoyancy_frequency=0.02), 40000.0)
