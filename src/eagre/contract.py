@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eagre.backend.device import Device
     from eagre.backend.group import Group
     from eagre.fields import Variable
-    from eagre.grid import Grid
+    from eagre.grid import Grid, Levels
 
 
 class Model(Protocol):
@@ -28,6 +28,11 @@ class Model(Protocol):
     @property
     def grid(self) -> Grid:
         """The grid of its fields."""
+        ...
+
+    @property
+    def levels(self) -> Levels | None:
+        """The levels of its fields of three dimensions; None where there are none."""
         ...
 
     @property
@@ -85,7 +90,7 @@ class Model(Protocol):
         ...
 
     def field(self, name: str) -> np.ndarray:
-        """A field of `variables`, of the shape of its location (centres: (ny, nx)), in its units."""
+        """A field of `variables`, of the shape of its location (centres: (ny, nx)), in its units; levels come first."""
         ...
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:

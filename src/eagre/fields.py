@@ -107,6 +107,8 @@ class Variable:
         ``"centre"``, ``"face_x"``, ``"face_y"``, ``"corner"`` (see `eagre.grid`), or in 3-D ``"face_z"``.
     static : bool
         True for fields that do not change with time (bed elevation).
+    levels : bool
+        True for fields with a value on each of the model's levels, (nz, ny, nx); see `eagre.grid.Levels`.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Variable:
     standard_name: str | None = None
     location: str = "centre"
     static: bool = False
+    levels: bool = False
 
 
 WATER_VARIABLES = (

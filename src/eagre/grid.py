@@ -162,6 +162,31 @@ class Grid:
         return j, i
 
 
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Levels of a model of three dimensions: ``z = height[k] + share[k] ground[j, i]``, upward.
+
+    Parameters
+    ----------
+    height : (nz,) array, m
+        Of each level over flat ground; rising.
+    share : (nz,) array, optional
+        How much of the ground a level follows: 1 at the ground, 0 at a flat top.
+    ground : (ny, nx) array, m, optional
+        Height of the ground at centres; without it the levels are flat.
+    """
+
+    height: np.ndarray
+    share: np.ndarray | None = None
+    ground: np.ndarray | None = None
+
+    @property
+    def z(self) -> np.ndarray:
+        """Height of every point, m: (nz, 1, 1) over flat ground, else (nz, ny, nx)."""
+        flat = self.height[:, None, None]
+        return flat if self.ground is None or self.share is None else flat + self.share[:, None, None] * self.ground
+
+
 def centre_bed(bed: np.ndarray) -> np.ndarray:
     """Bed at centres, (ny, nx), from the corners (ny + 1, nx + 1), m."""
     return 0.25 * ((bed[:-1, :-1] + bed[1:, :-1]) + (bed[:-1, 1:] + bed[1:, 1:]))

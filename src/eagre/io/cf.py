@@ -159,6 +159,15 @@ def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
     }
 
 
+def level_attributes(a: str = "", b: str = "", ground: str = "") -> dict[str, str]:
+    """Attributes of the coordinate of levels, m: heights, or ``z = a + b ground`` of the variables of these names."""
+    found = {"long_name": "height of the level", "units": "m", "axis": "Z", "positive": "up"}
+    if not a:
+        return found | {"standard_name": "height"}
+    named = {"standard_name": "atmosphere_hybrid_height_coordinate", "computed_standard_name": "altitude"}
+    return found | named | {"formula_terms": f"a: {a} b: {b} orog: {ground}"}
+
+
 def variable_attributes(variable: Variable) -> dict[str, str]:
     """Attributes of a model variable."""
     attributes = {"long_name": variable.long_name, "units": variable.units or "1"}

@@ -12,9 +12,17 @@ import numpy as np
 
 from eagre.contract import Model, field_type
 from eagre.errors import InputError
-from eagre.grid import Grid
+from eagre.fields import Variable
+from eagre.grid import Grid, Levels
 from eagre.io.behind import Behind
-from eagre.io.cf import axis_attributes, global_attributes, grid_mapping, time_attributes, variable_attributes
+from eagre.io.cf import (
+    axis_attributes,
+    global_attributes,
+    grid_mapping,
+    level_attributes,
+    time_attributes,
+    variable_attributes,
+)
 from eagre.io.files import choose, output_file
 from eagre.io.records import RecordFile
 
@@ -67,7 +75,8 @@ class FieldWriter:
 
     Notes
     -----
-    Coordinates ``x`` and ``y`` are cell centres, ``x_corner`` and ``y_corner`` the cell edges, m, y northwards.
+    Coordinates ``x`` and ``y`` are cell centres, ``x_corner`` and ``y_corner`` the cell edges, m, y northwards; ``z``
+    are the levels of a model that has any, upward, with CF's formula terms where they follow the ground.
     A run that is killed leaves a file with all records that were written.
 
     Examples
@@ -179,6 +188,29 @@ def write_axes(file: RecordFile, grid: Grid, locations: set[str]) -> None:
         file.variable(name, (name,), values.dtype, axis_attributes(name[0], long_name), data=values)
 
 
+def write_levels(file: RecordFile, levels: Levels) -> None:
+    """Declare and write the vertical coordinate ``z``, with what makes heights of it where the ground is not flat."""
+    file.dimension("z", levels.height.size)
+    follows = levels.ground is not None and levels.share is not None
+    attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows else level_attributes()
+    file.variable("z", ("z",), np.dtype(np.float64), attributes, data=levels.height)
+    if not follows:
+        return
+    parts = (
+        ("height_a", ("z",), levels.height, "m", "height of the level over flat ground", None),
+        ("height_b", ("z",), levels.share, "1", "share of the ground in the height of the level", None),
+        ("surface_altitude", ("y", "x"), levels.ground, "m", "height of the ground", "surface_altitude"),
+    )
+    for name, dimensions, values, units, long_name, standard in parts:
+        about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})
+        file.variable(name, dimensions, np.dtype(np.float64), about, data=values)
+
+
+def dimensions_of(variable: Variable) -> tuple[str, ...]:
+    """Dimensions of a variable in a file, without the time."""
+    return ("z",) * variable.levels + _DIMENSIONS[variable.location]
+
+
 def write_mapping(file: RecordFile, crs: str | None) -> dict[str, str]:
     """Write the grid-mapping variable; return the attribute by which data variables refer to it."""
     mapping = grid_mapping(crs)
@@ -192,12 +224,14 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], compression: 
     """Declare coordinates and variables; write the static ones."""
     static = [name for name, variable in model.variables.items() if variable.static]
     write_axes(file, model.grid, {"centre"} | {model.variables[name].location for name in [*static, *names]})
+    if model.levels is not None:
+        write_levels(file, model.levels)
     mapping = write_mapping(file, model.grid.crs)
     for name in [*static, *names]:
         variable = model.variables[name]
         shape = model.grid.shape_of(variable.location)
-        chunks = tuple(min(size, _LARGEST_CHUNK) for size in shape)
-        dimensions = _DIMENSIONS[variable.location]
+        chunks = (1,) * variable.levels + tuple(min(size, _LARGEST_CHUNK) for size in shape)
+        dimensions = dimensions_of(variable)
         data = model.field(name) if variable.static else None
         file.variable(
             name,
@@ -213,11 +247,13 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], compression: 
 
 def _check_same(file: RecordFile, model: Model, names: Sequence[str]) -> None:
     """Refuse to append fields that the file was not made for."""
-    for axis, ours in (("x", model.grid.x), ("y", model.grid.y)):
+    axes = [("x", model.grid.x), ("y", model.grid.y)]
+    axes += [] if model.levels is None else [("z", model.levels.height)]
+    for axis, ours in axes:
         if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
             raise InputError(f"{file.path}: another grid ({axis} differs)", allowed="the grid of the run that goes on")
     for name in names:
-        expected = (("time", *_DIMENSIONS[model.variables[name].location]), field_type(model))
+        expected = (("time", *dimensions_of(model.variables[name])), field_type(model))
         found = file.variables.get(name)
         if found is None or (tuple(found.dimensions), np.dtype(found.dtype)) != expected:
             raise InputError(

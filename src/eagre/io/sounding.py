@@ -62,9 +62,9 @@ def read_sounding(path: str | os.PathLike[str]) -> Sounding:
     ----------
     path : path-like
         Either an `input_sounding` file as WRF and CM1 read it (a line of surface pressure, hPa, potential
-        temperature, K, and mixing ratio, g/kg; then lines of height, m, theta, K, mixing ratio, g/kg, u and v, m/s), whose first
-        line becomes the level z = 0; or a table with a header (comma, semicolon, tab or blank separated) and the columns
-        z and theta, and if there are any qv, u and v, with units in brackets where they are others than these.
+        temperature, K, and mixing ratio, g/kg; then lines of height, m, theta, K, mixing ratio, g/kg, u and v, m/s),
+        whose first line becomes the level z = 0; or a table with a header (comma, semicolon, tab or blank separated)
+        and the columns z and theta, and if there are any qv, u and v, with units in brackets where they are others.
 
     Raises
     ------

@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 
 from eagre.contract import Model
+from eagre.grid import Levels
 
 
 class BaseModel:
     """Parts of `eagre.contract.Model` that are the same, or nothing, in most models."""
+
+    @property
+    def levels(self) -> Levels | None:
+        """The levels of its fields of three dimensions: none."""
+        return None
 
     @property
     def remarks(self) -> Sequence[str]:

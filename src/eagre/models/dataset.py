@@ -22,7 +22,7 @@ def run_to_dataset(
     gauge_interval: float | None = None,
     progress: bool = False,
 ) -> Any:
-    """Run `model` to `until`, s, and return its fields with dimensions (time, y, x).
+    """Run `model` to `until`, s, and return its fields with dimensions (time, y, x), or (time, z, y, x).
 
     Parameters
     ----------
@@ -86,21 +86,27 @@ def _dataset(
         return found | ({"standard_name": variable.standard_name} if variable.standard_name else {})
 
     data: dict[str, Any] = {
-        name: (("time", "y", "x"), np.stack(values), attributes(name)) for name, values in kept.items()
+        name: (("time", *_dimensions(model, name)), np.stack(values), attributes(name)) for name, values in kept.items()
     }
     for name, values in gauge_kept.items():
         data[f"gauge_{name}"] = (("gauge_time", "gauge"), np.stack(values), attributes(name))
     for name, variable in model.variables.items():
         if variable.static and name not in data:
-            data[name] = (("y", "x"), model.field(name), attributes(name))
+            data[name] = (_dimensions(model, name), model.field(name), attributes(name))
     coordinates: dict[str, Any] = {
         "time": ("time", times, {"units": "s", "long_name": "model time"}),
         "x": ("x", model.grid.x, {"units": "m", "standard_name": "projection_x_coordinate"}),
         "y": ("y", model.grid.y, {"units": "m", "standard_name": "projection_y_coordinate"}),
     }
+    if model.levels is not None:
+        coordinates["z"] = ("z", model.levels.height, {"units": "m", "positive": "up"})
     if points:
         coordinates |= {"gauge": points, "gauge_time": ("gauge_time", gauge_times, {"units": "s"})}
     return xarray.Dataset(data, coordinates, attrs={"model": model.kind, **model.settings()})
+
+
+def _dimensions(model: Model, name: str) -> tuple[str, ...]:
+    return ("z", "y", "x") if model.variables[name].levels else ("y", "x")
 
 
 def _print(progress: Any) -> None:

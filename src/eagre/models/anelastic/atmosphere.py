@@ -6,7 +6,8 @@
     u_e, v_e(z)   ambient wind, in balance with the pressure where the Earth turns
 
 Three sets of equations differ by their references alone: *incompressible* (rho_b constant, no buoyancy),
-*Boussinesq* (rho_b and theta_b constant) and *anelastic* in the form of Lipps and Hemler (rho_b in hydrostatic balance with theta_b).
+*Boussinesq* (rho_b and theta_b constant) and *anelastic* in the form of Lipps and Hemler (rho_b in hydrostatic balance
+with theta_b).
 
 Source: F. B. Lipps and R. S. Hemler, J. Atmos. Sci. 39, 2192-2210 (1982),
 doi:10.1175/1520-0469(1982)039<2192:ASAODM>2.0.CO;2; J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput.
