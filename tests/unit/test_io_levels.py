@@ -34,6 +34,9 @@ class Air(SimpleNamespace):
     def settings(self):
         return {}
 
+    def diagnostics(self):
+        return {}
+
     def field(self, name):
         values = np.arange(60.0).reshape(5, 3, 4) + self.time
         return values.max(axis=0) if name == "column_maximum" else values

@@ -186,12 +186,13 @@ class _Loop:
         """Facts of the run."""
         seconds = perf_counter() - self.began
         steps = self.model.steps - self.first_steps
-        found = self.model.statistics()
+        found, levels = self.model.statistics(), self.model.levels
+        cells = self.model.grid.cells * (1 if levels is None else levels.height.size)
         return RunSummary(
             steps=steps,
             time=self.model.time,
             wall_seconds=seconds,
-            cell_steps_per_second=steps * self.model.grid.cells / seconds,
+            cell_steps_per_second=steps * cells / seconds,
             dt_min=found["dt_min"],
             dt_max=found["dt_max"],
             diagnostics=self.model.diagnostics(),
