@@ -1,0 +1,142 @@
+"""Terrain-following coordinates: z = h(x, y) + (1 - h / H) Z(zeta).
+
+Source: T. Gal-Chen, R. C. J. Somerville, J. Comput. Phys. 17, 209-228 (1975), doi:10.1016/0021-9991(75)90037-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.checks import one_of
+from eagre.errors import InputError
+from eagre.models.anelastic.operator import Axis, Grid
+
+SIDES = ("periodic", "wall", "open")
+
+
+class Metric:
+    """The map from the computational box to heights, on NumPy arrays in double precision.
+
+    All derivatives of the map are the centred ones of the operator, so that a uniform wind over flat levels of any
+    stretching has no divergence. Nothing depends on the map's form but the four numbers of a point (J, g13, g23, g33),
+    which are products of a column and a plane here: no metric takes a field of memory.
+
+    Parameters
+    ----------
+    shape : (nz, ny, nx)
+        Points; an axis of one point has no derivative.
+    spacing : (dz, dy, dx)
+        Of the computational coordinates, m; dz is H / (nz - 1) where levels are given.
+    sides : (z, y, x)
+        ``"periodic"``, ``"wall"`` or ``"open"`` along each axis.
+    levels : (nz,), optional
+        Z: heights of the points of a column over flat ground, from 0 to H, m. Without them they are dz apart.
+    hill : (ny, nx), optional
+        h, m. Without it the ground is flat.
+
+    Attributes
+    ----------
+    height : (nz, ny, nx) or (nz, 1, 1)
+        z, m.
+    jacobian : (nz, ny, nx) or (nz, 1, 1)
+        J = dz / dzeta.
+    slope_x, slope_y : (ny, nx)
+        Of the ground.
+    terrain : bool
+    weights : (nz, ny, nx)
+        Shares of a cell: 1, one half on a side, one quarter on an edge.
+
+    Raises
+    ------
+    InputError
+        For levels that do not rise from 0, or ground at or above the top.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        spacing: Sequence[float],
+        sides: Sequence[str] = ("wall", "periodic", "periodic"),
+        *,
+        levels: Any = None,
+        hill: Any = None,
+    ) -> None:
+        self.shape: tuple[int, int, int] = tuple(map(int, shape))  # type: ignore[assignment]
+        self.spacing: tuple[float, float, float] = tuple(map(float, spacing))  # type: ignore[assignment]
+        self.sides: tuple[str, ...] = tuple(one_of("side", side, SIDES) for side in sides)
+        if len(self.shape) != 3 or min(self.shape) < 1 or len(self.spacing) != 3 or not min(self.spacing) > 0.0:
+            raise InputError(f"shape = {shape}, spacing = {spacing}", allowed="(nz, ny, nx) points, (dz, dy, dx) above 0")
+        self.levels = self._levels(levels)
+        self.top = float(self.levels[-1]) if self.shape[0] > 1 else np.inf
+        self._map(np.zeros(self.shape[1:]) if hill is None else np.array(hill, float))
+
+    def _levels(self, levels: Any) -> np.ndarray:
+        nz, dz = self.shape[0], self.spacing[0]
+        even = dz * np.arange(nz)
+        found = even if levels is None else np.array(levels, float)
+        if found.shape != (nz,) or found[0] != 0.0 or not (np.diff(found) > 0.0).all():
+            raise InputError("these levels", allowed=f"{nz} heights that rise from 0, m")
+        if self.sides[0] == "periodic" and levels is not None and not np.allclose(found, even):
+            raise InputError("levels along a periodic axis", allowed='equal distances, or sides=("wall", ...)')
+        return found
+
+    def _map(self, hill: np.ndarray) -> None:
+        """Columns and planes of which the map is made, and what follows from them."""
+        if hill.shape != self.shape[1:] or not (np.isfinite(hill) & (hill < self.top)).all():
+            raise InputError("this hill", allowed=f"{self.shape[1:]} heights below the top, {self.top:g} m")
+        self.hill, self.terrain = hill, bool(np.ptp(hill) > 0.0 or hill.flat[0] != 0.0)
+        if self.terrain and self.sides[0] == "periodic":
+            raise InputError("a hill where z is periodic", allowed="a flat ground", fix='sides=("wall", ...)')
+        stretch = np.ones(1)
+        if self.shape[0] > 1 and self.sides[0] != "periodic":
+            stretch = np.gradient(self.levels, self.spacing[0])
+        self.stretch = np.broadcast_to(stretch, (self.shape[0],)).copy()
+        self.share = 1.0 - hill / self.top
+        self.fade = np.ones(1) - self.levels / self.top
+        y, x = (self._difference(hill, axis) for axis in (0, 1))
+        self.slope_y, self.slope_x = y, x
+        plane, share = (hill, self.share) if self.terrain else (hill[:1, :1], self.share[:1, :1])
+        self.height = plane + share * self.levels[:, None, None]
+        self.jacobian = share * self.stretch[:, None, None]
+
+    def _difference(self, hill: np.ndarray, axis: int) -> np.ndarray:
+        n, d = self.shape[axis + 1], self.spacing[axis + 1]
+        if n == 1:
+            return np.zeros_like(hill)
+        if self.sides[axis + 1] == "periodic":
+            return (np.roll(hill, -1, axis) - np.roll(hill, 1, axis)) / (2.0 * d)
+        return np.gradient(hill, d, axis=axis)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Shares of a cell that points own, (nz, ny, nx)."""
+        found = np.ones(self.shape)
+        for axis, (n, side) in enumerate(zip(self.shape, self.sides, strict=True)):
+            if n > 1 and side != "periodic":
+                for end in (0, -1):
+                    found[(slice(None),) * axis + (end,)] *= 0.5
+        return found
+
+    def grid(self, precision: str) -> Grid:
+        """The axes, as cells take them."""
+        real = check_precision(precision)
+        axes = [
+            Axis(n, int(side == "periodic"), real(0.5 / d if n > 1 else 0.0))
+            for n, d, side in zip(self.shape, self.spacing, self.sides, strict=True)
+        ]
+        return Grid(*axes)
+
+    def arrays(self, device: Device, precision: str) -> dict[str, Any]:
+        """Columns and planes of the map on a device, by the names of `operator.Medium`."""
+        real = check_precision(precision)
+        found = {"stretch": 1.0 / self.stretch, "fade": self.fade / self.stretch}
+        if self.terrain:
+            planes = 1.0 / self.share, -self.slope_x / self.share, -self.slope_y / self.share
+        else:
+            planes = (np.ones((1, 1)),) * 3
+        found |= dict(zip(("squeeze", "slope_x", "slope_y"), planes, strict=True))
+        return {name: device.array(values.astype(real)) for name, values in found.items()}

@@ -1,0 +1,383 @@
+"""The pressure operator at a point, as plain cells: gradient and divergence by centred differences over two spacings.
+
+In terrain-following coordinates (x, y, zeta), z = h + (1 - h / H) Z(zeta), with J = dz / dzeta and rho* = rho J::
+
+    G1 = (1, 0, 0)    G2 = (0, 1, 0)    G3 = (g13, g23, g33) = (-z_x, -z_y, 1) / J
+    grad phi = G1 phi_x + G2 phi_y + G3 phi_zeta
+    v = v^ - C grad phi,    C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]]
+    r = -(1 / rho*) sum_I d(rho* G_I . v) / dx_I
+
+On a side along I the normal component G_I . v is given (0 at a wall) and fixes the derivative along I: at the ground
+phi_zeta = G3 . (v^ - C (G1 phi_x + G2 phi_y)) / (G3 . C G3). A flux forced to zero instead would let wind through a
+hill. With weights rho*, halved on sides, the operator is symmetric where c12 = 0.
+
+Fields (nz, ny, nx); along an axis of one point nothing changes. Source: J. M. Prusa, P. K. Smolarkiewicz,
+A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008), doi:10.1016/j.compfluid.2007.12.001.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch
+
+
+class Axis(NamedTuple):
+    """An axis: points, 1 if periodic, half of one over the spacing (0 for one point)."""
+
+    n: int
+    periodic: int
+    over: Any
+
+
+class Medium(NamedTuple):
+    """What stands at points: rho*, c11, c12, c33 as profiles (nz, 1, 1) or fields; the map as columns and a plane.
+
+    g33 = squeeze stretch, g13 = west stretch_1, g23 = south stretch_1: stretch and stretch_1 (nz,), the rest (ny, nx).
+    """
+
+    density: Any
+    c11: Any
+    c12: Any
+    c33: Any
+    stretch: Any
+    fade: Any
+    squeeze: Any
+    slope_x: Any
+    slope_y: Any
+
+
+class Normal(NamedTuple):
+    """G_I . v on open sides: x (2, nz, ny), y (2, nz, nx), z (2, ny, nx); the lower side first."""
+
+    x: Any
+    y: Any
+    z: Any
+
+
+class Grid(NamedTuple):
+    """The axes."""
+
+    z: Axis
+    y: Axis
+    x: Axis
+
+
+class Line(NamedTuple):
+    """Points on a line through a point: two and one before it, itself, one and two behind.
+
+    `over_*`: what a difference across a point is multiplied by; `on_*`: 1 where a point is on a side.
+    """
+
+    before2: Any
+    before: Any
+    here: Any
+    behind: Any
+    behind2: Any
+    over_before: Any
+    over: Any
+    over_behind: Any
+    on_before: Any
+    on: Any
+    on_behind: Any
+
+
+class Pair(NamedTuple):
+    """A point of a line with those at whose difference its derivative is taken."""
+
+    low: Any
+    here: Any
+    high: Any
+    over: Any
+    on: Any
+
+
+class Vector(NamedTuple):
+    """Three components."""
+
+    x: Any
+    y: Any
+    z: Any
+
+
+class Tensor(NamedTuple):
+    """C and the row G3 at a point."""
+
+    c11: Any
+    c12: Any
+    c33: Any
+    g13: Any
+    g23: Any
+    g33: Any
+
+
+@cell
+def of_profile(a, k, j, i):
+    """A value of a profile, (nz, 1, 1)."""
+    return a[k, 0, 0]
+
+
+@cell
+def of_field(a, k, j, i):
+    """A value of a field, (nz, ny, nx)."""
+    return a[k, j, i]
+
+
+density_at = switch("DENSITY", of_profile)
+c11_at = switch("C11", of_profile)
+c12_at = switch("C12", of_profile)
+c33_at = switch("C33", of_profile)
+TERRAIN = switch("TERRAIN", False)
+TURNING = switch("TURNING", False)  # whether c12 is not zero
+OPEN = switch("OPEN", False)  # whether values are given on sides
+
+
+@cell
+def before(i, axis):
+    """The point before point i; a side's own."""
+    if i > 0:
+        return i - 1
+    return axis.n - 1 if axis.periodic else np.int64(0)
+
+
+@cell
+def behind(i, axis):
+    """The point behind point i; a side's own."""
+    if i < axis.n - 1:
+        return i + 1
+    return np.int64(0) if axis.periodic else axis.n - 1
+
+
+@cell
+def is_side(i, axis):
+    """1 for a point on a side."""
+    return 1 if axis.periodic == 0 and axis.n > 1 and (i == 0 or i == axis.n - 1) else 0
+
+
+@cell
+def over_at(on, axis):
+    """1 / (2 d), on a side 1 / d."""
+    return axis.over + axis.over if on else axis.over
+
+
+@cell
+def line_at(i, axis):
+    """The line through point i along an axis."""
+    at = np.int64(i)
+    low, high = before(at, axis), behind(at, axis)
+    on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
+    over_low, over, over_high = over_at(on_low, axis), over_at(on, axis), over_at(on_high, axis)
+    low2, high2 = before(low, axis), behind(high, axis)
+    return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
+
+
+@cell
+def inner_line(corner, axis):
+    """The line through point corner + 2, which has two points before it and two behind; corner is unsigned."""
+    over = axis.over
+    return Line(corner, corner + 1, corner + 2, corner + 3, corner + 4, over, over, over, 0, 0, 0)
+
+
+@cell
+def tensor_at(medium, k, j, i):
+    """C and G3 at a point."""
+    c12 = c12_at(medium.c12, k, j, i) if TURNING else real(0.0)
+    g13 = medium.slope_x[j, i] * medium.fade[k] if TERRAIN else real(0.0)
+    g23 = medium.slope_y[j, i] * medium.fade[k] if TERRAIN else real(0.0)
+    g33 = medium.stretch[k] * medium.squeeze[j, i] if TERRAIN else medium.stretch[k]
+    return Tensor(c11_at(medium.c11, k, j, i), c12, c33_at(medium.c33, k, j, i), g13, g23, g33)
+
+
+@cell
+def centre(line):
+    """The line's own point."""
+    return Pair(line.before, line.here, line.behind, line.over, line.on)
+
+
+@cell
+def lower(line):
+    """The point before it."""
+    return Pair(line.before2, line.before, line.here, line.over_before, line.on_before)
+
+
+@cell
+def upper(line):
+    """The point behind it."""
+    return Pair(line.here, line.behind, line.behind2, line.over_behind, line.on_behind)
+
+
+@cell
+def given_at(normal, z, y, x, grid):
+    """What G_I . v is on sides."""
+    if OPEN:
+        a = normal.x[0 if x.here == 0 else 1, z.here, y.here] if x.on else real(0.0)
+        b = normal.y[0 if y.here == 0 else 1, z.here, x.here] if y.on else real(0.0)
+        c = normal.z[0 if z.here == 0 else 1, y.here, x.here] if z.on else real(0.0)
+        return Vector(a, b, c)
+    return Vector(real(0.0), real(0.0), real(0.0))
+
+
+@cell
+def after_sides(hat, t, x_on, y_on, given):
+    """Horizontal v^ and C (u, v, c11, c22, c12) once the derivatives along x and y on sides are eliminated."""
+    u, v, a11, a22, a12 = hat.x, hat.y, t.c11, t.c11, t.c12
+    if x_on:
+        if TURNING:
+            v += a12 / a11 * (u - given.x)
+            a22 += a12 * a12 / a11
+        u, a11, a12 = given.x, real(0.0), real(0.0)
+    if y_on:
+        if TURNING:
+            u -= a12 / a22 * (v - given.y)
+            a11 += a12 * a12 / a22
+        v, a22, a12 = given.y, real(0.0), real(0.0)
+    return u, v, a11, a22, a12
+
+
+@cell
+def corrected(q, hat, t, on, given):
+    """v = v^ - C grad phi with the given normal components; q: derivatives of phi along x, y, zeta."""
+    u, v, a11, a22, a12 = after_sides(hat, t, on.x, on.y, given)
+    slope = q.z
+    if TERRAIN and on.z:
+        flow = t.g13 * (u - a11 * q.x - a12 * q.y) + t.g23 * (v + a12 * q.x - a22 * q.y) + t.g33 * hat.z
+        through = t.g13 * t.g13 * a11 + t.g23 * t.g23 * a22 + t.g33 * t.g33 * t.c33
+        slope = (flow - given.z) / through
+    g1 = q.x + t.g13 * slope
+    g2 = q.y + t.g23 * slope
+    u, v = u - (a11 * g1 + a12 * g2), v - (a22 * g2 - a12 * g1)
+    if on.z:
+        return Vector(u, v, (given.z - t.g13 * u - t.g23 * v) / t.g33)
+    return Vector(u, v, hat.z - t.c33 * t.g33 * slope)
+
+
+@cell
+def differences(q, z, y, x):
+    """Derivatives along x, y, zeta at the point of three pairs."""
+    qx = (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
+    qy = (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
+    qz = (q[z.high, y.here, x.here] - q[z.low, y.here, x.here]) * z.over
+    return Vector(qx, qy, qz)
+
+
+@cell
+def no_flow(hat, z, y, x):
+    """v^ of the operator: none."""
+    return Vector(real(0.0), real(0.0), real(0.0))
+
+
+@cell
+def flow(hat, z, y, x):
+    """v^ at a point."""
+    k, j, i = z.here, y.here, x.here
+    return Vector(hat.x[k, j, i], hat.y[k, j, i], hat.z[k, j, i])
+
+
+HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
+
+
+@cell
+def velocity_at(q, hat, medium, normal, z, y, x):
+    """The velocity at the point of three pairs."""
+    given = given_at(normal, z, y, x, 0)
+    t = tensor_at(medium, z.here, y.here, x.here)
+    return corrected(differences(q, z, y, x), HAT(hat, z, y, x), t, Vector(x.on, y.on, z.on), given)
+
+
+@cell
+def flux_up(v, medium, k, j, i):
+    """rho* G3 . v at a point."""
+    t = tensor_at(medium, k, j, i)
+    return density_at(medium.density, k, j, i) * (t.g13 * v.x + t.g23 * v.y + t.g33 * v.z)
+
+
+@cell
+def flux_x(q, hat, medium, normal, z, y, x):
+    """rho* u."""
+    density = density_at(medium.density, z.here, y.here, x.here)
+    return density * velocity_at(q, hat, medium, normal, z, y, x).x
+
+
+@cell
+def flux_y(q, hat, medium, normal, z, y, x):
+    """rho* v."""
+    density = density_at(medium.density, z.here, y.here, x.here)
+    return density * velocity_at(q, hat, medium, normal, z, y, x).y
+
+
+@cell
+def flux_z(q, hat, medium, normal, z, y, x):
+    """rho* G3 . v."""
+    return flux_up(velocity_at(q, hat, medium, normal, z, y, x), medium, z.here, y.here, x.here)
+
+
+@cell
+def residual_of(q, hat, medium, normal, z, y, x):
+    """r = -(1 / rho*) div(rho* v) at a point of three lines; with `HAT` = `no_flow`: L q."""
+    zc, yc, xc = centre(z), centre(y), centre(x)
+    east = flux_x(q, hat, medium, normal, zc, yc, upper(x))
+    west = flux_x(q, hat, medium, normal, zc, yc, lower(x))
+    north = flux_y(q, hat, medium, normal, zc, upper(y), xc)
+    south = flux_y(q, hat, medium, normal, zc, lower(y), xc)
+    above = flux_z(q, hat, medium, normal, upper(z), yc, xc)
+    below = flux_z(q, hat, medium, normal, lower(z), yc, xc)
+    total = (east - west) * x.over + (north - south) * y.over + (above - below) * z.over
+    return -total / density_at(medium.density, z.here, y.here, x.here)
+
+
+@cell
+def set_residual(q, hat, out, medium, normal, z, y, x):
+    """prforc and divrhs in one: r, or L q."""
+    out.x[z.here, y.here, x.here] = residual_of(q, hat, medium, normal, z, y, x)
+
+
+@cell
+def set_velocity(q, hat, out, medium, normal, z, y, x):
+    """prforc: the velocity."""
+    v = velocity_at(q, hat, medium, normal, centre(z), centre(y), centre(x))
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = v.x
+    out.y[k, j, i] = v.y
+    out.z[k, j, i] = v.z
+
+
+@cell
+def set_divergence(q, hat, out, medium, normal, z, y, x):
+    """divrhs: r of the velocity `hat`; q is not read."""
+    k, j, i = z.here, y.here, x.here
+    total = (
+        density_at(medium.density, k, j, x.behind) * hat.x[k, j, x.behind]
+        - density_at(medium.density, k, j, x.before) * hat.x[k, j, x.before]
+    ) * x.over
+    total += (
+        density_at(medium.density, k, y.behind, i) * hat.y[k, y.behind, i]
+        - density_at(medium.density, k, y.before, i) * hat.y[k, y.before, i]
+    ) * y.over
+    above = flux_up(flow(hat, upper(z), centre(y), centre(x)), medium, z.behind, j, i)
+    below = flux_up(flow(hat, lower(z), centre(y), centre(x)), medium, z.before, j, i)
+    total += (above - below) * z.over
+    out.x[k, j, i] = -total / density_at(medium.density, k, j, i)
+
+
+@cell
+def across(q, medium, z, y, x):
+    """rho* c11 times the derivative of q along x at the point of pairs, 0 on a side."""
+    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if x.on else share * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
+
+
+@cell
+def along(q, medium, z, y, x):
+    """As `across` along y."""
+    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if y.on else share * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
+
+
+@cell
+def set_horizontal(q, hat, out, medium, normal, z, y, x):
+    """nablaCnablax: (1 / rho*) times the horizontal divergence of rho* c11 times the horizontal derivatives."""
+    zc, yc, xc = centre(z), centre(y), centre(x)
+    total = (across(q, medium, zc, yc, upper(x)) - across(q, medium, zc, yc, lower(x))) * x.over
+    total += (along(q, medium, zc, upper(y), xc) - along(q, medium, zc, lower(y), xc)) * y.over
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = total / density_at(medium.density, k, j, i)
