@@ -151,9 +151,7 @@ class Pressure:
         _, _, rows = self.geometry
         keep, _ = self.keep
         flow = np.einsum("ab...,bc...,Ic...->aI...", keep, self.c, rows * ~self.sides[:, None])
-        return [
-            sum(sparse.diags(flow[a, axis].ravel()) @ self.d[axis] for axis in range(3)).tocsr() for a in range(3)
-        ]
+        return [sum(sparse.diags(flow[a, axis].ravel()) @ self.d[axis] for axis in range(3)).tocsr() for a in range(3)]
 
     def divergence(self, v):
         """(1 / rho*) sum d(rho* G_I . v) / dx_I of a field (3, nz, ny, nx)."""

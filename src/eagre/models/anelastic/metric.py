@@ -13,7 +13,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.checks import one_of
 from eagre.errors import InputError
-from eagre.models.anelastic.operator import Axis, Grid
+from eagre.models.anelastic.lines import Grid
 
 SIDES = ("periodic", "wall", "open")
 
@@ -69,7 +69,9 @@ class Metric:
         self.spacing: tuple[float, float, float] = tuple(map(float, spacing))  # type: ignore[assignment]
         self.sides: tuple[str, ...] = tuple(one_of("side", side, SIDES) for side in sides)
         if len(self.shape) != 3 or min(self.shape) < 1 or len(self.spacing) != 3 or not min(self.spacing) > 0.0:
-            raise InputError(f"shape = {shape}, spacing = {spacing}", allowed="(nz, ny, nx) points, (dz, dy, dx) above 0")
+            raise InputError(
+                f"shape = {shape}, spacing = {spacing}", allowed="(nz, ny, nx) points, (dz, dy, dx) above 0"
+            )
         self.levels = self._levels(levels)
         self.top = float(self.levels[-1]) if self.shape[0] > 1 else np.inf
         self._map(np.zeros(self.shape[1:]) if hill is None else np.array(hill, float))
@@ -124,11 +126,10 @@ class Metric:
     def grid(self, precision: str) -> Grid:
         """The axes, as cells take them."""
         real = check_precision(precision)
-        axes = [
-            Axis(n, int(side == "periodic"), real(0.5 / d if n > 1 else 0.0))
-            for n, d, side in zip(self.shape, self.spacing, self.sides, strict=True)
-        ]
-        return Grid(*axes)
+        numbers: list[Any] = []
+        for n, d, side in zip(self.shape, self.spacing, self.sides, strict=True):
+            numbers += [n, int(side == "periodic"), real(0.5 / d if n > 1 else 0.0)]
+        return Grid(*numbers)
 
     def arrays(self, device: Device, precision: str) -> dict[str, Any]:
         """Columns and planes of the map on a device, by the names of `operator.Medium`."""

@@ -17,17 +17,8 @@ A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008), doi:10.1016/j.compfluid
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from eagre.backend.cells import cell, real, switch
-
-
-class Axis(NamedTuple):
-    """An axis: points, 1 if periodic, half of one over the spacing (0 for one point)."""
-
-    n: int
-    periodic: int
-    over: Any
+from eagre.models.anelastic.lines import centre, lower, upper
 
 
 class Medium(NamedTuple):
@@ -53,43 +44,6 @@ class Normal(NamedTuple):
     x: Any
     y: Any
     z: Any
-
-
-class Grid(NamedTuple):
-    """The axes."""
-
-    z: Axis
-    y: Axis
-    x: Axis
-
-
-class Line(NamedTuple):
-    """Points on a line through a point: two and one before it, itself, one and two behind.
-
-    `over_*`: what a difference across a point is multiplied by; `on_*`: 1 where a point is on a side.
-    """
-
-    before2: Any
-    before: Any
-    here: Any
-    behind: Any
-    behind2: Any
-    over_before: Any
-    over: Any
-    over_behind: Any
-    on_before: Any
-    on: Any
-    on_behind: Any
-
-
-class Pair(NamedTuple):
-    """A point of a line with those at whose difference its derivative is taken."""
-
-    low: Any
-    here: Any
-    high: Any
-    over: Any
-    on: Any
 
 
 class Vector(NamedTuple):
@@ -133,52 +87,6 @@ OPEN = switch("OPEN", False)  # whether values are given on sides
 
 
 @cell
-def before(i, axis):
-    """The point before point i; a side's own."""
-    if i > 0:
-        return i - 1
-    return axis.n - 1 if axis.periodic else np.int64(0)
-
-
-@cell
-def behind(i, axis):
-    """The point behind point i; a side's own."""
-    if i < axis.n - 1:
-        return i + 1
-    return np.int64(0) if axis.periodic else axis.n - 1
-
-
-@cell
-def is_side(i, axis):
-    """1 for a point on a side."""
-    return 1 if axis.periodic == 0 and axis.n > 1 and (i == 0 or i == axis.n - 1) else 0
-
-
-@cell
-def over_at(on, axis):
-    """1 / (2 d), on a side 1 / d."""
-    return axis.over + axis.over if on else axis.over
-
-
-@cell
-def line_at(i, axis):
-    """The line through point i along an axis."""
-    at = np.int64(i)
-    low, high = before(at, axis), behind(at, axis)
-    on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
-    over_low, over, over_high = over_at(on_low, axis), over_at(on, axis), over_at(on_high, axis)
-    low2, high2 = before(low, axis), behind(high, axis)
-    return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
-
-
-@cell
-def inner_line(corner, axis):
-    """The line through point corner + 2, which has two points before it and two behind; corner is unsigned."""
-    over = axis.over
-    return Line(corner, corner + 1, corner + 2, corner + 3, corner + 4, over, over, over, 0, 0, 0)
-
-
-@cell
 def tensor_at(medium, k, j, i):
     """C and G3 at a point."""
     c12 = c12_at(medium.c12, k, j, i) if TURNING else real(0.0)
@@ -189,25 +97,7 @@ def tensor_at(medium, k, j, i):
 
 
 @cell
-def centre(line):
-    """The line's own point."""
-    return Pair(line.before, line.here, line.behind, line.over, line.on)
-
-
-@cell
-def lower(line):
-    """The point before it."""
-    return Pair(line.before2, line.before, line.here, line.over_before, line.on_before)
-
-
-@cell
-def upper(line):
-    """The point behind it."""
-    return Pair(line.here, line.behind, line.behind2, line.over_behind, line.on_behind)
-
-
-@cell
-def given_at(normal, z, y, x, grid):
+def given_at(normal, z, y, x):
     """What G_I . v is on sides."""
     if OPEN:
         a = normal.x[0 if x.here == 0 else 1, z.here, y.here] if x.on else real(0.0)
@@ -279,7 +169,7 @@ HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for 
 @cell
 def velocity_at(q, hat, medium, normal, z, y, x):
     """The velocity at the point of three pairs."""
-    given = given_at(normal, z, y, x, 0)
+    given = given_at(normal, z, y, x)
     t = tensor_at(medium, z.here, y.here, x.here)
     return corrected(differences(q, z, y, x), HAT(hat, z, y, x), t, Vector(x.on, y.on, z.on), given)
 

@@ -1,11 +1,12 @@
-"""Runs a point formula of `operator` over a grid: a loop on any target, and rows with vectorised interiors on the CPU."""
+"""Runs a point formula of `operator` over a grid: a loop on any target, rows with vectorised interiors on a CPU."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, switch
-from eagre.models.anelastic.operator import inner_line, line_at, set_residual
+from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, inner_line, line_at
+from eagre.models.anelastic.operator import set_residual
 
 POINT = switch("POINT", set_residual)
 
@@ -13,7 +14,7 @@ POINT = switch("POINT", set_residual)
 @cell
 def at_point(k, j, i, q, hat, out, medium, normal, grid):
     """The formula at a point."""
-    POINT(q, hat, out, medium, normal, line_at(k, grid.z), line_at(j, grid.y), line_at(i, grid.x))
+    POINT(q, hat, out, medium, normal, line_at(k, axis_z(grid)), line_at(j, axis_y(grid)), line_at(i, axis_x(grid)))
 
 
 @entry
@@ -23,8 +24,8 @@ def rows_cpu(q, hat, out, medium, normal, grid):
     ends = min(nx, 4)
     for row in prange(nz * ny):
         k = row // ny
-        z, y = line_at(k, grid.z), line_at(row - k * ny, grid.y)
+        z, y = line_at(k, axis_z(grid)), line_at(row - k * ny, axis_y(grid))
         for m in range(ends):
-            POINT(q, hat, out, medium, normal, z, y, line_at(m if m < 2 else nx - ends + m, grid.x))
+            POINT(q, hat, out, medium, normal, z, y, line_at(m if m < 2 else nx - ends + m, axis_x(grid)))
         for m in range(nx - 4):
-            POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), grid.x))
+            POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))

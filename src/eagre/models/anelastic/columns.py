@@ -1,0 +1,71 @@
+"""Column systems of the pressure: tridiagonal over k and k +- 2, as derivatives reach over two spacings.
+
+    d_k q_k - a_k q_(k+2) - a_(k-2) q_(k-2) = -b_k,    a_k = m_(k+1) / (4 dzeta^2),  m = rho* G3 . C G3
+
+Rows are weighed by one half on walls, which makes the matrix symmetric: d_k = a_k + a_(k-2) + w_k e_k, e >= 0. Even
+and odd points are two chains. Where e is zero a chain is known up to a constant: its last point is then 0 (its
+inverse pivot is). Source: L. H. Thomas's elimination, as in G. H. Golub, C. F. Van Loan, Matrix Computations, 4.3.
+"""
+
+from eagre.backend.cells import cell, entry, prange, real, switch
+from eagre.models.anelastic.operator import of_profile
+
+coupling_at = switch("COUPLING", of_profile)
+PARTS = switch("PARTS", 1)  # 2: f holds real and imaginary parts side by side
+
+
+@cell
+def step_down(f, inverse, coupling, scale, k, j, i):
+    """Eliminate the point below: f holds b, then what is substituted back."""
+    for part in range(PARTS):
+        m = PARTS * i + part
+        total = -scale[k] * f[k, j, m]
+        if k > 1:
+            total += coupling_at(coupling, k - 2, j, i) * f[k - 2, j, m]
+        f[k, j, m] = total * inverse[k, j, i]
+
+
+@cell
+def step_up(f, inverse, coupling, k, j, i):
+    """Substitute the point above back."""
+    share = coupling_at(coupling, k, j, i) * inverse[k, j, i]
+    for part in range(PARTS):
+        m = PARTS * i + part
+        f[k, j, m] += share * f[k + 2, j, m]
+
+
+@cell
+def solve_column(j, i, f, inverse, coupling, scale):
+    """Solve in place; f (nz, ny, PARTS n): b; inverse (nz, ny, n); coupling: a; scale (nz,): factor of b."""
+    nz = f.shape[0]
+    for k in range(nz):
+        step_down(f, inverse, coupling, scale, k, j, i)
+    for back in range(nz - 2):
+        step_up(f, inverse, coupling, nz - 3 - back, j, i)
+
+
+@entry
+def solve_columns_cpu(f, inverse, coupling, scale):
+    """As `solve_column` for all columns, a row of them side by side."""
+    nz, ny, nx = inverse.shape
+    for j in prange(ny):
+        for k in range(nz):
+            for i in range(nx):
+                step_down(f, inverse, coupling, scale, k, j, i)
+        for back in range(nz - 2):
+            for i in range(nx):
+                step_up(f, inverse, coupling, nz - 3 - back, j, i)
+
+
+@cell
+def factor_column(j, i, inverse, coupling, extra, nz):
+    """Inverse pivots from w e, `extra` (nz, ny, n), which may be `inverse` itself; a singular chain ends in 0."""
+    for k in range(nz):
+        e = extra[k, j, i]
+        pivot = e
+        if k < nz - 2:
+            pivot += coupling_at(coupling, k, j, i)
+        if k > 1:
+            a = coupling_at(coupling, k - 2, j, i)
+            pivot += a - a * a * inverse[k - 2, j, i]
+        inverse[k, j, i] = real(1.0) / pivot if e > real(0.0) or k < nz - 2 else real(0.0)

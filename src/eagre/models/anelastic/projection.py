@@ -1,0 +1,268 @@
+"""The projection of a velocity onto flows without divergence, as the step of the model calls it.
+
+    v = v^ - C grad phi,    div(rho* v) = 0,    n . v = 0 on walls, or as given on open sides
+
+Use::
+
+    metric = Metric((nz, ny, nx), (dz, dy, dx), ("wall", "periodic", "periodic"), levels=..., hill=...)
+    projection = Projection(device, "double", metric, density, tolerance=1e-7)
+    projection.set_coefficients(c11, c12, c33)      # whenever dt or the absorbers change
+    projection.set_normal(x=..., y=..., z=...)      # open sides alone
+    ... write v^ into projection.u, .v, .w (device arrays, or the model's own, given as velocity=(u, v, w)) ...
+    made = projection.solve(dt)                     # u, v, w are the projected velocity now, phi the pressure
+    made.iterations, made.divergence                # divergence: dt max |div v| before the last update of u, v, w
+
+phi = (dt / 2) p' / rho_b is the first guess of the next solution (`guess="extrapolated"`: on a line through the last
+two, in time). It is part of a restart, with `older` where guesses are extrapolated. Checkerboard parts of phi are
+arbitrary on even axes (no velocity feels them): compare velocities.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell
+from eagre.backend.device import Device, Work, check_precision
+from eagre.checks import one_of
+from eagre.errors import InputError
+from eagre.models.anelastic import operator as cells
+from eagre.models.anelastic.balance import Balance, balanced
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.models.anelastic.spectral import Spectral
+from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
+from eagre.stepping.until import Until
+
+METHODS = ("auto", "direct", "gcr")
+PRECONDITIONERS = ("auto", "fft", "line-jacobi", "richardson", "none")
+GUESSES = ("previous", "extrapolated", "zero")
+
+
+class Projected(NamedTuple):
+    """How a projection ended: iterations (repetitions of a direct solution), dt max |div v|."""
+
+    iterations: int
+    divergence: float
+
+
+@cell
+def subtract(k, j, i, a, b):
+    """A -= b."""
+    a[k, j, i] -= b[k, j, i]
+
+
+@cell
+def copy_field(k, j, i, a, b):
+    """B = a."""
+    b[k, j, i] = a[k, j, i]
+
+
+@cell
+def weigh(k, j, i, a, b, weight):
+    """B = weight a."""
+    b[k, j, i] = weight[k, j, i] * a[k, j, i]
+
+
+@cell
+def stretch(k, j, i, phi, a):
+    """phi = a phi."""
+    phi[k, j, i] *= a
+
+
+@cell
+def extrapolate(k, j, i, phi, older, a, b):
+    """phi = a phi - b older; older takes what phi was."""
+    last = phi[k, j, i]
+    phi[k, j, i] = a * last - b * older[k, j, i]
+    older[k, j, i] = last
+
+
+class Projection:
+    """Projects velocities on a grid.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    metric : Metric
+        Grid, sides and map.
+    density : array or number
+        rho_b at points, kg/m^3: fits (nz, ny, nx), or (nz,) for a profile.
+    velocity : (u, v, w), optional
+        Device arrays (nz, ny, nx), m/s, to work on; without them own ones.
+    tolerance : float
+        Of dt max |div v|.
+    method : {"auto", "direct", "gcr"}
+        "direct": one solution of the flat operator, repeated until the tolerance; "auto" takes it where it is exact.
+    preconditioner : {"auto", "fft", "line-jacobi", "richardson", "none"}
+        Of GCR: the flat operator with horizontal means ("auto"), or sweeps with column systems.
+    kept : int, optional
+        k of GCR(k): 1, and 3 with Coriolis over terrain or between walls, where the operator is not symmetric.
+    sweeps : int
+        Of the last two preconditioners.
+    guess : {"previous", "extrapolated", "zero"}
+    most : int
+        Iterations.
+
+    Attributes
+    ----------
+    u, v, w, phi : arrays (nz, ny, nx) on the device
+    older : array or None
+        phi of the step before, where guesses are extrapolated.
+    steps : (float, float)
+        Lengths of the last two time steps, s; 0 before there were any. A part of a restart, as phi and `older` are.
+    exact : bool
+        Whether the direct solution is exact for these coefficients.
+
+    Raises
+    ------
+    InputError
+        For options that do not go together.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        precision: str,
+        metric: Metric,
+        density: Any = 1.0,
+        *,
+        velocity: tuple[Any, Any, Any] | None = None,
+        tolerance: float = 1e-7,
+        method: str = "auto",
+        preconditioner: str = "auto",
+        kept: int | None = None,
+        sweeps: int = 2,
+        guess: str = "previous",
+        most: int = 500,
+    ) -> None:
+        self._device, self._precision, self._real = device, precision, check_precision(precision)
+        self.metric, self.shape, self.tolerance, self._most = metric, metric.shape, tolerance, most
+        self._method = one_of("method", method, METHODS)
+        self._preconditioner = one_of("preconditioner", preconditioner, PRECONDITIONERS)
+        self._guess, self._kept, self._sweeps = one_of("guess", guess, GUESSES), kept, sweeps
+        own = [device.zeros(self.shape, self._real) for _ in range(3)] if velocity is None else velocity
+        self.u, self.v, self.w = own
+        self.phi, self._r, self._b = (device.zeros(self.shape, self._real) for _ in range(3))
+        self.older = device.zeros(self.shape, self._real) if guess == "extrapolated" else None
+        self.steps = (0.0, 0.0)
+        self._density = self._shaped("density", density)
+        self._normal: cells.Normal | None = None
+        self._spectral: Spectral | None = None
+        self.set_coefficients()
+
+    def _shaped(self, name: str, values: Any) -> np.ndarray:
+        """A number, profile or field as (nz, 1, 1) or (nz, ny, nx), in double precision."""
+        found = np.asarray(values, float)
+        nz = self.shape[0]
+        if found.ndim == 1:
+            found = found[:, None, None]
+        if found.ndim == 0 or found.shape == (1, 1, 1):
+            found = np.full((nz, 1, 1), float(found.reshape(())))
+        if found.shape not in ((nz, 1, 1), self.shape):
+            raise InputError(f"{name} of shape {found.shape}", allowed=f"a number, ({nz},) or {self.shape}")
+        return np.ascontiguousarray(found)
+
+    # -- what may change -------------------------------------------------------------------------
+
+    def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
+        """Take C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
+        parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
+        self.operator = PressureOperator(
+            self._device, self._precision, self.metric, self._density, *parts, normal=self._normal
+        )
+        self._bind()
+
+    def set_normal(self, x: Any = None, y: Any = None, z: Any = None) -> Balance:
+        """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), z (2, ny, nx), m/s.
+
+        The lower side first, positive along the axis. On each class of points that differences over two spacings
+        connect the flux out must equal that in; without a value a side has none.
+        """
+        given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
+        self._normal = cells.Normal(*(self._device.array(values.astype(self._real)) for values in given))
+        operator = self.operator
+        self.set_coefficients(operator.c11, operator.c12, operator.c33)
+        return balance
+
+    # -- solution --------------------------------------------------------------------------------
+
+    @property
+    def exact(self) -> bool:
+        """Whether the direct solution is exact for these coefficients."""
+        return self.operator.exact
+
+    def _bind(self) -> None:
+        """Launches for these coefficients."""
+        device, operator, hat = self._device, self.operator, (self.u, self.v, self.w)
+        self._final = [operator.velocity(self.phi, hat, hat)]
+        start: list[Work] = [operator.residual(self.phi, hat, self._r)]
+        direct = self._method == "direct" or (self._method == "auto" and operator.exact)
+        if direct:
+            test = ResidualTest(device, self._precision, self._r)
+            add = device.loop(subtract, self._precision)
+            solved = [*self._flat(self._r, self._b), device.over(add, self.shape, (self.phi, self._b))]
+            again = [*start, test.measured]
+            self._until = Until(device, test, [*solved, *again], again, look_every=1)  # type: ignore[arg-type]
+            return
+        kept = self._kept or (3 if operator.turning else 1)
+        edges = [
+            0.5 if n > 1 and side != "periodic" else 1.0 for n, side in zip(self.shape, self.metric.sides, strict=True)
+        ]
+        weights = Weights(operator.medium.density, tuple(edges))  # type: ignore[arg-type]
+        self._until = GcrIteration(
+            device, self._precision, self.phi, self._r, start, lambda q, out: [operator.apply(q, out)],
+            self._preconditioning(), weights, kept,
+        ).until  # fmt: skip
+
+    def _flat(self, r: Any, q: Any) -> list[Work]:
+        """q = P^-1 r of the flat operator with horizontal means."""
+        operator = self.operator
+        self._spectral = self._spectral or Spectral(self._device, self._precision, self.metric)
+        density, across, up = operator.means()
+        if operator.medium.density.shape != self.shape:
+            self._spectral.set_coefficients(across, up, density)
+            return self._spectral.launches(r, q)
+        self._spectral.set_coefficients(across, up, np.ones_like(density))
+        program = self._device.loop(weigh, self._precision)
+        weighed = self._device.over(program, self.shape, (r, self._b, operator.medium.density))
+        return [weighed, *self._spectral.launches(self._b, q)]
+
+    def _preconditioning(self) -> Any:
+        if self._preconditioner == "none":
+            program = self._device.loop(copy_field, self._precision)
+            return lambda r, q: [self._device.over(program, self.shape, (r, q))]
+        return self._flat
+
+    def solve(self, dt: float) -> Projected:
+        """Project u, v, w; `dt` in s makes the divergence a number without a unit.
+
+        Raises
+        ------
+        ConvergenceError
+            If the tolerance is not reached; the velocity is as it was, and phi the best one found.
+        """
+        self._first_guess(dt)
+        made = self._until.run(self.tolerance / dt, self._most)
+        self._device.run(self._final)
+        return Projected(made.iterations, made.norm * dt)
+
+    def _first_guess(self, dt: float) -> None:
+        """phi from the last solutions, which are in proportion to their time steps."""
+        (last, before), device = self.steps, self._device
+        self.steps = (dt, last)
+        if self._guess == "zero" or last == 0.0:
+            factor = float(self._guess != "zero")
+        else:
+            factor = dt / last
+        if self.older is not None and before > 0.0:
+            a, b = factor * (1.0 + factor), factor * dt / before
+        else:
+            a, b = factor, 0.0
+        if self.older is not None:
+            arguments = (self.phi, self.older, self._real(a), self._real(b))
+            device.run([device.over(device.loop(extrapolate, self._precision), self.shape, arguments)])
+        elif factor != 1.0:
+            device.run([device.over(device.loop(stretch, self._precision), self.shape, (self.phi, self._real(factor)))])

@@ -1,0 +1,5 @@
+"""Generalized conjugate residuals, GCR(k): for any linear operator, and as launches on a device."""
+
+from eagre.solvers.gcr.solver import Found, gcr
+
+__all__ = ["Found", "gcr"]

@@ -1,0 +1,194 @@
+"""What an iteration of GCR(k) does to fields on a device, with its scalars on the device too.
+
+Fields (nz, ny, nx); directions p and their images L p: (k, nz, ny, nx). Sums are made in double precision.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, entry, prange, real, serial_entry, switch
+from eagre.stepping.until import ITERATING, is_iterating, judge
+
+BETA = 0  # step along the newest direction
+COUNT = 1  # directions kept
+SLOT = 2  # of the newest
+KEPT = 3  # k
+NUMBERS = 4  # then k squares <L p, L p>, then k shares alpha
+TINY = 1e-300
+HUGE = 1e300
+
+
+@cell
+def of_level(w, k, j, i):
+    """A weight of a level, (nz, 1, 1)."""
+    return w[k, 0, 0]
+
+
+@cell
+def of_point(w, k, j, i):
+    """A weight of a point, (nz, ny, nx)."""
+    return w[k, j, i]
+
+
+weight_at = switch("WEIGHT", of_level)
+
+
+@cell
+def share_of(edge, n, i):
+    """The share of a cell that point i of n owns along an axis."""
+    return edge if i == 0 or i == n - 1 else real(1.0)
+
+
+@cell
+def next_slot(scalars):
+    """Where the next direction goes: the first place once all are taken."""
+    return np.int64(scalars[COUNT]) if scalars[COUNT] < scalars[KEPT] else np.int64(0)
+
+
+@serial_entry
+def begin(scalars, kept):
+    """No directions yet."""
+    scalars[COUNT] = 0.0
+    scalars[KEPT] = kept
+    scalars[BETA] = 0.0
+
+
+@cell
+def set_shares(scalars, n, total):
+    """alpha_n = -<L q, L p_n> / <L p_n, L p_n>."""
+    kept = np.int64(scalars[KEPT])
+    scalars[NUMBERS + kept + n] = -total / max(scalars[NUMBERS + n], TINY)
+
+
+@cell
+def set_step(scalars, control, along, square):
+    """beta = -<r, L p> / <L p, L p>, and what is kept; a direction of which the operator makes nothing ends it."""
+    slot = next_slot(scalars)
+    scalars[NUMBERS + slot] = square
+    if square > TINY:
+        scalars[BETA] = -along / square
+    else:
+        scalars[BETA] = 0.0
+        control[ITERATING] = 0.0
+    scalars[SLOT] = slot
+    scalars[COUNT] = slot + 1.0
+
+
+@cell
+def judge_both(control, largest, squares):
+    """Judge by the largest residual; by the sum of squares where that is not finite."""
+    judge(control, largest * largest if squares < HUGE else squares)
+
+
+@entry
+def measure_cpu(r, partials):
+    """Largest |r| and sum of r^2 of each column of a level; partials (2, nz, nx)."""
+    nz, ny, nx = r.shape
+    for k in prange(nz):
+        for i in range(nx):
+            partials[0, k, i] = 0.0
+            partials[1, k, i] = 0.0
+        for j in range(ny):
+            for i in range(nx):
+                a = float(abs(r[k, j, i]))
+                partials[0, k, i] = a if a > partials[0, k, i] else partials[0, k, i]
+                partials[1, k, i] += a * a
+
+
+@entry
+def advance_cpu(phi, r, directions, images, scalars, control, partials):
+    """phi += beta p, r += beta L p, and what `measure_cpu` finds."""
+    nz, ny, nx = r.shape
+    for k in prange(nz):
+        if is_iterating(control):
+            beta, slot = real(scalars[BETA]), np.uint32(scalars[SLOT])
+            for i in range(nx):
+                partials[0, k, i] = 0.0
+                partials[1, k, i] = 0.0
+            for j in range(ny):
+                for i in range(nx):
+                    phi[k, j, i] += beta * directions[slot, k, j, i]
+                for i in range(nx):
+                    r[k, j, i] += beta * images[slot, k, j, i]
+                    a = float(abs(r[k, j, i]))
+                    partials[0, k, i] = a if a > partials[0, k, i] else partials[0, k, i]
+                    partials[1, k, i] += a * a
+
+
+@entry
+def products_cpu(image, images, weight, edges, scalars, control, partials):
+    """<L q, L p_n> of all directions kept; partials (k, nz, nx); edges: shares along z, y, x of points on sides."""
+    nz, ny, nx = image.shape
+    for k in prange(nz):
+        if is_iterating(control):
+            for n in range(np.int64(scalars[COUNT])):
+                for i in range(nx):
+                    partials[n, k, i] = 0.0
+                for j in range(ny):
+                    share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
+                    for i in range(nx):
+                        one = weight_at(weight, k, j, i) * share * image[k, j, i] * images[np.uint32(n), k, j, i]
+                        partials[n, k, i] += float(one)
+
+
+@entry
+def combine_cpu(q, image, directions, images, r, weight, edges, scalars, control, partials):
+    """Take the shares alpha from q and L q, keep these, and make <r, L q> and <L q, L q>."""
+    nz, ny, nx = r.shape
+    for k in prange(nz):
+        if is_iterating(control):
+            slot, count, kept = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+            for i in range(nx):
+                partials[0, k, i] = 0.0
+                partials[1, k, i] = 0.0
+            for j in range(ny):
+                share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
+                for n in range(count):
+                    alpha, m = real(scalars[NUMBERS + kept + n]), np.uint32(n)
+                    for i in range(nx):
+                        q[k, j, i] += alpha * directions[m, k, j, i]
+                        image[k, j, i] += alpha * images[m, k, j, i]
+                m = np.uint32(slot)
+                for i in range(nx):
+                    directions[m, k, j, i] = q[k, j, i]
+                    images[m, k, j, i] = image[k, j, i]
+                    one = weight_at(weight, k, j, i) * share * image[k, j, i]
+                    partials[0, k, i] += float(one * r[k, j, i])
+                    partials[1, k, i] += float(one * image[k, j, i])
+
+
+@cell
+def row_sum(partials, n, edge):
+    """Sum of row n, in the order of its numbers, with the share of points on sides along x."""
+    total = 0.0
+    for k in range(partials.shape[1]):
+        nx = partials.shape[2]
+        for i in range(nx):
+            total += partials[n, k, i]
+        total += (edge - 1.0) * (partials[n, k, 0] + partials[n, k, nx - 1])
+    return total
+
+
+@serial_entry
+def judge_cpu(partials, control):
+    """Judge by all parts of `advance_cpu`."""
+    largest, squares = 0.0, 0.0
+    for k in range(partials.shape[1]):
+        for i in range(partials.shape[2]):
+            largest = max(largest, partials[0, k, i])
+            squares += partials[1, k, i]
+    judge_both(control, largest, squares)
+
+
+@serial_entry
+def shares_cpu(partials, edges, scalars, control):
+    """All alpha."""
+    if is_iterating(control):
+        for n in range(int(scalars[COUNT])):
+            set_shares(scalars, n, row_sum(partials, n, edges[2]))
+
+
+@serial_entry
+def step_cpu(partials, edges, scalars, control):
+    """beta."""
+    if is_iterating(control):
+        set_step(scalars, control, row_sum(partials, 0, edges[2]), row_sum(partials, 1, edges[2]))

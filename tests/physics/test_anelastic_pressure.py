@@ -1,0 +1,217 @@
+"""The pressure of anelastic flow against its transcription: operator, direct solution, GCR over terrain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.errors import ConvergenceError, InputError
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.models.anelastic.projection import Projection
+from oracle.anelastic_pressure import Pressure
+
+WALL, PERIODIC, OPEN = "wall", "periodic", "open"
+SPACING = (1.0, 2.0, 1.5)
+
+
+class Both:
+    """A grid for the package and for the transcription, with coefficients that vary as much as they may."""
+
+    def __init__(self, shape, sides, terrain=False, g=0.0, varied=False, seed=1):
+        rng = np.random.default_rng(seed)
+        nz, periodic = shape[0], tuple(side == PERIODIC for side in sides)
+        self.shape, self.sides, self.levels = shape, sides, None
+        if not periodic[0]:
+            levels = np.cumsum(np.r_[0.0, rng.uniform(0.5, 1.5, nz - 1)])
+            self.levels = levels * (nz - 1) / levels[-1]
+        self.hill = rng.uniform(0.0, 1.0, shape[1:]) if terrain else None
+        self.metric = Metric(shape, SPACING, sides, levels=self.levels, hill=self.hill)
+        density = (lambda z: 1.0 + 0.0 * z) if periodic[0] else (lambda z: np.exp(-z / 5.0))
+        self.density = density(self.metric.height)
+        profile = np.ones(nz) if periodic[0] else np.linspace(0.5, 1.0, nz)
+        c33 = rng.uniform(0.5, 1.0, shape) if varied else profile[:, None, None]
+        self.c = (1.1 / (1.21 + g * g), g / (1.21 + g * g), c33)
+        self.oracle = Pressure(
+            shape, SPACING, periodic, levels=self.levels, hill=self.hill, density=density, a=1.1, g=g, c33=c33
+        )
+        self.hat, self.phi = rng.standard_normal((3, *shape)), rng.standard_normal(shape)
+        self.rng = rng
+
+    def operator(self, device, **options):
+        full = [np.broadcast_to(c, (self.shape[0], 1, 1) if np.size(c) == 1 else np.shape(c)).copy() for c in self.c]
+        return PressureOperator(device, "double", self.metric, self.density, *full, **options)
+
+    def projection(self, device, **options):
+        found = Projection(device, "double", self.metric, self.density, **{"tolerance": 1e-12, **options})
+        found.set_coefficients(*self.c)
+        for array, values in zip((found.u, found.v, found.w), self.hat, strict=True):
+            device.fill(array, values)
+        return found
+
+
+def velocity_of(projection):
+    return np.stack([np.asarray(one) for one in (projection.u, projection.v, projection.w)])
+
+
+BOXES = [
+    ((5, 4, 6), (WALL, PERIODIC, PERIODIC), False, 0.0),
+    ((6, 4, 7), (WALL, PERIODIC, PERIODIC), False, 0.3),
+    ((6, 1, 7), (WALL, PERIODIC, WALL), False, 0.0),
+    ((6, 5, 1), (WALL, WALL, PERIODIC), False, 0.0),
+    ((5, 4, 6), (WALL, WALL, WALL), False, 0.0),
+    ((4, 5, 6), (PERIODIC, PERIODIC, PERIODIC), False, 0.2),
+    ((5, 4, 6), (WALL, WALL, WALL), False, 0.3),
+    ((5, 4, 6), (WALL, PERIODIC, WALL), True, 0.0),
+    ((5, 4, 6), (WALL, WALL, WALL), True, 0.3),
+    ((2, 2, 3), (WALL, WALL, WALL), True, 0.0),
+]
+
+
+@pytest.mark.parametrize(("shape", "sides", "terrain", "g"), BOXES)
+@pytest.mark.parametrize("varied", [False, True])
+def test_parts_of_the_operator(shape, sides, terrain, g, varied):
+    """prforc, divrhs, laplc and nablaCnablax are those of the transcription, and r(phi) - r(0) = L(phi)."""
+    both, device = Both(shape, sides, terrain, g, varied), PlainDevice()
+    operator, oracle = both.operator(device), both.oracle
+    r, r0, image, v = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((3, *shape))
+    hat = tuple(both.hat)
+    device.run([operator.velocity(both.phi, hat, tuple(v)), operator.residual(both.phi, hat, r)])
+    expected = oracle.velocity(both.hat, both.phi)
+    assert np.abs(v - expected).max() < 1e-14 * np.abs(expected).max()
+    scale = np.abs(oracle.divergence(expected)).max()
+    assert np.abs(r + oracle.divergence(expected)).max() < 1e-14 * scale
+    device.run([operator.residual(0.0 * both.phi, hat, r0), operator.apply(both.phi, image)])
+    assert np.abs(image - (oracle.matrix @ both.phi.ravel()).reshape(shape)).max() < 1e-14 * scale
+    assert np.abs(r - r0 - image).max() < 1e-14 * scale
+    device.run([operator.divergence(tuple(v), r0)])
+    assert np.abs(r0 - r).max() < 1e-14 * scale
+    device.run([operator.horizontal(both.phi, image)])
+    flux = [~oracle.sides[a] * oracle.rho * oracle.c[0, 0] for a in (0, 1)]
+    wanted = sum(oracle.d[a] @ (flux[a].ravel() * (oracle.d[a] @ both.phi.ravel())) for a in (0, 1))
+    assert np.abs(image - wanted.reshape(shape) / oracle.rho).max() < 1e-14 * scale
+
+
+@pytest.mark.parametrize(("shape", "sides"), [((4, 3, 5), (WALL, PERIODIC, WALL)), ((3, 3, 4), (WALL, WALL, WALL))])
+def test_the_operator_is_symmetric(shape, sides):
+    """In the product with weights rho*, half on walls, over terrain."""
+    both, device = Both(shape, sides, True, varied=True), PlainDevice()
+    operator, out, found = both.operator(device), np.zeros(shape), []
+    for unit in np.eye(int(np.prod(shape))):
+        device.run([operator.apply(unit.reshape(shape), out)])
+        found.append((both.metric.weights * operator.rho * out).ravel())
+    assert np.abs(np.array(found) - np.array(found).T).max() < 1e-15 * np.abs(found).max() * 2
+
+
+@pytest.mark.parametrize(("shape", "sides", "terrain", "g"), BOXES)
+def test_projected_velocities(shape, sides, terrain, g):
+    """Those of elimination; in one go where coefficients depend on height alone; no flow through walls."""
+    both, device = Both(shape, sides, terrain, g), PlainDevice()
+    projection = both.projection(device)
+    made = projection.solve(1.0)
+    v, expected = velocity_of(projection), both.oracle.velocity(both.hat, both.oracle.solve(both.hat))
+    assert projection.exact == (not terrain and not (g and WALL in sides[1:]))
+    assert made.iterations == 1 if projection.exact else 1 < made.iterations < 25
+    assert np.abs(v - expected).max() < 1e-11
+    assert np.abs(both.oracle.divergence(v)).max() == pytest.approx(made.divergence, abs=1e-13)
+    through = np.einsum("Ia...,a...->I...", both.oracle.geometry[2], v)[both.oracle.sides]
+    assert np.abs(through).max(initial=0.0) < 1e-14
+    if not terrain:
+        assert np.abs(through).max(initial=0.0) == 0.0
+    for array, values in zip((projection.u, projection.v, projection.w), both.hat, strict=True):
+        device.fill(array, values)
+    assert projection.solve(1.0).iterations == 0, "the last pressure is the first guess"
+
+
+@pytest.mark.parametrize("kept", [1, 2, 5])
+def test_iterations_do_not_depend_on_directions_where_the_operator_is_symmetric(kept):
+    both = Both((5, 3, 6), (WALL, PERIODIC, WALL), True)
+    counts = [
+        both.projection(PlainDevice(), kept=kept, preconditioner=name).solve(1.0).iterations for name in ("none", "fft")
+    ]
+    assert counts == [44, 11]
+
+
+@pytest.mark.parametrize("terrain", [False, True])
+def test_open_sides(terrain):
+    """Normal components are what was given, less what no flow without divergence could have."""
+    both, device = Both((6, 5, 6), (WALL, PERIODIC if terrain else OPEN, OPEN), terrain), PlainDevice()
+    projection = both.projection(device)
+    nz, ny, _ = both.shape
+    inflow = np.ones((2, nz, ny)) * np.linspace(0.0, 1.0, nz)[None, :, None] ** 2
+    if not terrain:
+        assert projection.set_normal(x=inflow).largest < 1e-14
+    inflow[1] *= 0.9
+    balance = projection.set_normal(x=inflow)
+    assert 0.001 < balance.largest < 0.1 and balance.share == pytest.approx(balance.largest)
+    projection.solve(1.0)
+    v = velocity_of(projection)
+    assert np.abs(both.oracle.divergence(v)).max() < 2e-12
+    ends = np.stack([v[0, :, :, 0], v[0, :, :, -1]])
+    assert np.abs(ends - inflow).max() == pytest.approx(balance.largest, rel=1e-9)
+    assert np.abs(v[2, -1]).max() < 1e-14
+
+
+def test_inflow_that_balances_as_a_whole_but_not_on_each_class_is_told():
+    both = Both((9, 1, 8), (WALL, PERIODIC, OPEN))
+    inflow = np.zeros((2, 9, 1))
+    inflow[0, 2:7:2, 0], inflow[1, 3:7:2, 0] = 1.0, 1.5
+    found = both.projection(PlainDevice())
+    assert found.set_normal(x=inflow).largest > 0.1
+    found.solve(1.0)
+    assert np.abs(both.oracle.divergence(velocity_of(found))).max() < 1e-12
+
+
+@pytest.mark.slow
+def test_compiled_rows_are_the_plain_cells():
+    both, velocities = Both((5, 4, 9), (WALL, PERIODIC, WALL), True), []
+    for device in (PlainDevice(), CpuDevice()):
+        projection = both.projection(device)
+        projection.solve(1.0)
+        velocities.append(velocity_of(projection))
+    assert np.abs(velocities[0] - velocities[1]).max() < 1e-12
+
+
+def test_single_precision_repeats_until_the_tolerance():
+    both = Both((9, 8, 10), (WALL, PERIODIC, PERIODIC))
+    projection = Projection(PlainDevice(), "single", both.metric, both.density, tolerance=1e-7)
+    projection.set_coefficients(*both.c)
+    for array, values in zip((projection.u, projection.v, projection.w), both.hat, strict=True):
+        array[...] = 0.1 * values
+    made = projection.solve(0.5)
+    assert made.divergence <= 1e-7 and 1 <= made.iterations <= 3
+
+
+def test_mistakes_are_told():
+    with pytest.raises(InputError, match="rise from 0"):
+        Metric((4, 1, 4), SPACING, (WALL, PERIODIC, PERIODIC), levels=[0.0, 1.0, 1.0, 2.0])
+    with pytest.raises(InputError, match="below the top"):
+        Metric((4, 1, 4), SPACING, (WALL, PERIODIC, PERIODIC), hill=np.full((1, 4), 3.0))
+    with pytest.raises(InputError, match="a hill where z is periodic"):
+        Metric((4, 1, 4), SPACING, (PERIODIC, PERIODIC, PERIODIC), hill=np.eye(4)[:1])
+    metric = Metric((4, 1, 4), SPACING, (WALL, PERIODIC, PERIODIC))
+    with pytest.raises(InputError, match="density of shape"):
+        Projection(PlainDevice(), "double", metric, np.ones(3))
+    with pytest.raises(InputError, match=r'sides that are "open"'):
+        Projection(PlainDevice(), "double", metric).set_normal(x=np.zeros((2, 4, 1)))
+    hopeless = Projection(PlainDevice(), "double", metric, method="gcr", preconditioner="none", most=1, tolerance=1e-15)
+    hopeless.u[...] = np.random.default_rng(0).standard_normal(metric.shape)
+    with pytest.raises(ConvergenceError, match="after 1 iterations"):
+        hopeless.solve(1.0)
+
+
+@pytest.mark.parametrize("guess", ["previous", "extrapolated", "zero"])
+def test_first_guesses(guess):
+    """A pressure that grows on a line in time, with time steps that change, is its own extrapolation."""
+    both, residuals = Both((5, 1, 6), (WALL, PERIODIC, WALL), True), []
+    projection = both.projection(PlainDevice(), guess=guess, method="gcr")
+    for dt, pressure in ((1.0, 1.0), (0.5, 1.5), (0.8, 2.3)):
+        for array, values in zip((projection.u, projection.v, projection.w), both.hat, strict=True):
+            array[...] = dt * pressure * values
+        residuals.append(projection.solve(dt).iterations)
+    if guess == "extrapolated":
+        assert residuals[2] == 0 < residuals[1]
+    else:
+        assert min(residuals) > 0
+    assert projection.steps == (0.8, 0.5)

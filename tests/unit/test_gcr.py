@@ -1,0 +1,79 @@
+"""GCR(k) for operators that are functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.errors import ConvergenceError, InputError
+from eagre.solvers.gcr import gcr
+from oracle.anelastic_pressure import Pressure
+from oracle.anelastic_pressure import gcr as transcribed
+
+
+@pytest.fixture(scope="module")
+def box():
+    """Matrix, weights and right side of a column of air over a hill, not to its checkerboards."""
+    hill = 0.5 * np.exp(-((np.arange(17) - 8.0) ** 2) / 9.0)[None]
+    problem = Pressure((9, 1, 17), (1.0, 1.0, 1.0), (False, True, True), hill=hill)
+    hat = np.zeros((3, *problem.shape))
+    hat[0] = 1.0
+    return problem, problem.divergence(problem.start(hat)), problem.weight * problem.rho
+
+
+def operator_of(problem):
+    return lambda q: (problem.matrix.astype(q.dtype) @ q.ravel()).reshape(q.shape)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3, 7])
+def test_iterations_are_those_of_the_transcription(box, kept):
+    problem, right, weights = box
+    found = gcr(operator_of(problem), right, kept=kept, weights=weights, tolerance=1e-8)
+    x, made = transcribed(operator_of(problem), right, kept=kept, small=1e-8, weight=weights)
+    assert found.iterations == made == 25
+    assert np.abs(found.solution - x).max() < 1e-12 * np.abs(x).max()
+    assert np.abs(operator_of(problem)(found.solution) - right).max() == pytest.approx(found.norm, rel=1e-4)
+    assert len(found.norms) == made + 1 and found.norms[0] == np.abs(right).max()
+
+
+def test_a_preconditioner_that_is_the_inverse_needs_one_iteration():
+    matrix = np.random.default_rng(1).standard_normal((6, 6)) + 6.0 * np.eye(6)
+    right = np.arange(6.0)
+    found = gcr(lambda x: matrix @ x, right, preconditioner=lambda r: np.linalg.solve(matrix, r), tolerance=1e-12)
+    assert found.iterations == 1 and np.allclose(matrix @ found.solution, right)
+
+
+def test_an_operator_that_is_not_symmetric_wants_directions():
+    matrix = 5.0 * np.eye(12) + np.random.default_rng(2).standard_normal((12, 12))
+    counts = [gcr(lambda x: matrix @ x, np.ones(12), kept=k, tolerance=1e-10, most=5000).iterations for k in (1, 4, 12)]
+    assert counts[0] > counts[1] > counts[2] <= 13
+
+
+def test_guesses_norms_and_least():
+    right, scale = np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 8.0])
+    exact = right / scale
+    assert gcr(lambda x: scale * x, right, exact).iterations == 0
+    assert gcr(lambda x: scale * x, right, exact + 1e-3, least=1).iterations >= 1
+    found = gcr(lambda x: scale * x, right, norm="2", weights=scale, tolerance=1e-9)
+    assert found.norms[0] == pytest.approx(np.sqrt(np.sum(scale * right**2))) and found.norm <= 1e-9
+
+
+def test_single_precision_stays_single(box):
+    problem, right, weights = box
+    found = gcr(operator_of(problem), right.astype(np.float32), weights=weights.astype(np.float32), tolerance=1e-5)
+    assert found.solution.dtype == np.float32
+
+
+def test_errors_say_what_happened(box):
+    problem, right, weights = box
+    with pytest.raises(ConvergenceError, match=r"after 3 iterations\nallowed: up to 1e-08"):
+        gcr(operator_of(problem), right, weights=weights, most=3)
+    with pytest.raises(ConvergenceError, match="after 0 iterations"):
+        gcr(lambda x: 0.0 * x, np.ones(3))
+    with pytest.raises(ConvergenceError, match="after 0 iterations"):
+        gcr(lambda x: np.nan * x, np.ones(3))
+    for wrong, told in (({"kept": 0}, "kept = 0"), ({"norm": "1"}, "norm"), ({"tolerance": 0.0}, "tolerance")):
+        with pytest.raises(InputError, match=told):
+            gcr(lambda x: x, np.ones(3), **wrong)
+    with pytest.raises(InputError, match="float32 or float64"):
+        gcr(lambda x: x, np.ones(3, int))
