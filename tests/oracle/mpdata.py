@@ -155,16 +155,21 @@ class Axes:
     def __init__(self, shape, sides, odd):
         self.shape = shape
         self.kinds = [side if isinstance(side, str) else side[0] for side in sides]
-        self.outside = [(None, None) if isinstance(side, str) else side[1:] for side in sides]
+        self.outside = [
+            (None, None) if isinstance(side, str) or n == 1 else side[1:] for n, side in zip(shape, sides, strict=True)
+        ]
         self.places = [
             [point_at(m, n, kind, o) for m in range(-H, n + H)]
             for n, kind, o in zip(shape, self.kinds, odd, strict=True)
         ]
 
     def field(self, x):
-        x = padded(x, [[(i, f) for i, f, _ in table] for table in self.places])
-        for axis, (low, high) in reversed(list(enumerate(self.outside))):
-            x = np.moveaxis(x, axis, 0).copy()
+        """x with ghost points: axis after axis, the last one first, so that values outside are mirrored too."""
+        for axis in (2, 1, 0):
+            tables = [[(m, 1.0) for m in range(n)] for n in x.shape]
+            tables[axis] = [(i, f) for i, f, _ in self.places[axis]]
+            x = np.moveaxis(padded(x, tables), axis, 0)
+            low, high = self.outside[axis]
             if low is not None:
                 x[:H] = low
             if high is not None:

@@ -1,0 +1,100 @@
+"""What stands beyond the ends of an axis, as tables: an index, a factor and a number to add for each place.
+
+All that is particular to a side is here. Kernels read ``factor * a[index] + outside`` and know no sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device
+
+KINDS = ("periodic", "wall", "open")
+
+
+class Open(NamedTuple):
+    """An axis with open sides: the value that flows in at its low and at its high end.
+
+    None: that of the outermost point (no gradient), as on an axis that is just ``"open"``.
+    """
+
+    low: float | None = None
+    high: float | None = None
+
+
+class Table(NamedTuple):
+    """Places -depth to n + depth of an axis, (n + 2 depth + 1,): index of the point or face that stands there."""
+
+    index: Any
+    factor: Any
+    outside: Any
+
+
+class Tables(NamedTuple):
+    """Along one axis: of the field, of h, of velocities across the axis and along it, and faces that are passable."""
+
+    field: Table
+    jacobian: Table
+    across: Table
+    along: Table
+    passable: Any
+
+
+def points(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Index and number of mirrors, 0 or 1, of each place."""
+    m = np.arange(-depth, n + depth + 1)
+    if n == 1:
+        return np.zeros_like(m), np.zeros_like(m)
+    if kind == "periodic":
+        return m % n, np.zeros_like(m)
+    if kind == "wall":
+        folded = m % (2 * n - 2)
+        return np.minimum(folded, 2 * n - 2 - folded), (folded >= n).astype(int)
+    return np.clip(m, 0, n - 1), np.zeros_like(m)
+
+
+def faces(n: int, kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Index and factor of the face that stands at each place; no flux along an axis of one point."""
+    m = np.arange(-depth, n + depth + 1)
+    if n == 1:
+        return np.zeros_like(m), np.zeros(m.size)
+    if kind == "periodic":
+        return m % n, np.ones(m.size)
+    if kind == "wall":
+        folded = (m - 1) % (2 * n - 2)
+        mirrored = folded >= n - 1
+        return np.where(mirrored, 2 * n - 2 - folded, folded + 1), np.where(mirrored, -1.0, 1.0)
+    return np.clip(m, 0, n), np.ones(m.size)
+
+
+def tables_of(n: int, side: str | Open, odd: bool, depth: int, device: Device, dtype: Any) -> Tables:
+    """The tables of an axis of n points; odd : whether the field changes its sign across walls."""
+    kind = side if isinstance(side, str) else "open"
+    low, high = side if isinstance(side, Open) else (None, None)
+    m = np.arange(-depth, n + depth + 1)
+    index, mirrors = points(n, kind, depth)
+    beyond = (m < 0) | (m >= n)
+    factor, outside = np.where(mirrors == 1, -1.0 if odd else 1.0, 1.0), np.zeros(m.size)
+    for value, where in ((low, m < 0), (high, m >= n)):
+        if value is not None and n > 1:
+            factor[where], outside[where] = 0.0, value
+    face, sign = faces(n, kind, depth)
+    shut = (kind == "open") & ((m == 0) | (m == n))
+    nothing = np.zeros(m.size)
+
+    def table(index: np.ndarray, factor: np.ndarray, outside: np.ndarray = nothing) -> Table:
+        return Table(
+            device.array(index.astype(np.int32)),
+            device.array(factor.astype(dtype)),
+            device.array(outside.astype(dtype)),
+        )
+
+    return Tables(
+        table(index, factor, outside),
+        table(index, np.ones(m.size)),
+        table(index, np.where((kind == "open") & beyond & (n > 1), 0.0, 1.0)),
+        table(face, sign),
+        device.array(np.where(shut, 0.0, 1.0).astype(dtype)),
+    )

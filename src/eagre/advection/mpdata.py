@@ -1,0 +1,238 @@
+"""`Mpdata`: steps of the advection equation for NumPy and CuPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from eagre.advection.checks import check_courant, check_field, check_sign, checked_arrays
+from eagre.advection.ghosts import KINDS, Open
+from eagre.advection.plan import Advector, Options, StagedPlan
+from eagre.backend.device import Device
+from eagre.backend.select import device_of
+from eagre.checks import one_of
+from eagre.errors import InputError
+
+VARIANTS = ("gauge", "sign-preserving")
+PRECISIONS = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
+PLACES = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}  # of the caller's axes among k, j, i: along j a kernel saves least
+
+
+class Mpdata:
+    """Steps of d(h x)/dt + div(v x) = 0 by the multidimensional positive definite advection transport algorithm.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Points along each of one to three axes, in the order of the arrays: (nx,), (ny, nx) or (nz, ny, nx). Nothing
+        flows along an axis of one point.
+    boundaries : str, Open or sequence of them
+        ``"periodic"``; ``"wall"``, through the outermost points, which own half a cell each; ``"open"``: what flows in
+        is as it is at the outermost point, or has the values of ``Open(low, high)``. One for all axes, or one an axis.
+    passes : int
+        1: donor cell (first order). 2: one corrective pass. More, with ``variant="sign-preserving"`` only.
+    variant : {"gauge", "sign-preserving"}
+        The gauge of infinity, for fields of any sign, or the basic scheme for fields of one sign, which keeps it.
+    third_order : bool
+        Terms that leave an error of third order in a uniform flow.
+    nonoscillatory : bool
+        Limit corrections (flux-corrected transport) so that no new extrema appear.
+    kernels : {"fast", "reference"}
+        Whether fused kernels serve where there are any; the reference works stage by stage.
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges.
+
+    Notes
+    -----
+    The advector v has one array an axis, in the order of the axes: ``v[a]`` lies on the faces across axis a, of which
+    there is one more than points; face i is between points i - 1 and i. It is the velocity times dt/dx, times h where
+    h (density times Jacobian, at the points) is given. Positive: towards higher indices. The outer faces of a periodic
+    axis are one face, of which the first is read; those of walls are not read.
+
+    A step is stable, and keeps signs, if no more leaves a point in a step than it holds: the sum of abs(v)/h over the
+    faces through which something leaves is 1 at most. Conserved is the sum of h x, points on walls counted half
+    (a quarter in corners). A constant stays as it is if the divergence of v is 0.
+
+    Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy.
+
+    References
+    ----------
+    P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998), doi:10.1006/jcph.1998.5901.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        boundaries: str | Open | Sequence[str | Open] = "periodic",
+        *,
+        passes: int = 2,
+        variant: str = "gauge",
+        third_order: bool = False,
+        nonoscillatory: bool = True,
+        kernels: str = "fast",
+    ) -> None:
+        self.shape = _checked_shape(shape)
+        self.boundaries = _checked_sides(boundaries, len(self.shape))
+        gauge = one_of("variant", variant, VARIANTS) == "gauge"
+        if not isinstance(passes, Integral) or passes < 1:
+            raise InputError(f"passes = {passes!r}", allowed="a whole number from 1 on", fix="passes = 2")
+        if gauge and passes > 2:
+            raise InputError(
+                f'passes = {passes} with variant = "gauge"',
+                allowed="1 or 2: the corrections of this variant are fluxes, which a further pass could not correct",
+                fix='variant = "sign-preserving"',
+            )
+        self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
+        self._kernels = one_of("kernels", kernels, ("fast", "reference"))
+        self._plans: dict[tuple[int, str], StagedPlan] = {}
+
+    def step(
+        self,
+        x: Any,
+        v: Sequence[Any],
+        h: Any = None,
+        *,
+        steps: int = 1,
+        odd: Collection[int] = (),
+        out: Any = None,
+        check: bool = True,
+    ) -> Any:
+        """The field after `steps` steps with one advector.
+
+        Parameters
+        ----------
+        x : array of `shape`, or of several fields, (fields, and those axes)
+        v : sequence of arrays, one an axis
+            Courant numbers at the faces, times h where that is given; see `Mpdata`.
+        h : array of `shape`, optional
+            Density times Jacobian, above 0; without it 1.
+        odd : axes
+            Those across whose walls x changes its sign, as the velocity across them does.
+        out : array of the shape of x, optional
+            Where the answer goes; may be x.
+        check : bool
+            Look at x, v and h: finite, Courant numbers up to 1, one sign where the variant needs it. It costs about a
+            step, once a call.
+
+        Raises
+        ------
+        InputError
+            For arrays of other shapes or types, and for what `check` finds, with its place.
+        """
+        device, precision = self._device(x)
+        if not isinstance(steps, Integral) or steps < 0:
+            raise InputError(f"steps = {steps!r}", allowed="a whole number from 0 on", fix="steps = 1")
+        fields, faces, h = checked_arrays(self.shape, x, v, h)
+        if out is not None:
+            check_field("out", out, x)
+        mirrored = _mirrored(odd, len(self.shape))
+        plan = self._plan(device, precision)
+        with device.joined():
+            advector = self._advector(plan, faces, h)
+            if check:
+                check_sign(x, self.options.gauge)
+                check_courant(plan, advector, self.shape)
+            after = device.zeros(fields.shape, fields.dtype)
+            lifted = (fields.shape[0], *plan.shape)
+            for one, result in zip(fields.reshape(lifted), after.reshape(lifted), strict=True):
+                _advance(plan, one, result, advector, mirrored, int(steps))
+            after = after.reshape(x.shape)
+            if out is None:
+                return after
+            out[...] = after
+        return out
+
+    def _plan(self, device: Device, precision: str) -> StagedPlan:
+        key = (id(device), precision)
+        if key not in self._plans:
+            places = PLACES[len(self.shape)]
+            shape: list[int] = [1, 1, 1]
+            sides: list[str | Open] = ["periodic", "periodic", "periodic"]
+            for place, n, side in zip(places, self.shape, self.boundaries, strict=True):
+                shape[place], sides[place] = n, side
+            self._plans[key] = plan_of(
+                device, precision, (shape[0], shape[1], shape[2]), (sides[0], sides[1], sides[2]), self.options,
+                self._kernels,
+            )  # fmt: skip
+        return self._plans[key]
+
+    def _advector(self, plan: StagedPlan, faces: Sequence[Any], h: Any) -> Advector:
+        """The caller's arrays among those along x, y and z."""
+        found: list[Any] = [None, None, None]
+        for place, a in zip(PLACES[len(self.shape)], faces, strict=True):
+            shape = tuple(n + (place == axis) for axis, n in enumerate(plan.shape))
+            found[place] = a.reshape(shape) if plan.shape[place] > 1 else None
+        return Advector(found[2], found[1], found[0], None if h is None else h.reshape(plan.shape))
+
+    def _device(self, x: Any) -> tuple[Device, str]:
+        if getattr(x, "dtype", None) not in PRECISIONS:
+            raise InputError(
+                f"x, which is {getattr(x, 'dtype', type(x).__name__)}",
+                allowed="an array of float32 or float64",
+                fix="x = numpy.asarray(x, dtype=numpy.float64)",
+            )
+        return device_of(x), PRECISIONS[np.dtype(x.dtype)]
+
+
+def plan_of(
+    device: Device,
+    precision: str,
+    shape: tuple[int, int, int],
+    sides: tuple[str | Open, str | Open, str | Open],
+    options: Options,
+    kernels: str = "fast",
+) -> StagedPlan:
+    """The fastest plan that serves these options on a device."""
+    return StagedPlan(device, precision, shape, sides, options)
+
+
+def _advance(plan: StagedPlan, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool], steps: int) -> None:
+    """Steps from x to out; x stays as it is."""
+    if steps == 0:
+        plan.device.copy(out, x)
+        return
+    last = out
+    if steps > 1:
+        other = plan.device.zeros(plan.shape, plan.dtype)
+        first, last = (out, other) if steps % 2 else (other, out)
+        plan.device.run(plan.launches(x, first, v, odd))
+        there, back = plan.launches(first, last, v, odd), plan.launches(last, first, v, odd)
+        plan.device.repeated([*there, *back], (steps - 1) // 2)()
+        if steps % 2 == 0:
+            plan.device.run(there)
+        return
+    plan.device.run(plan.launches(x, last, v, odd))
+
+
+def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
+    """Which of the axes k, j, i the caller's axes `odd` are."""
+    places = PLACES[ndim]
+    if not all(isinstance(axis, Integral) and 0 <= axis < ndim for axis in odd):
+        raise InputError(f"odd = {odd!r}", allowed=f"axes, 0 to {ndim - 1}", fix="odd = (0,)")
+    found = {places[axis] for axis in odd}
+    return 0 in found, 1 in found, 2 in found
+
+
+def _checked_shape(shape: Any) -> tuple[int, ...]:
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes):
+        raise InputError(f"shape {shape!r}", allowed="one to three whole numbers from 1 on", fix="Mpdata((64, 128))")
+    return tuple(map(int, sizes))
+
+
+def _checked_sides(boundaries: Any, ndim: int) -> tuple[str | Open, ...]:
+    one = isinstance(boundaries, (str, Open))
+    sides = (boundaries,) * ndim if one else tuple(boundaries)
+    if len(sides) != ndim or not all(isinstance(side, Open) or side in KINDS for side in sides):
+        raise InputError(
+            f"boundaries {boundaries!r}",
+            allowed=f'"periodic", "wall", "open" or Open(low, high), for all {ndim} axes or one for each',
+            fix='boundaries = "periodic"',
+        )
+    return sides

@@ -1,0 +1,150 @@
+"""MPDATA as launches on a device: for three axes (k, j, i), arrays that stay where they are, one precision."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from eagre.advection import staged
+from eagre.advection.ghosts import Open, Tables, tables_of
+from eagre.backend.device import Device, Launch, Work, check_precision
+
+NOWHERE = (False, False, False)
+TINY = {"single": 1e-37, "double": 1e-300}
+
+
+class Options(NamedTuple):
+    """What a step is made of; see `eagre.advection.Mpdata`."""
+
+    passes: int = 2
+    gauge: bool = True
+    third_order: bool = False
+    nonoscillatory: bool = True
+
+    @property
+    def switches(self) -> dict[str, Any]:
+        return {"GAUGE": self.gauge, "THIRD_ORDER": self.third_order}
+
+
+class Advector(NamedTuple):
+    """Face fluxes along x, y and z, times dt/dx and density times Jacobian; h : that of points, None for 1.
+
+    v1 : (nz, ny, nx + 1); v2 : (nz, ny + 1, nx); v3 : (nz + 1, ny, nx); h : (nz, ny, nx). Those along axes of one
+    point are not read and may be None.
+    """
+
+    v1: Any
+    v2: Any
+    v3: Any
+    h: Any = None
+
+
+class StagedPlan:
+    """Steps of MPDATA with all fields in memory between stages; any option and device.
+
+    shape : (nz, ny, nx); sides : of the axes z, y, x: ``"periodic"``, ``"wall"``, ``"open"`` or `Open`.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        precision: str,
+        shape: tuple[int, int, int],
+        sides: tuple[str | Open, str | Open, str | Open],
+        options: Options,
+    ) -> None:
+        self.device, self.precision, self.shape, self.sides, self.options = device, precision, shape, sides, options
+        self.dtype = check_precision(precision)
+        self.depth = 4 if options.third_order else 3
+        self._tables: dict[tuple[bool, ...], tuple[Tables, ...]] = {}
+        self._programs: dict[Any, Any] = {}
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """Shape of a field with its ghost points."""
+        return tuple(n + 2 * self.depth + 1 for n in self.shape)
+
+    @cached_property
+    def fields(self) -> Any:
+        return self.device.zeros((staged.FIELDS, *self.padded), self.dtype)
+
+    @cached_property
+    def _kept(self) -> Advector:
+        """The advector of a third pass and of those after it."""
+        nz, ny, nx = self.shape
+        shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
+        return Advector(*(self.device.zeros(shape, self.dtype) for shape in shapes))
+
+    def tables(self, odd: tuple[bool, bool, bool]) -> tuple[Tables, ...]:
+        """Ghost points along z, y and x of a field that is odd across the walls of some axes."""
+        if odd not in self._tables:
+            axes = zip(self.shape, self.sides, odd, strict=True)
+            self._tables[odd] = tuple(tables_of(n, side, o, self.depth, self.device, self.dtype) for n, side, o in axes)
+        return self._tables[odd]
+
+    def _loop(self, cell: Any, region: tuple[int, ...], *arguments: Any) -> Launch:
+        if cell not in self._programs:
+            switches = {**self.options.switches, "TINY": TINY[self.precision]}
+            self._programs[cell] = self.device.loop(cell, self.precision, switches)
+        return self.device.over(self._programs[cell], region, arguments)
+
+    def _stage(self, cell: Any, low: int, after: int, *arguments: Any) -> Launch:
+        """A stage from place `low` on; it leaves out `after` places of the other end."""
+        region = tuple(n - low - after for n in self.padded)
+        return self._loop(cell, region, self.fields, low, *arguments)
+
+    def fill(self, field: int, a: Any, odd: tuple[bool, bool, bool]) -> Launch:
+        """The field a, (nz, ny, nx), with its ghost points, as one of `fields`."""
+        tables = [axis.field for axis in self.tables(odd)]
+        return self._loop(staged.fill, self.padded, self.fields, field, a, *tables)
+
+    def fill_advector(self, v: Advector) -> list[Work]:
+        """The advector with its ghost points; nothing flows along axes of one point, whose arrays are not read."""
+        tables, made = self.tables(NOWHERE), []
+        for along, field, a in ((2, staged.U1, v.v1), (1, staged.U2, v.v2), (0, staged.U3, v.v3)):
+            if self.shape[along] == 1:
+                continue
+            ways = [axis.along if n == along else axis.across for n, axis in enumerate(tables)]
+            made.append(self._loop(staged.fill, self.padded, self.fields, field, a, *ways))
+        return made
+
+    def fill_h(self, h: Any) -> Launch:
+        """Density times Jacobian with its ghost points; 1 for None."""
+        if h is None:
+            return self._loop(staged.set_one, self.padded, self.fields, staged.H)
+        tables = [axis.jacobian for axis in self.tables(NOWHERE)]
+        return self._loop(staged.fill, self.padded, self.fields, staged.H, h, *tables)
+
+    def take(self, field: int, out: Any) -> Launch:
+        """A field without its ghost points into out."""
+        return self._loop(staged.take, tuple(out.shape), self.fields, field, self.depth, out)
+
+    def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
+        """One step: x to out, another array of its shape.
+
+        odd : whether x changes its sign across the walls of z, y and x, as the velocity across them does.
+        """
+        made = [self.fill(staged.FIRST, x, odd), *self.fill_advector(v), self.fill_h(v.h)]
+        made.append(self._stage(staged.advect, 1, 1))
+        if self.options.passes == 1:
+            return [*made, self.take(staged.X, out)]
+        made += self._correction(out)
+        for _ in range(2, self.options.passes):
+            for field, kept in zip((staged.V1, staged.V2, staged.V3), self._kept, strict=False):
+                made.append(self.take(field, kept))
+            made += [self.fill(staged.X, out, odd), *self.fill_advector(self._kept), *self._correction(out)]
+        return made
+
+    def _correction(self, out: Any) -> list[Work]:
+        """A corrective pass: X to out."""
+        shut = [axis.passable for axis in self.tables(NOWHERE)]
+        first = self.depth - 1
+        made = [self._stage(staged.velocities, first, 2, *shut)]
+        if self.options.nonoscillatory:
+            made += [self._stage(staged.shares, first, 3), self._stage(staged.limit, first + 1, 3)]
+        return [*made, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
+
+    def courant(self, out: Any, v: Advector) -> list[Work]:
+        """Courant numbers of points, the sum over the faces through which something leaves, into out."""
+        made = [*self.fill_advector(v), self.fill_h(v.h)]
+        return [*made, self._loop(staged.outflow, self.shape, self.fields, self.depth, out)]

@@ -1,0 +1,108 @@
+"""MPDATA: the formulas of one face or one point, from the numbers around it.
+
+U is the flux of the advector through a face, dt/dx times density and Jacobian; h the density and Jacobian of a point,
+and over_r = 2 / (h_left + h_right) at a face.
+
+Sources: P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998), doi:10.1006/jcph.1998.5901;
+K. A. Rojek et al., Concurrency Computat.: Pract. Exper. 27, 937-957 (2015), doi:10.1002/cpe.3417, figures 2 and 3.
+"""
+
+from eagre.backend.cells import cell, real, switch
+
+GAUGE = switch("GAUGE", True)
+"""The gauge of infinity: pseudo velocities are fluxes and serve fields of both signs. Else sign-preserving."""
+TINY = switch("TINY", 1e-37)
+"""Below any number that matters in the build's precision: keeps 0 / 0 away."""
+
+
+@cell
+def donor_flux(left, right, u):
+    """max(0, u) left + min(0, u) right: what flows through a face comes from upwind."""
+    return u * (left if u > real(0.0) else right)
+
+
+@cell
+def magnitude(x):
+    """What the differences of pseudo velocities are taken of."""
+    return x if GAUGE else abs(x)
+
+
+@cell
+def corrective_flux(left, right, v):
+    """The flux that the pseudo velocity v makes."""
+    return v if GAUGE else donor_flux(left, right, v)
+
+
+@cell
+def ratio_of_two(plus, minus):
+    """(plus - minus) / (plus + minus), each one value; half of the difference in the gauge of infinity."""
+    if GAUGE:
+        return real(0.5) * (plus - minus)
+    return (plus - minus) / max(plus + minus, real(TINY))
+
+
+@cell
+def ratio_of_four(plus, minus):
+    """The same, each the sum of two values; a quarter."""
+    if GAUGE:
+        return real(0.25) * (plus - minus)
+    return (plus - minus) / max(plus + minus, real(TINY))
+
+
+@cell
+def ratio_of_eight(plus, minus):
+    """The same, each the sum of four values; an eighth."""
+    if GAUGE:
+        return real(0.125) * (plus - minus)
+    return (plus - minus) / max(plus + minus, real(TINY))
+
+
+@cell
+def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
+    """(|U| - U^2/r) D - U/(8 r) (S_m D_m + S_n D_n).
+
+    D is the ratio of the two points, D_m and D_n those of four (m, n), one step further along each other axis and one
+    step back; S_m and S_n are the sums of the four faces of these axes around the face.
+    """
+    share = u * over_r
+    along = (abs(u) - u * share) * ratio_of_two(right, left)
+    return along - real(0.125) * share * (s_m * m + s_n * n)
+
+
+@cell
+def third_along(u, over_r, further, right, left, back):
+    """-(U - 3 |U| U/r + 2 U^3/r^2)/3 D of the four points of a line about the face."""
+    share = u * over_r
+    weight = u - real(3.0) * abs(u) * share + real(2.0) * u * share * share
+    return real(-1.0 / 3.0) * weight * ratio_of_four(further + back, right + left)
+
+
+@cell
+def third_across(u, over_r, s, right_up, left_up, right_down, left_down):
+    """(|U| - 2 U^2/r) S/(4 r) D of the gradient along the axis, one step further and one back along another."""
+    weight = abs(u) - real(2.0) * u * u * over_r
+    return real(0.25) * weight * s * over_r * ratio_of_four(right_up + left_down, left_up + right_down)
+
+
+@cell
+def third_corners(u, over_r, s_m, s_n, same, opposite):
+    """-U S_m S_n/(24 r^2) D of the corners; same, opposite : pairs whose steps along m and n have one sign, or two."""
+    return real(-1.0 / 24.0) * u * s_m * s_n * over_r * over_r * ratio_of_eight(same, opposite)
+
+
+@cell
+def inflow(low, high):
+    """What two opposite fluxes bring to a point."""
+    return max(low, real(0.0)) - min(high, real(0.0))
+
+
+@cell
+def share_of(room, flow):
+    """The part of `flow` for which there is room, 0 to 1."""
+    return room / max(max(room, flow), real(TINY))
+
+
+@cell
+def limiter(f, up_left, down_left, up, down):
+    """The part of flux f that both of its points stand: what one takes (up) the other one gives (down)."""
+    return min(up, down_left) if f > real(0.0) else min(up_left, down)
