@@ -56,9 +56,9 @@ def started(name: str, precision: str, **more: Any) -> tuple[LaplaceProblem, flo
     return problem, period / 50.0, height
 
 
-def measure(name: str, precision: str, warm: int, timed: int, **more: Any) -> None:
+def measure(name: str, precision: str, correction: str, warm: int, timed: int, **more: Any) -> None:
     """Print the median and the best of some steps, iterations a solution, and the error of w~ at the end."""
-    problem, dt, height = started(name, precision, **more)
+    problem, dt, height = started(name, precision, correction=correction, **more)
     small = 1e-6 * height * np.sqrt(GRAVITY * height)
     steps, seconds, iterations = Steps(problem, GRAVITY, small), [], 0
     for _ in range(warm):
@@ -76,14 +76,14 @@ def measure(name: str, precision: str, warm: int, timed: int, **more: Any) -> No
     each = 1e9 * one * timed / iterations / unknowns
     times = f"{one:7.4f} s/step, best {min(seconds):7.4f}  {each:6.1f} ns/unknown/iteration"
     counts = f"{unknowns:7d} unknowns  {iterations / timed / 4:4.1f} iterations/solution"
-    print(f"{name:9} {precision:6} {counts}  {times}  error of w~ {error:.1e}", flush=True)
+    print(f"{name:9} {precision:6} {correction:6} {counts}  {times}  error of w~ {error:.1e}", flush=True)
 
 
 def main() -> None:
     plain = "plain" in sys.argv[1:]
     for name in CASES:
-        for precision in ("single", "double"):
-            measure(name, precision, *((1, 2) if plain else (4, 9)), plain=plain)
+        for precision, correction in (("single", "single"), ("double", "single"), ("double", "double")):
+            measure(name, precision, correction, *((1, 2) if plain else (4, 9)), plain=plain)
 
 
 if __name__ == "__main__":

@@ -90,11 +90,13 @@ BASINS = [
 ]
 
 
-def basin(shape, periodic, order, precision, plain, linear=False):
+def basin(shape, periodic, order, precision, plain, linear=False, correction=None):
     """A problem of which no part vanishes: rough in everything, off the mirrors."""
     rng = np.random.default_rng(1)
     h = 0.3 + 0.02 * rng.standard_normal(shape)
-    problem = LaplaceProblem(h, (0.11, 0.1), Vertical(10, order), periodic, DEVICE, precision, linear, plain)
+    problem = LaplaceProblem(
+        h, (0.11, 0.1), Vertical(10, order), periodic, DEVICE, precision, linear, plain, correction=correction
+    )
     DEVICE.fill(problem.fields, 0.02 * rng.standard_normal((2, *shape)))
     psi = rng.standard_normal(problem.psi.shape)
     psi[0] = 0.0
@@ -129,6 +131,12 @@ KINDS = [(6, "double", False), (2, "double", False), (4, "single", True), (6, "s
 def test_the_stages_are_those_of_the_plain_cells(shape, periodic, order, precision, linear):
     plain, fast = (stages(*basin(shape, periodic, order, precision, kind, linear)) for kind in (True, False))
     assert max(map(difference, fast, plain)) < CLOSE[precision]
+
+
+@pytest.mark.parametrize(("shape", "periodic"), [BASINS[1], BASINS[-1]])
+def test_single_corrections_are_those_of_the_plain_cells(shape, periodic):
+    plain, fast = (stages(*basin(shape, periodic, 6, "double", kind, correction="single")) for kind in (True, False))
+    assert max(map(difference, fast, plain)) < CLOSE["single"]
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -11,14 +11,21 @@ from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
 
-def solved(device, shape, periodic):
-    """w~ over a bed with slopes, and the iterations."""
+def problem_of(device, shape, periodic, correction="double"):
+    """Over a bed with slopes, under a wave."""
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
     h = 0.5 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(np.pi * y)
-    problem = LaplaceProblem(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double")
+    vertical = Vertical(4, 2)
+    problem = LaplaceProblem(h, (0.125, 0.125), vertical, periodic, device, "double", correction=correction)
     wave = np.cos(2.0 * np.pi * x)
     device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
+    return problem
+
+
+def solved(device, shape, periodic):
+    """w~, and the iterations."""
+    problem = problem_of(device, shape, periodic)
     made = problem.solve(1e-3)
     return device.host(problem.w), made.iterations
 
@@ -36,8 +43,26 @@ def test_simulated_columns(shape, periodic):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize(("precision", "most"), [("single", 40.0), ("double", 80.0)])
-def test_bytes_an_unknown(precision, most, monkeypatch):
+def test_simulated_single_corrections():
+    """One of them: what it adds is right to single precision, and is added in double precision."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    found = []
+    for device in (SimulatedDevice(), PlainDevice()):
+        problem = problem_of(device, (1, 9), (False, False), "single")
+        problem.go_on()
+        device.run([*problem.start(), *problem.iteration(1.0)])
+        found.append(device.host(problem.psi)[:-1])
+    assert found[0].dtype == np.float64 and problem.multigrid.f.dtype == np.float32
+    assert 0.0 < np.abs(found[0] - found[1]).max() < 1e-6 * np.abs(found[1]).max()
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("precision", "correction", "most"),
+    [("single", "single", 40.0), ("double", "single", 60.0), ("double", "double", 80.0)],
+)
+def test_bytes_an_unknown(precision, correction, most, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
 
     device, count = SimulatedDevice(), [0]
@@ -50,6 +75,7 @@ def test_bytes_an_unknown(precision, most, monkeypatch):
     monkeypatch.setattr(SimulatedDevice, "zeros", zeros)
     monkeypatch.setattr(SimulatedDevice, "run", lambda self, launches: None)
     shape = (129, 129)
-    problem = LaplaceProblem(np.ones(shape), (0.1, 0.1), Vertical(9, 6), (False, False), device, precision)
+    vertical, periodic = Vertical(9, 6), (False, False)
+    problem = LaplaceProblem(np.ones(shape), (0.1, 0.1), vertical, periodic, device, precision, correction=correction)
     Steps(problem, 9.81, 1e-6)
     assert 16.0 < count[0] / (8 * shape[0] * shape[1]) < most

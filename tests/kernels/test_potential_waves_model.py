@@ -17,6 +17,7 @@ def tiny(device, precision="double"):
     return PotentialWaves(
         grid, 0.3, surface_elevation=0.01 * np.cos(np.pi * grid.x) * np.ones((3, 1)), zones=zones, order=2, layers=3,
         device=device, precision=precision, statistics_from=0.0, breaking=True, time_step=0.02, tolerance=1e-3,
+        correction_precision="double",
     )  # fmt: skip
 
 

@@ -29,10 +29,10 @@ def sea(shape, periodic, slope=0.3, depth=0.25):
     return (dy, dx), h, eta, np.cos(wave * x) * np.cos(wave * y)
 
 
-def laplace(shape, periodic, vertical, precision="double", linear=False, **more):
+def laplace(shape, periodic, vertical, precision="double", linear=False, plain=False, correction=None, **more):
     """The problem on the CPU with its surface, and the transcription's tank."""
     spacing, h, eta, phi = sea(shape, periodic, **more)
-    problem = LaplaceProblem(h, spacing, vertical, periodic, DEVICE, precision, linear)
+    problem = LaplaceProblem(h, spacing, vertical, periodic, DEVICE, precision, linear, plain, correction=correction)
     DEVICE.fill(problem.fields, np.stack([eta, phi]))
     tank = Tank(
         h, spacing[1], spacing[0], vertical.nz, vertical.order, periodic[1], periodic[0], vertical.clustered, linear
@@ -66,6 +66,20 @@ def test_the_answer_of_elimination(shape, periodic, order, clustered):
     potential, w = tank.solved(eta, phi)
     assert np.abs(DEVICE.host(problem.w)[0] - w).max() < 1e-9 * np.abs(w).max()
     assert np.abs(DEVICE.host(problem.psi)[:-1] + phi - potential).max() < 1e-10
+
+
+@pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_single_corrections_take_no_digits(plain):
+    """Of a problem in double precision: the answer of elimination, after as many iterations as with double ones."""
+    found = {}
+    for correction in ("single", "double"):
+        problem, tank, eta, phi = laplace((9, 16), (False, True), Vertical(10, 6), correction=correction, plain=plain)
+        found[correction] = problem.solve(1e-13).iterations
+        assert problem.multigrid.f.dtype == (np.float32 if correction == "single" else np.float64)
+        potential, w = tank.solved(eta, phi)
+        assert np.abs(DEVICE.host(problem.w)[0] - w).max() < 1e-9 * np.abs(w).max()
+        assert np.abs(DEVICE.host(problem.psi)[:-1] + phi - potential).max() < 1e-10
+    assert found["single"] == found["double"]
 
 
 def test_linear_waves_keep_the_slopes_of_the_bed():

@@ -339,6 +339,24 @@ def test_the_preconditioner_changes_iterations_and_not_the_answer(multigrid):
     assert all(model.settings()[f"multigrid_{name}"] == value for name, value in multigrid.items())
 
 
+def test_corrections_in_single_precision():
+    """By default in a run of either precision; the answer is that of double ones."""
+    single, double = basin(tolerance=1e-9), basin(tolerance=1e-9, correction_precision="double")
+    for model in (single, double):
+        model.advance(4.0 * model.time_step)
+    assert (single.settings()["correction_precision"], double.settings()["correction_precision"]) == (
+        "single",
+        "double",
+    )
+    surfaces = [model.field("surface_elevation") for model in (single, double)]
+    assert 0.0 < np.abs(surfaces[0] - surfaces[1]).max() < 1e-11
+    assert single.statistics()["iterations_a_solve"] == double.statistics()["iterations_a_solve"]
+    assert single.bytes_per_step < double.bytes_per_step
+    assert basin(precision="single", correction_precision="double").settings()["correction_precision"] == "single"
+    with pytest.raises(InputError, match="correction_precision = 'half'"):
+        basin(correction_precision="half")
+
+
 def test_a_choice_of_the_preconditioner_that_is_not_known():
     with pytest.raises(InputError, match="multigrid = 'cycles'"):
         basin(multigrid={"cycles": "W"})

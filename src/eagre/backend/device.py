@@ -224,8 +224,8 @@ class PlainDevice(CpuDevice):
         self.name = "plain python"
 
 
-def check_precision(precision: str) -> type[np.floating]:
-    """The NumPy type of ``"single"`` or ``"double"``."""
+def check_precision(precision: str, name: str = "precision") -> type[np.floating]:
+    """The NumPy type of ``"single"`` or ``"double"``; `name` is what an error calls it."""
     if precision not in PRECISIONS:
-        raise InputError(f"precision = {precision!r}", allowed='"single" or "double"', fix='precision = "single"')
+        raise InputError(f"{name} = {precision!r}", allowed='"single" or "double"', fix=f'{name} = "single"')
     return getattr(np, PRECISIONS[precision])

@@ -161,6 +161,9 @@ class NumericsSection(Section):
         default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
     )
     gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
+    correction_precision: Annotated[str, one_of("single", "double")] = Field(
+        default="single", description="of corrections in a run in double precision", examples=["double"]
+    )
     multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
 
     @model_validator(mode="after")

@@ -37,7 +37,7 @@ class Engine:
         self.setup, self.device = setup, device
         self.laplace = LaplaceProblem(
             setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear,
-            multigrid=setup.multigrid,
+            multigrid=setup.multigrid, correction=setup.correction,
         )  # fmt: skip
         self.laplace.points = setup.grid.x, setup.grid.y
         self.breaking = None
@@ -139,18 +139,20 @@ class Engine:
             **more,
             "surface": host(laplace.fields),
             "psi": host(laplace.psi),
+            "psi_before": host(self._steps.before),
             "w": host(laplace.w),
             "counts": np.array([self.counts[name] for name in COUNTS]),
-            "ahead": np.array([-1.0 if ahead is None else ahead, self._steps.small]),
+            "ahead": np.array([-1.0 if ahead is None else ahead, self._steps.small, self._steps.last]),
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
-        laplace = self.laplace
-        for array, name in ((laplace.fields, "surface"), (laplace.psi, "psi"), (laplace.w, "w")):
+        laplace, before = self.laplace, self._steps.before
+        kept = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": before, "w": laplace.w}
+        for name, array in kept.items():
             self.device.fill(array, state[name].astype(array.dtype))
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
-        ahead, self._steps.small = map(float, state["ahead"])
+        ahead, self._steps.small, self._steps.last = map(float, state["ahead"])
         self._steps.ahead = None if ahead < 0.0 else int(ahead)
         if self.gathering is not None:
             self.gathering.restore(state["gathered"], float(state["lasted"]))

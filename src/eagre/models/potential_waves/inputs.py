@@ -136,6 +136,12 @@ def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
+def correction_of(correction: str, precision: str) -> str:
+    """Precision of corrections: what is asked for, but no more than the run has."""
+    check_precision(correction, "correction_precision")
+    return correction if precision == "double" else precision
+
+
 def smallest_psi(
     surface: np.ndarray, depth: np.ndarray, zones: Sequence[Zone], paddles: Sequence[Paddle], grid: Grid, gravity: float
 ) -> float:

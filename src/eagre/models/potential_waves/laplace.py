@@ -46,6 +46,8 @@ class LaplaceProblem:
     device : Device
     precision : {"single", "double"}
         Of the volume.
+    correction : {"single", "double"}, optional
+        Precision of the modes of the residual, of multigrid and of corrections; that of the volume without it.
     linear : bool
         Waves of small height: the surface is taken to be at z = 0. Slopes of the bed stay.
     plain : bool
@@ -81,6 +83,7 @@ class LaplaceProblem:
         linear: bool = False,
         plain: bool = False,
         multigrid: Mapping[str, Any] | None = None,
+        correction: str | None = None,
     ) -> None:
         self.device, self.vertical, self.shape = device, vertical, h.shape
         self.real = check_precision(precision)
@@ -88,7 +91,7 @@ class LaplaceProblem:
         modes = vertical.modes()
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
-            device=device, precision=precision, enough=ENOUGH, plain=plain, **(multigrid or {}),
+            device=device, precision=correction or precision, enough=ENOUGH, plain=plain, **(multigrid or {}),
         )  # fmt: skip
         self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
         self.fields, self.w = self.surface_zeros(2), self.zeros(1)
@@ -105,7 +108,8 @@ class LaplaceProblem:
         self._loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
         self._fast = None
         if device.target == "cpu" and not plain:
-            self._fast = CpuColumns(device, precision, vertical, modes, self.shape, spacing, periodic, linear)
+            kinds = precision, self.multigrid.precision
+            self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
         elif device.kind == "cuda" and not plain:
             self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic)
         else:

@@ -29,6 +29,7 @@ from eagre.models.potential_waves.inputs import (
     checked_multigrid,
     checked_surface,
     checked_zones,
+    correction_of,
     engine_of,
     one_device,
     smallest_psi,
@@ -45,7 +46,7 @@ from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.zones import Zone
 from eagre.stepping.advance import advance
 
-WORDS_AN_ITERATION = 7  # an unknown, of the residual, the modes and a V(1,1) cycle
+WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # rounding does not let corrections become smaller
 ANY = (-1e12, 1e12)
 USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
@@ -97,6 +98,9 @@ class PotentialWaves(BaseModel):
         post, levels, stretched, smoother, weight.
     device : str
         "auto", "cpu", "cuda" or "cuda:N".
+    correction_precision : {"single", "double"}
+        Of the corrections of a run in double precision: what is missing is always found in double precision, so that
+        single corrections cost neither digits nor iterations.
     precision : {"single", "double"}
         Of the water below the surface; the surface itself is always kept in double precision.
     start_time : float, s
@@ -144,6 +148,7 @@ class PotentialWaves(BaseModel):
         breaking: bool | Mapping[str, float] = False,
         statistics_from: float | None = None,
         multigrid: Mapping[str, Any] | None = None,
+        correction_precision: str = "single",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -173,6 +178,7 @@ class PotentialWaves(BaseModel):
             zones=checked_zones(zones, grid, wraps),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
+            correction=correction_of(correction_precision, precision),
             paddles=tuple(paddles),
             sponges=tuple(sponges),
             statistics_from=None
@@ -292,7 +298,8 @@ class PotentialWaves(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         plane = self.grid.shape
-        fields = {"surface": (2, *plane), "psi": (self.setup.vertical.nz + 1, *plane), "w": (1, *plane)}
+        volume = (self.setup.vertical.nz + 1, *plane)
+        fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
         numbers = ["counts", "ahead", "clock", "first_volume"]
         if self.setup.statistics_from is not None:
             fields["gathered"] = (GATHERED, *plane)
@@ -342,8 +349,9 @@ class PotentialWaves(BaseModel):
     def bytes_per_step(self) -> int:
         """Bytes a point that a step must move: four Laplace problems of so many iterations, 7 words an unknown each."""
         iterations = self._engine.iterations_a_solve or USUAL_ITERATIONS
-        words = 4.0 * iterations * WORDS_AN_ITERATION * (self.setup.vertical.nz - 1)
-        return round(words * self._engine.laplace.real().itemsize)
+        laplace = self._engine.laplace
+        size = WORDS_OF_PSI * laplace.real().itemsize + WORDS_OF_CORRECTIONS * laplace.multigrid.real().itemsize
+        return round(4.0 * iterations * size * (self.setup.vertical.nz - 1))
 
     @property
     def remarks(self) -> list[str]:

@@ -80,6 +80,7 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "linear": int(setup.linear),
         "time_step": setup.time_step,
         "tolerance": setup.tolerance,
+        "correction_precision": setup.correction,
         "gravity": setup.gravity,
     }
     found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}

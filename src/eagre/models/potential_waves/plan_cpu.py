@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.potential_waves import columns_cpu as cpu
 from eagre.models.potential_waves import surface_cpu
 from eagre.models.potential_waves.stencils import Modes, Vertical, centred
@@ -33,7 +33,8 @@ class CpuColumns:
     Parameters
     ----------
     device : Device
-    precision : {"single", "double"}
+    precisions : pair of {"single", "double"}
+        Of the volume, and of corrections.
     vertical : Vertical
     modes : Modes
     shape : (ny, nx)
@@ -52,7 +53,7 @@ class CpuColumns:
     def __init__(
         self,
         device: Device,
-        precision: str,
+        precisions: tuple[str, str],
         vertical: Vertical,
         modes: Modes,
         shape: tuple[int, int],
@@ -60,7 +61,8 @@ class CpuColumns:
         periodic: tuple[bool, bool],
         linear: bool,
     ) -> None:
-        self._real = np.float32 if precision == "single" else np.float64
+        precision, correction = precisions
+        self._real, self._short = map(check_precision, precisions)
         ny, nx = shape
         pieces = -(-nx // WIDEST[precision])
         self.width = -(-nx // (pieces * cpu.MARGIN)) * cpu.MARGIN
@@ -70,18 +72,19 @@ class CpuColumns:
         rows = cpu.LAYERS + cpu.ROWS * (vertical.nz + 1) + groups + 1
         threads, stride = min(getattr(device, "threads", 1), self.items), WIDEST[precision] + 2 * cpu.MARGIN
         self._scratch = device.zeros((threads, rows * stride), self._real)
+        self._changes = device.zeros(self._scratch.shape, self._short) if correction != precision else self._scratch
         self._surface_scratch = device.zeros((threads, (surface_cpu.ROWS + 1) * stride), np.float64)
         self._along, self._surface_along = (
             weights_of(vertical.order, shape, spacing, periodic, real) for real in (self._real, np.float64)
         )
         self._windows = self._layers(vertical)
         self._bottom, self._surface = (self._array(vertical.first[k]) for k in (vertical.nz - 1, 0))
-        self._to_modes, self._to_layers = (
-            self._array(np.pad(matrix, ((0, 0), (0, groups - layers)))) for matrix in (modes.to_modes, modes.to_layers)
-        )
+        whole = (0, 0), (0, groups - layers)
+        self._to_modes = self._array(np.pad(modes.to_modes, whole))
+        self._to_layers = np.pad(modes.to_layers, whole).astype(self._short)
         switches = {"HALF": vertical.order // 2, "STRIDE": stride}
-        names = ("residual_cpu", "ends_cpu", "correct_cpu")
-        self._programs = {name: device.program(getattr(cpu, name), precision, switches) for name in names}
+        kinds = {"residual_cpu": precision, "ends_cpu": precision, "correct_cpu": correction}
+        self._programs = {name: device.program(getattr(cpu, name), kind, switches) for name, kind in kinds.items()}
         switches["NONLINEAR"] = not linear
         for name in ("surface_cpu", "rates_cpu"):
             self._programs[name] = device.program(getattr(surface_cpu, name), "double", switches)
@@ -118,7 +121,7 @@ class CpuColumns:
 
     def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
-        arguments = (u, psi, partials, self._to_layers, relaxation, self._scratch, self.width)
+        arguments = (u, psi, partials, self._to_layers, self._short(relaxation), self._changes, self.width)
         return [Launch(self._programs["correct_cpu"], arguments)]
 
     def end(self, psi: Any, geometry: Any, sources: Any, w: Any) -> list[Launch]:

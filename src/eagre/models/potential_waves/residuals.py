@@ -3,7 +3,8 @@
     u = M^-1 r,   q = A u        both less their parts along the last KEPT q_i
     alpha = <r, q> / <q, q>,     Psi += alpha u,     r -= alpha q
 
-In the modes of the residual, which A maps to themselves; A u is a difference of residuals. Source: S. C. Eisenstat,
+In the modes of the residual, which A maps to themselves; A u is a difference of residuals, the carried one and that of
+Psi + u itself, so that what rounding puts into the one is taken out by the next: single precision does. Source: S. C. Eisenstat,
 H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983), doi:10.1137/0720023: Orthomin(KEPT).
 """
 
@@ -31,7 +32,6 @@ class Problem(Protocol):
     vertical: Vertical
     multigrid: Multigrid
     shape: Any
-    real: Any
     psi: Any
 
     def zeros(self, layers: int) -> Any:
@@ -83,7 +83,7 @@ def row_products(i, a, b, partials):
     k, j = i // a.shape[1], i % a.shape[1]
     total = 0.0
     for n in range(a.shape[2]):
-        total += float(a[k, j, n]) * float(b[k, j, n])
+        total += np.float64(a[k, j, n]) * np.float64(b[k, j, n])
     partials[i] = total
 
 
@@ -98,13 +98,13 @@ class ConjugateResiduals:
     def __init__(self, laplace: Problem) -> None:
         self._laplace, self._device = laplace, laplace.device
         layers = laplace.vertical.nz - 1
-        self._psi, self._r = laplace.zeros(layers + 2), laplace.zeros(layers)
-        self._u, self._q = ([laplace.zeros(layers) for _ in range(KEPT + 1)] for _ in range(2))
+        shape, real = (layers, *laplace.shape), laplace.multigrid.real
+        self._psi, self._r = laplace.zeros(layers + 2), self._device.zeros(shape, real)
+        self._u, self._q = ([self._device.zeros(shape, real) for _ in range(KEPT + 1)] for _ in range(2))
         self._rows = layers * laplace.shape[0]
         self._partials = self._device.zeros((self._rows,), np.float64)
-        precision = "single" if laplace.real is np.float32 else "double"
         cells = (subtract, add_share, take_share, row_products)
-        self._loops = {one.name: self._device.loop(one, precision) for one in cells}
+        self._loops = {one.name: self._device.loop(one, laplace.multigrid.precision) for one in cells}
         self._apply = [*laplace.correction(1.0), *laplace.defect()]
         self._correct, self._defect = laplace.correction(1.0), laplace.defect()
         self._cycle = laplace.multigrid.cycle_launches(from_zero=True)
@@ -125,7 +125,8 @@ class ConjugateResiduals:
             norms.append(self._iterate(len(norms)))
         if not norms[-1] <= small:
             raise ConvergenceError(len(norms), norms[-1], small)
-        return Iterated(len(norms), norms[-1]), (norms[-1] / norms[0]) ** (1.0 / max(len(norms) - 1, 1))
+        fall = norms[-1] / norms[0] if norms[0] > 0.0 else 0.0
+        return Iterated(len(norms), norms[-1]), fall ** (1.0 / max(len(norms) - 1, 1))
 
     def _iterate(self, before: int) -> float:
         """One iteration after so many; returns the norm of the correction."""
@@ -150,7 +151,7 @@ class ConjugateResiduals:
         return self._device.over(self._loops[name], self._r.shape, arguments)
 
     def _share(self, value: float) -> Any:
-        return self._device.array(np.array([value], self._laplace.real))
+        return self._device.array(np.array([value], self._r.dtype))
 
     def _add(self, pairs: Sequence[tuple[Any, Any]], share: float) -> None:
         self._device.run([self._over("add_share", a, b, self._share(share)) for a, b in pairs])

@@ -30,6 +30,7 @@ class Setup:
     gravity: float  # m s-2
     zones: tuple[Zone, ...]
     breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
+    correction: str = "double"  # precision of corrections
     paddles: tuple[Paddle, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.cells import cell
 from eagre.backend.device import Launch
 from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace import LaplaceProblem
@@ -25,6 +26,15 @@ from eagre.models.potential_waves.zones import Zone, relax
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
 BEGINS = (0.0, 0.5, 0.5, 1.0)  # times of the stages, in steps
+FURTHER = (1, 3)  # stages that begin half a step after the one before
+
+
+@cell
+def guess_further(k, j, i, psi, before):
+    """Psi goes on in time as it came from `before`, which becomes what it was."""
+    here = psi[k, j, i]
+    psi[k, j, i] = here + (here - before[k, j, i])
+    before[k, j, i] = here
 
 
 class Steps:
@@ -49,6 +59,10 @@ class Steps:
         s; may be changed between steps.
     ahead : int or None
         Iterations of the next step's first Laplace problem, if `look` has solved it already.
+    before : array on the device, (nz + 1, ny, nx)
+        Psi of the middle of the last step: solutions half a step later begin on the line through both.
+    last : float
+        Length of the last step, s; 0 if there was none.
     """
 
     def __init__(
@@ -58,11 +72,15 @@ class Steps:
         self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
         self._forcing = forcing
         self.ahead: int | None = None
+        self.before, self.last = laplace.zeros(laplace.vertical.nz + 1), 0.0
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         device, set_rates = laplace.device, laplace.rates(self._rates, float(gravity))
         self._stages, self._filled_for = device.zeros((len(STAGES), 2), np.float64), 0.0
         to_next = [self._to_next(stage) for stage in range(len(STAGES))]
-        device.prepare([*laplace.launches(), *set_rates, *to_next])
+        precision = "single" if laplace.real is np.float32 else "double"
+        further = device.over(device.loop(guess_further, precision), laplace.psi.shape, (laplace.psi, self.before))
+        device.prepare([*laplace.launches(), *set_rates, *to_next, further])
+        self._further = device.repeated([further], 1)
         self._set_rates = device.repeated(set_rates, 1)
         self._next = [device.repeated([one], 1) for one in to_next]
         self._kept_for = 0.0  # the time step of what the zones keep, s
@@ -83,6 +101,8 @@ class Steps:
             device.fill(self._stages, dt * np.array(STAGES))
             self._filled_for = dt
         for stage, (_, share) in enumerate(STAGES):
+            if stage in FURTHER:
+                self._guess(straight=stage > 1 or dt == self.last)
             if stage > 0:
                 iterations += laplace.solve(self.small).iterations
             self._set_rates()
@@ -91,7 +111,15 @@ class Steps:
             self._next[stage]()
             self._apply_zones(self.time + (share or 1.0) * dt, dt)
         self.time += dt
+        self.last = dt
         return iterations
+
+    def _guess(self, straight: bool) -> None:
+        """Before a solution half a step later: on a straight line if `before` is of half a step before."""
+        if straight:
+            self._further()
+        else:
+            self.laplace.device.copy(self.before, self.laplace.psi)
 
     def _to_next(self, stage: int) -> Launch:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
