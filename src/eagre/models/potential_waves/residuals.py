@@ -4,7 +4,7 @@
     alpha = <r, q> / <q, q>,     Psi += alpha u,     r -= alpha q
 
 In the modes of the residual, which A maps to themselves; A u is a difference of residuals, the carried one and that of
-Psi + u itself, so that what rounding puts into the one is taken out by the next: single precision does. Source: S. C. Eisenstat,
+Psi + u itself: what rounding puts into one is taken out by the next, so single precision does. Source: S. C. Eisenstat,
 H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983), doi:10.1137/0720023: Orthomin(KEPT).
 """
 
