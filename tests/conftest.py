@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-IS_SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def count_gpus() -> int:
@@ -31,15 +29,12 @@ def count_gpus() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU or the simulator where there is none."""
+    """Skip what needs a GPU where there is none."""
     no_gpu = pytest.mark.skip(reason="no NVIDIA GPU")
-    not_simulated = pytest.mark.skip(reason="needs NUMBA_ENABLE_CUDASIM=1: make test-simulator")
-    has_gpu = not IS_SIMULATED and any(item.get_closest_marker("gpu") for item in items) and count_gpus() > 0
+    has_gpu = any(item.get_closest_marker("gpu") for item in items) and count_gpus() > 0
     for item in items:
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(no_gpu)
-        if item.get_closest_marker("simulator") and not IS_SIMULATED:
-            item.add_marker(not_simulated)
 
 
 def load_script(path: Path) -> ModuleType:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,6 @@ from numba import cuda
 from eagre.backend.layouts import usual_registers
 
 __all__ = [
-    "SIMULATED",
     "cuda",
     "double_driver",
     "formula",
@@ -26,25 +24,18 @@ __all__ = [
     "single_driver",
 ]
 
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
-
-if SIMULATED:
-    formula: Any = cuda.jit(device=True)
-    single_driver: Any = cuda.jit
-    double_driver: Any = cuda.jit
-else:
-    formula = cuda.jit(device=True, forceinline=True, fastmath=True)
-    # With more registers a thread, too few warps fit to hide the latency of memory (measured at
-    # 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
-    single_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("single"))
-    double_driver = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("double"))
-    # A tail of one thread, or a small grid, is meant to be small.
-    numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+formula: Any = cuda.jit(device=True, forceinline=True, fastmath=True)
+# With more registers a thread, too few warps fit to hide the latency of memory (measured at
+# 8192 x 8192 on an H200: double 12.1 against 10.7 Gcell-steps/s, single 23.3 against 22.2).
+single_driver: Any = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("single"))
+double_driver: Any = partial(cuda.jit, cache=True, fastmath=True, max_registers=usual_registers("double"))
+# A tail of one thread, or a small grid, is meant to be small.
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def limited_driver(registers: int) -> Any:
     """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
-    return cuda.jit if SIMULATED else partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
+    return partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
 
 
 def keep_loaded() -> None:

@@ -42,8 +42,7 @@ _HEADERS = {
         "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
-        "from eagre.backend.cuda import cuda, formula\n"
-        "from eagre.backend.cuda import {precision}_driver as driver\n"
+        "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
         "from eagre.backend.simulator import load_ahead, prefetch_l2\n"
         "from eagre.backend.simulator import flat_load, flat_store, load_volatile, load_here\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"

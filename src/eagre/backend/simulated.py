@@ -1,17 +1,10 @@
-# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingImports=false, reportIndexIssue=false
-"""CUDA kernels in Numba's simulator: hand-tiled kernels run on a machine without a GPU, on tiny grids.
-
-Set ``NUMBA_ENABLE_CUDASIM=1`` before anything imports Numba.
-"""
+"""CUDA kernels in plain Python: hand-tiled kernels run on a machine without a GPU, on tiny grids."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from eagre.backend.cuda import SIMULATED
 from eagre.backend.device import HostArrays, HostCall, Launch
-from eagre.errors import DeviceError
 
 
 class SimulatedDevice(HostArrays):
@@ -20,10 +13,6 @@ class SimulatedDevice(HostArrays):
     kind = "cuda"
     target = "simulator"
     name = "simulated cuda"
-
-    def __init__(self) -> None:
-        if not SIMULATED:
-            raise DeviceError("the CUDA simulator is off\nwrite:   NUMBA_ENABLE_CUDASIM=1 before Python starts")
 
     def run(self, launches: Sequence[Launch | HostCall]) -> None:
         for launch in launches:

@@ -1,4 +1,4 @@
-"""Plain stand-ins for what Numba's CUDA simulator lacks."""
+"""Plain stand-ins for loads, stores and barriers that simulated kernels call by name."""
 
 from __future__ import annotations
 

@@ -217,7 +217,12 @@ def add_coarse(shared, total, level, coarse):
 
 @cell
 def take_up(shared, total, f, q, m, level):
-    """The right side and the screening of the finest grid."""
+    """The right side and the screening of the finest grid; 0 in place of the solution of all of them.
+
+    An axis of one point has itself as neighbour, by a factor of 0 that what was in the memory must not meet as NaN.
+    """
+    for n in range(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, total, cuda.blockDim.x * cuda.blockDim.y):
+        put(shared, total + n, real(0.0))
     first = np.int64(m) * f.shape[1] * f.shape[2]
     for j in range(np.int32(cuda.threadIdx.y), level.ny, np.int32(cuda.blockDim.y)):
         for i in range(np.int32(cuda.threadIdx.x), level.nx, np.int32(cuda.blockDim.x)):
