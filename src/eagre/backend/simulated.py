@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from eagre.backend.device import HostArrays, HostCall, Launch
 
@@ -19,7 +20,8 @@ class SimulatedDevice(HostArrays):
             if isinstance(launch, HostCall):
                 launch.program(*launch.arguments)
                 continue
-            launch.program[launch.grid, launch.block, 0, launch.shared](*launch.arguments)
+            kernel: Any = launch.program
+            kernel[launch.grid, launch.block, 0, launch.shared](*launch.arguments)
 
     def repeated(self, launches: Sequence[Launch | HostCall], times: int) -> Callable[[], None]:
         bound = list(launches)

@@ -1,9 +1,9 @@
 """Kernels in plain Python: what `cuda` is inside a simulated kernel, and how its threads take turns.
 
-In place of Numba's simulator, whose threads all run at once and wait for one another by polling (it takes ten times as
-long). Here one thread of a block runs at a time, up to the next barrier, from the first
-thread to the last and, after the barrier, from the last to the first: what only a barrier that is missing orders comes
-out differently in one of the two. Shared memory of every block and local arrays begin as NaN.
+In place of Numba's simulator, whose threads all run at once and wait for one another by polling, which takes ten times
+as long. Here one thread of a block runs at a time, up to the next barrier, from the last thread to the first and, after
+the barrier, from the first to the last: what only a barrier that is missing orders comes out differently in one of the
+two. Shared memory of every block and local arrays begin as NaN.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Turns:
     """
 
     def __init__(self, work: Callable[[], None], size: Place) -> None:
-        self.work, self.fresh = work, deque(_places(size))
+        self.work, self.fresh = work, list(_places(size))
         self.worker: _Worker  # that runs
         self.ready: deque[_Worker] = deque()
         self.waiting: list[_Worker] = []
@@ -191,7 +191,7 @@ class Turns:
         self.worker = worker
         try:
             while self.fresh:
-                cuda.threadIdx = self.fresh.popleft()
+                cuda.threadIdx = self.fresh.pop()
                 self.work()
         except _Abandoned:
             pass
@@ -221,7 +221,7 @@ class Turns:
         if self.fresh:
             self._start()
             return
-        if not self.ready and self.waiting:  # all have come to the barrier: it opens, the last one first
+        if not self.ready and self.waiting:  # all have come to the barrier: it opens, the last to come first
             self.ready, self.waiting, self.votes = deque(reversed(self.waiting)), [], []
         if self.ready:
             self.ready.popleft().baton.release()
@@ -237,11 +237,11 @@ class Kernel:
 
     def __getitem__(self, configuration: tuple[Any, ...]) -> Callable[..., None]:
         grid, block, *rest = configuration
-        sizes = [Place(*n) if isinstance(n, tuple) else Place(n) for n in (grid, block)]
+        grid, block = (Place(*n) if isinstance(n, tuple) else Place(n) for n in (grid, block))
         shared = rest[1] if len(rest) > 1 else 0
 
         def launch(*arguments: Any) -> None:
-            self.launch(*sizes, shared, arguments)
+            self.launch(grid, block, shared, arguments)
 
         return launch
 
