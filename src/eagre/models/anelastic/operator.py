@@ -247,27 +247,3 @@ def set_divergence(q, hat, out, medium, normal, z, y, x):
     below = flux_up(flow(hat, lower(z), centre(y), centre(x)), medium, z.before, j, i)
     total += (above - below) * z.over
     out.x[k, j, i] = -total / density_at(medium.density, k, j, i)
-
-
-@cell
-def across(q, medium, z, y, x):
-    """rho* c11 times the derivative of q along x at the point of pairs, 0 on a side."""
-    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
-    return real(0.0) if x.on else share * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
-
-
-@cell
-def along(q, medium, z, y, x):
-    """As `across` along y."""
-    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
-    return real(0.0) if y.on else share * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
-
-
-@cell
-def set_horizontal(q, hat, out, medium, normal, z, y, x):
-    """nablaCnablax: (1 / rho*) times the horizontal divergence of rho* c11 times the horizontal derivatives."""
-    zc, yc, xc = centre(z), centre(y), centre(x)
-    total = (across(q, medium, zc, yc, upper(x)) - across(q, medium, zc, yc, lower(x))) * x.over
-    total += (along(q, medium, zc, upper(y), xc) - along(q, medium, zc, lower(y), xc)) * y.over
-    k, j, i = z.here, y.here, x.here
-    out.x[k, j, i] = total / density_at(medium.density, k, j, i)

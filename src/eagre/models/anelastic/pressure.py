@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.errors import InputError
+from eagre.models.anelastic import horizontal
 from eagre.models.anelastic import operator as cells
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.traversals import at_point, rows_cpu
@@ -87,7 +88,23 @@ class PressureOperator:
 
     def horizontal(self, q: Any, out: Any) -> Launch:
         """nablaCnablax: the horizontal part of L q without the slopes of the map."""
-        return self._over(cells.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+        return self._over(horizontal.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+
+    def weighed(self, q: Any, out: Any) -> Launch:
+        """out = rho* q."""
+        return self._over(horizontal.set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+
+    def line_system(self, over_beta: float, out: tuple[Any, Any, Any]) -> Launch:
+        """What `sweeps` factorises: d, w d, a; d = rho* / beta, or -(diagonal of H) where 1 / beta is 0."""
+        number = self.device.array(np.full((1, 1, 1), over_beta, check_precision(self.precision)))
+        launch = self._over(horizontal.set_line_system, out[0], cells.Vector(*out), cells.Vector(*out), forced=False)
+        given = cells.Normal(number, number, number)
+        arguments = tuple(given if isinstance(part, cells.Normal) else part for part in launch.arguments)
+        return launch._replace(arguments=arguments)
+
+    def line_right(self, q: Any, r: Any, d: Any, out: Any) -> Launch:
+        """out = rho* r - H q - d q."""
+        return self._over(horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False)
 
     def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""

@@ -32,6 +32,7 @@ from eagre.models.anelastic.balance import Balance, balanced
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.spectral import Spectral
+from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
 from eagre.stepping.until import Until
 
@@ -57,12 +58,6 @@ def subtract(k, j, i, a, b):
 def copy_field(k, j, i, a, b):
     """B = a."""
     b[k, j, i] = a[k, j, i]
-
-
-@cell
-def weigh(k, j, i, a, b, weight):
-    """B = weight a."""
-    b[k, j, i] = weight[k, j, i] * a[k, j, i]
 
 
 @cell
@@ -226,14 +221,14 @@ class Projection:
             self._spectral.set_coefficients(across, up, density)
             return self._spectral.launches(r, q)
         self._spectral.set_coefficients(across, up, np.ones_like(density))
-        program = self._device.loop(weigh, self._precision)
-        weighed = self._device.over(program, self.shape, (r, self._b, operator.medium.density))
-        return [weighed, *self._spectral.launches(self._b, q)]
+        return [operator.weighed(r, self._b), *self._spectral.launches(self._b, q)]
 
     def _preconditioning(self) -> Any:
         if self._preconditioner == "none":
             program = self._device.loop(copy_field, self._precision)
             return lambda r, q: [self._device.over(program, self.shape, (r, q))]
+        if self._preconditioner in ("line-jacobi", "richardson"):
+            return Sweeps(self.operator, self._preconditioner, self._sweeps).launches
         return self._flat
 
     def solve(self, dt: float) -> Projected:

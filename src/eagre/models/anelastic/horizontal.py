@@ -1,0 +1,83 @@
+"""The horizontal part of the pressure operator at a point, and what column systems are made of, as plain cells."""
+
+from eagre.backend.cells import cell, real
+from eagre.models.anelastic.lines import centre, lower, upper
+from eagre.models.anelastic.operator import c11_at, density_at, tensor_at
+
+
+@cell
+def across(q, medium, z, y, x):
+    """rho* c11 times the derivative of q along x at the point of pairs, 0 on a side."""
+    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if x.on else share * (q[z.here, y.here, x.high] - q[z.here, y.here, x.low]) * x.over
+
+
+@cell
+def along(q, medium, z, y, x):
+    """As `across` along y."""
+    share = density_at(medium.density, z.here, y.here, x.here) * c11_at(medium.c11, z.here, y.here, x.here)
+    return real(0.0) if y.on else share * (q[z.here, y.high, x.here] - q[z.here, y.low, x.here]) * y.over
+
+
+@cell
+def horizontal_of(q, medium, z, y, x):
+    """H q: the horizontal divergence of rho* c11 times the horizontal derivatives, without slopes of the map."""
+    zc, yc, xc = centre(z), centre(y), centre(x)
+    total = (across(q, medium, zc, yc, upper(x)) - across(q, medium, zc, yc, lower(x))) * x.over
+    return total + (along(q, medium, zc, upper(y), xc) - along(q, medium, zc, lower(y), xc)) * y.over
+
+
+@cell
+def set_horizontal(q, hat, out, medium, normal, z, y, x):
+    """nablaCnablax: H q / rho*."""
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = horizontal_of(q, medium, z, y, x) / density_at(medium.density, k, j, i)
+
+
+@cell
+def stiffness(medium, k, j, i):
+    """rho* c11."""
+    return density_at(medium.density, k, j, i) * c11_at(medium.c11, k, j, i)
+
+
+@cell
+def diagonal_of(medium, z, y, x):
+    """-(diagonal of H)."""
+    k, j, i = z.here, y.here, x.here
+    east = real(0.0) if x.on_behind else stiffness(medium, k, j, x.behind) * x.over_behind
+    west = real(0.0) if x.on_before else stiffness(medium, k, j, x.before) * x.over_before
+    north = real(0.0) if y.on_behind else stiffness(medium, k, y.behind, i) * y.over_behind
+    south = real(0.0) if y.on_before else stiffness(medium, k, y.before, i) * y.over_before
+    return (east + west) * x.over + (north + south) * y.over
+
+
+@cell
+def set_line_system(q, hat, out, medium, normal, z, y, x):
+    """d, w d and the coupling of a column; normal.x (1, 1, 1): 1 / beta, or 0 for the diagonal of H."""
+    k, j, i = z.here, y.here, x.here
+    over_beta = normal.x[0, 0, 0]
+    d = diagonal_of(medium, z, y, x)
+    if over_beta > real(0.0):
+        d = density_at(medium.density, k, j, i) * over_beta
+    out.x[k, j, i] = d
+    out.y[k, j, i] = real(0.5) * d if z.on else d
+    t = tensor_at(medium, z.behind, j, i)
+    through = (t.g13 * t.g13 + t.g23 * t.g23) * t.c11 + t.g33 * t.g33 * t.c33
+    inner = z.on_behind == 0 and z.behind != k
+    over = z.over_behind * z.over_behind if inner else real(0.0)
+    out.z[k, j, i] = density_at(medium.density, z.behind, j, i) * through * over
+
+
+@cell
+def set_line_right(q, hat, out, medium, normal, z, y, x):
+    """rho* r - H q - d q; hat: r and d."""
+    k, j, i = z.here, y.here, x.here
+    total = density_at(medium.density, k, j, i) * hat.x[k, j, i] - horizontal_of(q, medium, z, y, x)
+    out.x[k, j, i] = total - hat.y[k, j, i] * q[k, j, i]
+
+
+@cell
+def set_weighed(q, hat, out, medium, normal, z, y, x):
+    """rho* q."""
+    k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
