@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.errors import ConvergenceError, InputError
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.sweeps import Sweeps
 from oracle.anelastic_pressure import Pressure
 
 WALL, PERIODIC, OPEN = "wall", "periodic", "open"
@@ -215,3 +217,35 @@ def test_first_guesses(guess):
     else:
         assert min(residuals) > 0
     assert projection.steps == (0.8, 0.5)
+
+
+@pytest.mark.parametrize("preconditioner", ["fft", "line-jacobi", "richardson", "none"])
+@pytest.mark.parametrize("terrain", [False, True])
+def test_preconditioners_solve_the_same_problem(preconditioner, terrain):
+    """Also after another time step has changed C."""
+    both = Both((5, 3, 6), (WALL, PERIODIC, WALL), terrain)
+    expected = both.oracle.velocity(both.hat, both.oracle.solve(both.hat))
+    projection = both.projection(PlainDevice(), method="gcr", preconditioner=preconditioner)
+    projection.set_coefficients(0.5 * both.c[0], 0.0, 0.3 * both.c[2])
+    projection.set_coefficients(*both.c)
+    projection.solve(1.0)
+    assert np.abs(velocity_of(projection) - expected).max() < 1e-11
+
+
+def test_column_systems_are_solved_exactly():
+    """One sweep without horizontal derivatives but for d is (d - V)^-1 to rounding."""
+    both, device = Both((9, 1, 6), (WALL, PERIODIC, WALL), True), PlainDevice()
+    operator, oracle = both.operator(device), both.oracle
+    sweeps, r, q = Sweeps(operator, "line-jacobi", 1), both.phi, np.zeros(both.shape)
+    device.run(sweeps.launches(r, q))
+    through = (
+        ~oracle.sides[2]
+        * oracle.rho
+        * np.einsum("a...,ab...,b...->...", oracle.geometry[2][2], oracle.c, oracle.geometry[2][2])
+    )
+    flux = ~oracle.sides[0] * oracle.rho * oracle.c[0, 0]
+    vertical = oracle.d[2] @ sparse.diags(through.ravel()) @ oracle.d[2]
+    horizontal = oracle.d[0] @ sparse.diags(flux.ravel()) @ oracle.d[0]
+    system = -sparse.diags(horizontal.diagonal()) - vertical
+    new = q.ravel() / 0.7
+    assert np.abs(system @ new + (oracle.rho * r).ravel()).max() < 1e-14 * np.abs(system @ new).max() * 10

@@ -40,20 +40,31 @@ class PressureOperator:
     ) -> None:  # fmt: skip
         real = check_precision(precision)
         self.device, self.precision, self.metric = device, precision, metric
-        self.rho, self.c11, self.c12, self.c33 = density * metric.jacobian, c11, c12, c33
+        self.rho = _above_zero("density", density) * metric.jacobian
+        self._take(c11, c12, c33)
         fields = {"density": self.rho, "c11": c11, "c12": c12, "c33": c33}
-        for name in ("density", "c11", "c33"):
-            if not (np.isfinite(fields[name]) & (fields[name] > 0.0)).all():
-                raise InputError(f"this {name}", allowed="finite numbers above 0")
-        self._kinds = {name: values.shape for name, values in fields.items()}
         put = {name: device.array(values.astype(real)) for name, values in fields.items()}
         self.medium = cells.Medium(**put, **metric.arrays(device, precision))
-        self._grid, self.turning = metric.grid(precision), bool(np.any(c12))
-        none = device.zeros((1, 1, 1), real)
+        self._grid, none = metric.grid(precision), device.zeros((1, 1, 1), real)
         self._normal = cells.Normal(none, none, none) if normal is None else normal
         kinds = {name.upper(): self._accessor(values) for name, values in fields.items()}
         self._switches: dict[str, Any] = {"TERRAIN": metric.terrain, "TURNING": self.turning, **kinds}
         self._open = normal is not None
+
+    def _take(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
+        self.c11, self.c12, self.c33 = _above_zero("c11", c11), c12, _above_zero("c33", c33)
+        self.turning = bool(np.any(c12))
+
+    def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
+        """Take another C; False, and nothing is taken, if that needs other programs."""
+        pairs = ((self.c11, c11), (self.c12, c12), (self.c33, c33))
+        if any(old.shape != new.shape for old, new in pairs) or bool(np.any(c12)) != self.turning:
+            return False
+        self._take(c11, c12, c33)
+        for name, values in (("c11", c11), ("c12", c12), ("c33", c33)):
+            array = getattr(self.medium, name)
+            self.device.fill(array, values.astype(array.dtype))
+        return True
 
     def _accessor(self, values: np.ndarray) -> Any:
         return (
@@ -88,7 +99,9 @@ class PressureOperator:
 
     def horizontal(self, q: Any, out: Any) -> Launch:
         """nablaCnablax: the horizontal part of L q without the slopes of the map."""
-        return self._over(horizontal.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
+        return self._over(
+            horizontal.set_horizontal, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False
+        )
 
     def weighed(self, q: Any, out: Any) -> Launch:
         """out = rho* q."""
@@ -104,7 +117,9 @@ class PressureOperator:
 
     def line_right(self, q: Any, r: Any, d: Any, out: Any) -> Launch:
         """out = rho* r - H q - d q."""
-        return self._over(horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False)
+        return self._over(
+            horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False
+        )
 
     def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
@@ -131,3 +146,9 @@ class PressureOperator:
         lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
         even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
         return self.is_flat and even and not (lateral and self.turning)
+
+
+def _above_zero(name: str, values: np.ndarray) -> np.ndarray:
+    if not (np.isfinite(values) & (values > 0.0)).all():
+        raise InputError(f"this {name}", allowed="finite numbers above 0")
+    return values

@@ -145,7 +145,7 @@ class Projection:
         self.steps = (0.0, 0.0)
         self._density = self._shaped("density", density)
         self._normal: cells.Normal | None = None
-        self._spectral: Spectral | None = None
+        self._is_bound = False
         self.set_coefficients()
 
     def _shaped(self, name: str, values: Any) -> np.ndarray:
@@ -165,10 +165,14 @@ class Projection:
     def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
         """Take C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
         parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
+        if self._is_bound and self.operator.update(*parts) and self._direct == self._takes_direct:
+            self._refresh()
+            return
         self.operator = PressureOperator(
             self._device, self._precision, self.metric, self._density, *parts, normal=self._normal
         )
         self._bind()
+        self._is_bound = True
 
     def set_normal(self, x: Any = None, y: Any = None, z: Any = None) -> Balance:
         """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), z (2, ny, nx), m/s.
@@ -177,9 +181,13 @@ class Projection:
         connect the flux out must equal that in; without a value a side has none.
         """
         given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, z))
-        self._normal = cells.Normal(*(self._device.array(values.astype(self._real)) for values in given))
-        operator = self.operator
-        self.set_coefficients(operator.c11, operator.c12, operator.c33)
+        values = [one.astype(self._real) for one in given]
+        if self._normal is not None:
+            for array, one in zip(self._normal, values, strict=True):
+                self._device.fill(array, one)
+            return balance
+        self._normal, self._is_bound = cells.Normal(*map(self._device.array, values)), False
+        self.set_coefficients(self.operator.c11, self.operator.c12, self.operator.c33)
         return balance
 
     # -- solution --------------------------------------------------------------------------------
@@ -189,47 +197,56 @@ class Projection:
         """Whether the direct solution is exact for these coefficients."""
         return self.operator.exact
 
+    @property
+    def _takes_direct(self) -> bool:
+        return self._method == "direct" or (self._method == "auto" and self.operator.exact)
+
     def _bind(self) -> None:
-        """Launches for these coefficients."""
+        """Launches for these kinds of coefficients."""
         device, operator, hat = self._device, self.operator, (self.u, self.v, self.w)
+        self._refresh, self._direct = lambda: None, self._takes_direct
         self._final = [operator.velocity(self.phi, hat, hat)]
         start: list[Work] = [operator.residual(self.phi, hat, self._r)]
-        direct = self._method == "direct" or (self._method == "auto" and operator.exact)
-        if direct:
+        if self._direct:
             test = ResidualTest(device, self._precision, self._r)
             add = device.loop(subtract, self._precision)
             solved = [*self._flat(self._r, self._b), device.over(add, self.shape, (self.phi, self._b))]
             again = [*start, test.measured]
             self._until = Until(device, test, [*solved, *again], again, look_every=1)  # type: ignore[arg-type]
             return
-        kept = self._kept or (3 if operator.turning else 1)
-        edges = [
-            0.5 if n > 1 and side != "periodic" else 1.0 for n, side in zip(self.shape, self.metric.sides, strict=True)
-        ]
+        sides = zip(self.shape, self.metric.sides, strict=True)
+        edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
         weights = Weights(operator.medium.density, tuple(edges))  # type: ignore[arg-type]
         self._until = GcrIteration(
             device, self._precision, self.phi, self._r, start, lambda q, out: [operator.apply(q, out)],
-            self._preconditioning(), weights, kept,
+            self._preconditioning(), weights, self._kept or (3 if operator.turning else 1),
         ).until  # fmt: skip
 
-    def _flat(self, r: Any, q: Any) -> list[Work]:
-        """q = P^-1 r of the flat operator with horizontal means."""
-        operator = self.operator
-        self._spectral = self._spectral or Spectral(self._device, self._precision, self.metric)
-        density, across, up = operator.means()
-        if operator.medium.density.shape != self.shape:
-            self._spectral.set_coefficients(across, up, density)
-            return self._spectral.launches(r, q)
-        self._spectral.set_coefficients(across, up, np.ones_like(density))
-        return [operator.weighed(r, self._b), *self._spectral.launches(self._b, q)]
-
     def _preconditioning(self) -> Any:
+        """A function of (r, q): launches that set q = P^-1 r."""
+        if self._preconditioner in ("line-jacobi", "richardson"):
+            sweeps = Sweeps(self.operator, self._preconditioner, self._sweeps)
+            self._refresh = sweeps.factorise
+            return sweeps.launches
         if self._preconditioner == "none":
             program = self._device.loop(copy_field, self._precision)
             return lambda r, q: [self._device.over(program, self.shape, (r, q))]
-        if self._preconditioner in ("line-jacobi", "richardson"):
-            return Sweeps(self.operator, self._preconditioner, self._sweeps).launches
         return self._flat
+
+    def _flat(self, r: Any, q: Any) -> list[Work]:
+        """q = P^-1 r of the flat operator with horizontal means."""
+        spectral = Spectral(self._device, self._precision, self.metric)
+        is_field = self.operator.medium.density.shape == self.shape
+
+        def refresh() -> None:
+            density, across, up = self.operator.means()
+            spectral.set_coefficients(across, up, np.ones_like(density) if is_field else density)
+
+        self._refresh = refresh
+        refresh()
+        if is_field:
+            return [self.operator.weighed(r, self._b), *spectral.launches(self._b, q)]
+        return spectral.launches(r, q)
 
     def solve(self, dt: float) -> Projected:
         """Project u, v, w; `dt` in s makes the divergence a number without a unit.
