@@ -58,10 +58,10 @@ def solve_columns_cpu(f, inverse, coupling, scale):
 
 
 @cell
-def factor_column(j, i, inverse, coupling, extra, nz):
-    """Inverse pivots from w e, `extra` (nz, ny, n), which may be `inverse` itself; a singular chain ends in 0."""
+def factor_column(j, i, inverse, coupling, nz):
+    """Inverse pivots in place of w e, which `inverse` (nz, ny, n) holds at first; a singular chain ends in 0."""
     for k in range(nz):
-        e = extra[k, j, i]
+        e = inverse[k, j, i]
         pivot = e
         if k < nz - 2:
             pivot += coupling_at(coupling, k, j, i)

@@ -220,6 +220,7 @@ class Projection:
         self._until = GcrIteration(
             device, self._precision, self.phi, self._r, start, lambda q, out: [operator.apply(q, out)],
             self._preconditioning(), weights, self._kept or (3 if operator.turning else 1),
+            look_every=1 if self._preconditioner in ("auto", "fft") else 4,
         ).until  # fmt: skip
 
     def _preconditioning(self) -> Any:

@@ -91,7 +91,7 @@ class Spectral:
         else:
             coupling[: nz - 2, 0, 0] = up[1 : nz - 1] / (4.0 * self._dz**2)
             inverse = device.array(extra)
-            arguments = (inverse, device.array(coupling), inverse, nz)
+            arguments = (inverse, device.array(coupling), nz)
             device.run([device.over(self._factor, extra.shape[1:], arguments)])
             with device.joined():
                 self._inverse[...] = inverse.astype(self._real)

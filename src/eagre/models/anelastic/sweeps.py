@@ -78,7 +78,7 @@ class Sweeps:
         operator, device = self._operator, self._operator.device
         out = (self._d, self._inverse, self._coupling)
         launches = [operator.line_system(self._slowest() if self._kind == "richardson" else 0.0, out)]
-        arguments = (self._inverse, self._coupling, self._inverse, operator.metric.shape[0])
+        arguments = (self._inverse, self._coupling, operator.metric.shape[0])
         device.run([*launches, device.over(self._factor, operator.metric.shape[1:], arguments)])
 
     def _slowest(self) -> float:

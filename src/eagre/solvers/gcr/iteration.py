@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.solvers.gcr import kernels
-from eagre.stepping.until import SIZE, Until
+from eagre.solvers.gcr import kernels, kernels_cuda
+from eagre.stepping.until import SIZE, THREADS, Until
+
+Steps = Callable[[Any, Any], Sequence[Work]]
 
 
 class Weights(NamedTuple):
@@ -26,25 +28,44 @@ class Weights(NamedTuple):
 class ResidualTest:
     """Stops an iteration where max |r| is small.
 
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    r : array (nz, ny, nx)
+    rows : int
+        Sums that are made at a time.
+
     Attributes
     ----------
     control : float64 (SIZE,), on the device
         As of `eagre.stepping.until.StopTest`.
     launch : Launch
-        Judges by what `measured` or `GcrIteration` has found.
+        Judges by what `measured` or an iteration has found.
+    measured : Launch
+        Looks at the whole residual.
     """
 
     def __init__(self, device: Device, precision: str, r: Any, rows: int = 2) -> None:
         nz, _, nx = r.shape
         self.control = device.zeros((SIZE,), np.float64)
-        self.partials = device.zeros((rows, nz, nx), np.float64)
-        self.launch = Launch(device.program(kernels.judge_cpu, "double"), (self.partials, self.control))
-        self._measure = Launch(device.program(kernels.measure_cpu, precision), (r, self.partials))
+        if device.kind == "cuda":
+            blocks = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
+            self.partials = device.zeros((rows, 1, blocks), np.float64)
+            self.launch = one_block(device, kernels_cuda.judge_cuda, self.partials, self.control)
+            arguments = (r.reshape(-1), self.partials)
+            self.measured = Launch(
+                device.program(kernels_cuda.measure_cuda, precision), arguments, (blocks,), (THREADS,)
+            )
+        else:
+            self.partials = device.zeros((rows, nz, nx), np.float64)
+            self.launch = Launch(device.program(kernels.judge_cpu, "double"), (self.partials, self.control))
+            self.measured = Launch(device.program(kernels.measure_cpu, precision), (r, self.partials))
 
-    @property
-    def measured(self) -> Launch:
-        """Looks at the whole residual."""
-        return self._measure
+
+def one_block(device: Device, entry: Any, *arguments: Any) -> Launch:
+    """A launch of a single block, in double precision."""
+    return Launch(device.program(entry, "double"), arguments, (1,), (THREADS,))
 
 
 class GcrIteration:
@@ -65,7 +86,13 @@ class GcrIteration:
     kept : int
         k.
     look_every : int
-        Iterations between looks of the host at a GPU.
+        Iterations between looks of the host at a GPU; what `apply` and `precondition` launch is run up to so often
+        in vain.
+
+    Attributes
+    ----------
+    until : Until
+        ``until.run(small, most)`` solves.
     """
 
     def __init__(
@@ -75,37 +102,64 @@ class GcrIteration:
         phi: Any,
         r: Any,
         start: Sequence[Work],
-        apply: Any,
-        precondition: Any,
+        apply: Steps,
+        precondition: Steps,
         weights: Weights,
         kept: int = 1,
         look_every: int = 4,
     ) -> None:
-        real, self.kept = check_precision(precision), kept
+        real = check_precision(precision)
+        self._device, self._precision, self._weights = device, precision, weights
         self.test = ResidualTest(device, precision, r, max(2, kept))
         self._scalars = device.zeros((kernels.NUMBERS + 2 * kept,), np.float64)
         p, images = (device.zeros((kept, *r.shape), real) for _ in range(2))
         q, image = (device.zeros(r.shape, real) for _ in range(2))
-        edges = device.array(np.array(weights.edges, real))
+        begin = kernels_cuda.begin_cuda if device.kind == "cuda" else kernels.begin
+        reset = one_block(device, begin, self._scalars, float(kept))
+        sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
+        iteration = [*precondition(r, q), *apply(q, image), *sums(phi, r, q, image, p, images)]
+        self.until = Until(
+            device, self.test, iteration, [*start, reset, self.test.measured], look_every  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
+        """Weights and shares, switches, and what is the same for all kernels."""
+        weights, real = self._weights, check_precision(self._precision)
         by_point = tuple(weights.field.shape) == tuple(r.shape)
         switches = {"WEIGHT": kernels.of_point if by_point else kernels.of_level}
-        control, partials, scalars = self.test.control, self.test.partials, self._scalars
-        known = (weights.field, edges, scalars, control, partials)
+        common = (self._scalars, self.test.control, self.test.partials)
+        return (weights.field, self._device.array(np.array(weights.edges, real))), switches, common
+
+    def _sums_cpu(self, phi: Any, r: Any, q: Any, image: Any, p: Any, images: Any) -> list[Launch]:
+        (weight, edges), switches, common = self._known(r)
+        control, partials = self.test.control, self.test.partials
+
+        def on(entry: Any, *arguments: Any, precision: str = self._precision) -> Launch:
+            return Launch(self._device.program(entry, precision, switches), arguments)
+
+        return [
+            on(kernels.products_cpu, image, images, weight, edges, *common),
+            on(kernels.shares_cpu, partials, edges, self._scalars, control, precision="double"),
+            on(kernels.combine_cpu, q, image, p, images, r, weight, edges, *common),
+            on(kernels.step_cpu, partials, edges, self._scalars, control, precision="double"),
+            on(kernels.advance_cpu, phi, r, p, images, *common),
+        ]
+
+    def _sums_cuda(self, phi: Any, r: Any, q: Any, image: Any, p: Any, images: Any) -> list[Launch]:
+        (weight, edges), switches, common = self._known(r)
+        control, partials, device = self.test.control, self.test.partials, self._device
+        shape = tuple(map(int, r.shape))
+        phi, r, q, image = (one.reshape(-1) for one in (phi, r, q, image))
+        p, images = (one.reshape(one.shape[0], -1) for one in (p, images))
 
         def on(entry: Any, *arguments: Any) -> Launch:
-            return Launch(device.program(entry, precision, switches), arguments)
+            program = device.program(entry, self._precision, switches)
+            return Launch(program, arguments, (partials.shape[2],), (THREADS,))
 
-        def alone(entry: Any, *arguments: Any) -> Launch:
-            return Launch(device.program(entry, "double"), arguments)
-
-        begin = [*start, alone(kernels.begin, scalars, float(kept)), self.test.measured]
-        iteration = [
-            *precondition(r, q),
-            *apply(q, image),
-            on(kernels.products_cpu, image, images, *known),
-            alone(kernels.shares_cpu, partials, edges, scalars, control),
-            on(kernels.combine_cpu, q, image, p, images, r, *known),
-            alone(kernels.step_cpu, partials, edges, scalars, control),
-            on(kernels.advance_cpu, phi, r, p, images, scalars, control, partials),
+        return [
+            on(kernels_cuda.products_cuda, image, images, weight, edges, shape, *common),
+            one_block(device, kernels_cuda.shares_cuda, partials, self._scalars, control),
+            on(kernels_cuda.combine_cuda, q, image, p, images, r, weight, edges, shape, *common),
+            one_block(device, kernels_cuda.step_cuda, partials, self._scalars, control),
+            on(kernels_cuda.advance_cuda, phi, r, p, images, *common),
         ]
-        self.until = Until(device, self.test, iteration, begin, look_every)  # type: ignore[arg-type]

@@ -1,0 +1,193 @@
+"""What `kernels` does, on a GPU: fields as flat arrays; a block leaves a part of each sum, trees add: the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, real
+from eagre.solvers.gcr.kernels import (
+    BETA,
+    COUNT,
+    KEPT,
+    NUMBERS,
+    SLOT,
+    judge_both,
+    next_slot,
+    set_shares,
+    set_step,
+    share_of,
+    weight_at,
+)
+from eagre.stepping.until import THREADS, add_up, is_iterating
+
+
+@cell
+def largest_of(tree, t, threads, value):
+    """tree[0] = the largest value of a block's threads."""
+    tree[t] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            tree[t] = max(tree[t], tree[t + half])
+        cuda.syncthreads()
+        half //= 2
+
+
+@cell
+def store_both(tree, t, largest, squares, partials):
+    """A block's largest number and sum."""
+    largest_of(tree, t, THREADS, largest)
+    if t == 0:
+        partials[0, 0, cuda.blockIdx.x] = tree[0]
+    cuda.syncthreads()
+    add_up(tree, t, THREADS, squares)
+    if t == 0:
+        partials[1, 0, cuda.blockIdx.x] = tree[0]
+
+
+@cell
+def weighed(weight, edges, n, nz, ny, nx):
+    """The weight of point n with its share of a cell."""
+    row = n // np.uint32(nx)
+    k = row // np.uint32(ny)
+    i, j = n - row * np.uint32(nx), row - k * np.uint32(ny)
+    share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
+    return weight_at(weight, k, j, i) * share
+
+
+@entry
+def begin_cuda(scalars, kept):
+    """As `begin`; one block."""
+    if cuda.threadIdx.x == 0:
+        scalars[COUNT] = 0.0
+        scalars[KEPT] = kept
+        scalars[BETA] = 0.0
+
+
+@entry
+def measure_cuda(r, partials):
+    """As `measure_cpu`; r flat, partials (2, 1, blocks)."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    largest, squares = 0.0, 0.0
+    for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
+        a = float(abs(r[n]))
+        largest = max(largest, a)
+        squares += a * a
+    store_both(tree, t, largest, squares, partials)
+
+
+@entry
+def advance_cuda(phi, r, directions, images, scalars, control, partials):
+    """As `advance_cpu`; directions (k, points)."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        beta, slot = real(scalars[BETA]), np.uint32(scalars[SLOT])
+        largest, squares = 0.0, 0.0
+        for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
+            phi[n] += beta * directions[slot, n]
+            new = r[n] + beta * images[slot, n]
+            r[n] = new
+            a = float(abs(new))
+            largest = max(largest, a)
+            squares += a * a
+        store_both(tree, t, largest, squares, partials)
+
+
+@entry
+def products_cuda(image, images, weight, edges, shape, scalars, control, partials):
+    """As `products_cpu`; shape: nz, ny, nx."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        for kept in range(np.int64(scalars[COUNT])):
+            total = 0.0
+            for n in range(cuda.blockIdx.x * THREADS + t, image.shape[0], cuda.gridDim.x * THREADS):
+                one = weighed(weight, edges, np.uint32(n), shape[0], shape[1], shape[2])
+                total += float(one * image[n] * images[kept, n])
+            add_up(tree, t, THREADS, total)
+            if t == 0:
+                partials[kept, 0, cuda.blockIdx.x] = tree[0]
+            cuda.syncthreads()
+
+
+@entry
+def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars, control, partials):
+    """As `combine_cpu`; q and image are left as they are."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        slot, count, kept = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+        along, square = 0.0, 0.0
+        for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
+            p, its = q[n], image[n]
+            for m in range(count):
+                alpha = real(scalars[NUMBERS + kept + m])
+                p += alpha * directions[m, n]
+                its += alpha * images[m, n]
+            directions[slot, n] = p
+            images[slot, n] = its
+            one = weighed(weight, edges, np.uint32(n), shape[0], shape[1], shape[2]) * its
+            along += float(one * r[n])
+            square += float(one * its)
+        add_up(tree, t, THREADS, along)
+        if t == 0:
+            partials[0, 0, cuda.blockIdx.x] = tree[0]
+        cuda.syncthreads()
+        add_up(tree, t, THREADS, square)
+        if t == 0:
+            partials[1, 0, cuda.blockIdx.x] = tree[0]
+
+
+@cell
+def total_of(tree, t, partials, n):
+    """Sum of row n of the parts of all blocks."""
+    total = 0.0
+    for m in range(t, partials.shape[2], THREADS):
+        total += partials[n, 0, m]
+    add_up(tree, t, THREADS, total)
+    total = tree[0]
+    cuda.syncthreads()
+    return total
+
+
+@entry
+def judge_cuda(partials, control):
+    """As `judge_cpu`; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    largest = 0.0
+    for m in range(t, partials.shape[2], THREADS):
+        largest = max(largest, partials[0, 0, m])
+    largest_of(tree, t, THREADS, largest)
+    largest = tree[0]
+    cuda.syncthreads()
+    squares = total_of(tree, t, partials, 1)
+    if t == 0:
+        judge_both(control, largest, squares)
+
+
+@entry
+def shares_cuda(partials, scalars, control):
+    """As `shares_cpu`; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        for n in range(np.int64(scalars[COUNT])):
+            total = total_of(tree, t, partials, n)
+            if t == 0:
+                set_shares(scalars, n, total)
+
+
+@entry
+def step_cuda(partials, scalars, control):
+    """As `step_cpu`; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        along = total_of(tree, t, partials, 0)
+        square = total_of(tree, t, partials, 1)
+        if t == 0:
+            set_step(scalars, control, along, square)
