@@ -7,13 +7,23 @@ import math
 import numpy as np
 import pytest
 
+from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
-from eagre.errors import ConvergenceError, InputError
-from eagre.models.potential_waves.breaking import RATIO, SLOPE, SPEED_X, SPEED_Y, Breaking, length_of_speed
+from eagre.errors import BlowUpError, ConvergenceError, InputError
+from eagre.models.potential_waves.breaking import (
+    CARRIED,
+    RATIO,
+    SLOPE,
+    SPEED_X,
+    SPEED_Y,
+    Breaking,
+    largest_symbol,
+    length_of_speed,
+)
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
-from eagre.waves import StreamFunctionWave, angular_frequency
+from eagre.waves import AiryWave, StreamFunctionWave, angular_frequency
 
 DEVICE = select("cpu")
 GRAVITY, DEPTH = 9.81, 0.5
@@ -162,6 +172,66 @@ def test_a_standing_wave_has_no_way():
     for _ in range(40):
         steps.step(0.01)
     assert breaking.log == []
+
+
+# -- steps of waves that break --------------------------------------------------------------------
+
+
+def steep_waves(steepness, steps, count=1, layers=9):
+    """Linear waves 1 m long in water half as deep, far too high for their shape, 64 points each; steps a period."""
+    grid = Grid.of_points(64 * count, 1, float(count), 1.0, periodic=(True, False))
+    wave = AiryWave(height=steepness, depth=DEPTH, length=1.0)
+    surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
+    return wave, PotentialWaves(
+        grid, DEPTH, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", breaking=True,
+        device="cpu", time_step=wave.period / steps, layers=layers,
+    )  # fmt: skip
+
+
+def test_long_steps_are_cut_where_waves_break(monkeypatch):
+    """Water as fast as the crest carries short waves 4 of 2.83 in a step; a run of cut steps goes on from its state."""
+    wave, model = steep_waves(0.11, 25)
+    energies = []
+    for quarter in range(1, 9):
+        model.advance(0.25 * quarter * wave.period)
+        energies.append(model.diagnostics()["energy"])
+        if quarter == 3:
+            _, other = steep_waves(0.11, 25)
+            other.restore(model.state())
+            for one in (model, other):
+                one.advance(0.9 * wave.period)
+            assert np.array_equal(model.state()["surface"], other.state()["surface"])
+    assert model.breakers and (np.diff(energies) < 1e-3 * energies[0]).all() and energies[-1] < 0.8 * energies[0]
+    assert model.statistics()["dt_min"] < 0.6 * model.time_step
+    monkeypatch.setattr(Breaking, "parts", lambda *_: 1)
+    with pytest.raises(BlowUpError):
+        steep_waves(0.11, 25)[1].advance(2.0 * wave.period)
+
+
+def test_waves_side_by_side_break_both():
+    """The speed of these crests is taken for that of a wave 2.4 m long: the next one, 1 m away, is not the same."""
+    wave, model = steep_waves(0.134, 40, count=2, layers=13)
+    model.advance(0.8 * wave.period)
+    first, second = model.breakers[:2]
+    assert first.time == second.time and second.x - first.x == pytest.approx(1.0)
+
+
+@pytest.mark.nojit
+def test_parts_by_hand():
+    """Water of cos(x) m/s, whose difference of order 2 is sin(s) / s of it, s = 2 pi / 16: twice that and half."""
+    n = 16
+    _, problem, _, breaking = basin(0.05, shape=(1, n), vertical=Vertical(4, 2))
+    phi = 2.0 * np.sin(2.0 * np.pi * np.arange(n) / n) / (2.0 * np.pi)
+    DEVICE.fill(problem.fields, np.stack([0.0 * phi, phi])[:, None])
+    swift = 2.0 * math.sin(2.0 * math.pi / n) / (2.0 * math.pi / n) * n  # times 1, the symbol of order 2
+    for dt, parts in ((0.99 * CARRIED / swift, 1), (1.01 * CARRIED / swift, 2), (3.5 * CARRIED / swift, 4), (9.0, 16)):
+        assert breaking.parts(dt) == parts
+    DEVICE.fill(problem.phi, np.full((1, 1, n), np.nan))
+    assert breaking.parts(0.1) == 1
+
+
+def test_the_largest_that_a_difference_makes_of_a_wave():
+    assert [largest_symbol(order) for order in (2, 4, 6, 8)] == pytest.approx([1.0, 1.372, 1.586, 1.732], abs=2e-3)
 
 
 def test_lengths_of_speeds():

@@ -32,14 +32,18 @@ from eagre.errors import InputError
 from eagre.kernels.places import place
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.reference import along_x, along_y
+from eagre.models.potential_waves.stencils import centred
 
 LIMIT = 0.855
 STEEPEST = math.tan(math.radians(30.0))
 STRENGTH = 0.02
 SLOWEST = 0.8
 LONGEST = 10.0  # depths: the region of a crest that is faster than any linear wave
+SAME = 0.25  # length: a crest as near to one that breaks is that one, and further away has less than half of its nu
 FOUND = 4
 RATIO, SPEED_X, SPEED_Y, SLOPE = range(FOUND)
+CARRIED = 2.0  # of 2.83, the fastest change over a step that the Runge-Kutta method bears: the rest is for gravity
+MOST_PARTS = 16
 MOST_DAMPING = 2.0
 """Of the fastest change a step of the Runge-Kutta method may have, 2.78 / dt: where nu is more, it is cut."""
 
@@ -137,6 +141,15 @@ def find_crests(j, i, eta, phi, w, rates, h, gravity, found, lines):
 
 
 @cell
+def set_carried(j, i, eta, phi, w, found, over_dx, over_dy, lines):
+    """How fast the water of the surface carries the shortest waves of the differences past a point, rad/s."""
+    e_x, e_y = along_x(eta, 0, j, i, lines.x, lines.periodic_x), along_y(eta, 0, j, i, lines.y, lines.periodic_y)
+    u = along_x(phi, 0, j, i, lines.x, lines.periodic_x) - w[0, j, i] * e_x
+    v = along_y(phi, 0, j, i, lines.y, lines.periodic_y) - w[0, j, i] * e_y
+    found[0, j, i] = abs(u) * over_dx + abs(v) * over_dy
+
+
+@cell
 def spread(k, j, i, rates, fields, nu, inverse_x, inverse_y, lines):
     """Add div(2 nu grad) of a field to its rate; the inverses are 1 / dx^2 and 1 / dy^2, 0 along one point."""
     here, eddy = fields[k, j, i], nu[0, j, i]
@@ -212,7 +225,22 @@ class Breaking:
         device = laplace.device
         self._found, self._nu = laplace.surface_zeros(FOUND), laplace.surface_zeros(1)
         self._bed = device.array(self._h[None])
-        self._loops = {c.name: device.loop(c, "double") for c in (find_crests, spread)}
+        self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread)}
+        most = largest_symbol(laplace.vertical.order)
+        self._over = tuple(most * math.sqrt(inverse) for inverse in self._inverse)
+
+    def parts(self, dt: float) -> int:
+        """Parts into which a step of dt s has to be cut, by the speed of the water at the surface of the moment.
+
+        The water of a crest that breaks is as fast as the crest itself, and carries short waves: u dt / dx times the
+        largest eigenvalue of a difference has to stay below what the Runge-Kutta method bears, however long the wave.
+        """
+        laplace, device = self._laplace, self._laplace.device
+        known = (laplace.eta, laplace.phi, laplace.w, self._found, *self._over, laplace.lines)
+        device.run([device.over(self._loops["set_carried"], laplace.shape, known)])
+        with device.joined():
+            fastest = float(self._found[0].max())
+        return min(MOST_PARTS, math.ceil(fastest * dt / CARRIED)) if 0.0 < fastest < math.inf else 1
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:
         """As `Forcing.add`: at stage 0 it looks for crests that break."""
@@ -256,7 +284,7 @@ class Breaking:
         x, y = float(laplace.points[0][i]), float(laplace.points[1][j])
         for other in self.active:
             away = self._away(other, time, np.array([x]), np.array([y]))
-            if math.hypot(*(float(part[0]) for part in away)) < 0.5 * other.length:
+            if math.hypot(*(float(part[0]) for part in away)) < SAME * other.length:
                 return
         crest = float(laplace.device.pick(laplace.eta, np.array([j]), np.array([i]))[0, 0])
         ratio, speed_x, speed_y = (float(value) for value in found[:SLOPE])
@@ -285,6 +313,12 @@ class Breaking:
             shape = np.where(away < 0.5, np.cos(np.pi * np.minimum(away, 0.5)) ** 2, 0.0)
             nu = np.maximum(nu, self._strength * breaker.crest * breaker.speed * shape)
         return np.minimum(nu, MOST_DAMPING / (8.0 * sum(self._inverse) * dt))
+
+
+def largest_symbol(order: int) -> float:
+    """Of the first centred difference of an order, times the spacing: what it makes of a wave at most."""
+    weights, theta = centred(order, 1.0, 1), np.linspace(0.0, np.pi, 1001)
+    return float(np.abs(np.exp(1j * np.outer(theta, np.arange(order + 1) - order // 2)) @ weights).max())
 
 
 def _shorter(apart: np.ndarray, around: float) -> np.ndarray:

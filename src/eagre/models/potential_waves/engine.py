@@ -55,21 +55,31 @@ class Engine:
     # -- steps --------------------------------------------------------------------------------------
 
     def advance(self, time: float, dt: float) -> None:
-        """Step from a time, s, by dt, s.
+        """Step from a time, s, by dt, s; in parts where breaking waves need shorter steps.
 
         Raises
         ------
         ConvergenceError
             If a Laplace problem has no solution; the fields are then those of a stage, of no use.
         """
-        self._steps.time = time
+        counts, parts = self.counts, self._parts(dt)
+        part = dt / parts
+        for n in range(parts):
+            self._steps.time = time + n * part
+            self._aim()
+            counts["iterations"] += self._steps.step(part)
+            counts["steps"] += 1.0
+            counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
+            if self.gathering is not None:
+                self.gathering.add(time + (n + 1) * part, part)
+
+    def _parts(self, dt: float) -> int:
+        """Parts of a step of dt, s: more than one where crests that break carry short waves too far in one."""
+        if self.breaking is None:
+            return 1
         self._aim()
-        counts = self.counts
-        counts["iterations"] += self._steps.step(dt)
-        counts["steps"] += 1.0
-        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
-        if self.gathering is not None:
-            self.gathering.add(time + dt, dt)
+        self._steps.look()
+        return self.breaking.parts(dt)
 
     def _aim(self) -> None:
         """Set what is small: the tolerance times the size of Psi at the bottom, by root mean square."""
