@@ -1,4 +1,4 @@
-"""A plain transcription of a step of the anelastic model (specification 002-eulag, 2.1, 2.2 and 2.5, with its corrections).
+"""A plain transcription of a step of the anelastic model (specification 002-eulag, 2.1, 2.2, 2.5, and corrections).
 
 Nothing is taken from the model. Arrays are [k, j, i]; the pressure problem is solved as a dense matrix. Advection is
 handed in, as the oracle of MPDATA.

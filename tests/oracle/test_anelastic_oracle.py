@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.oracle.anelastic import Air, State, accelerated, divergence, project, start, step
+from oracle.anelastic import Air, State, accelerated, divergence, project, step
 
 RNG = np.random.default_rng(7)
 

@@ -1,8 +1,8 @@
 """What a step of the anelastic model does at a point, as plain cells; pressure and advection have their own.
 
-Arrays are (nz, ny, nx). Profiles of the air at rest are (nz, 1, 1) over flat ground and (nz, ny, nx) over a hill, as the
-height of a level changes there. Names: h = rho_b G, the density in computational space; gxy = d zeta / dx and so on;
-hat: after advection, before the implicit forces; dt is the time step, half = dt / 2.
+Arrays are (nz, ny, nx). Profiles of the air at rest are (nz, 1, 1) over flat ground and (nz, ny, nx) over a hill, as
+the height of a level changes there. Names: h = rho_b G, the density in computational space; gx, gy, gz the derivatives
+of the vertical coordinate; hat: after advection, before the implicit forces; half = dt / 2.
 
 Source: J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008),
 doi:10.1016/j.compfluid.2007.12.001; P. K. Smolarkiewicz and L. G. Margolin, J. Comput. Phys. 140, 459-480 (1998),
@@ -18,7 +18,7 @@ VISCOUS = switch("VISCOUS", False)
 
 
 class Extrapolation(NamedTuple):
-    """Weights of the present and the past velocity, each half of a time step over a spacing: at a face, half a step on."""
+    """Weights of the present and the past velocity at half a step on, times half a time step over the spacing."""
 
     now: Any
     then: Any

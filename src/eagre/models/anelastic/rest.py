@@ -1,0 +1,80 @@
+"""The air at rest on the levels of a grid, and what the implicit part of a step makes of it for one time step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RestState:
+    """Profiles at the points: (nz, 1, 1) over flat ground, else (nz, ny, nx).
+
+    Attributes
+    ----------
+    density : kg m-3
+        rho_b.
+    theta : K
+        theta_e.
+    stability : s-2
+        N^2.
+    lapse : K/m
+        d theta_e / dz.
+    buoyancy : m s-2 K-1
+        g / theta_b.
+    wind : pair, m/s
+        u_e, v_e.
+    absorber : s-1
+    """
+
+    density: Array
+    theta: Array
+    stability: Array
+    lapse: Array
+    buoyancy: Array
+    wind: tuple[Array, Array]
+    absorber: Array
+
+    @classmethod
+    def of(cls, setup: Setup) -> RestState:
+        """Evaluate the profiles at the heights of the points."""
+        air, z, spacing = setup.air, setup.levels.z, setup.spacing[0]
+        theta_b = air.reference(z)
+        stability = air.stability(z, spacing)
+        gravity = air.gravity
+        return cls(
+            air.density(z),
+            air.ambient(z),
+            stability,
+            stability * theta_b / gravity if gravity else np.zeros(z.shape),
+            gravity / theta_b,
+            (air.wind[0](z) + np.zeros(z.shape), air.wind[1](z) + np.zeros(z.shape)),
+            np.broadcast_to(setup.absorber[:, None, None], z.shape),
+        )
+
+    def implicit(self, dt: float, coriolis: float) -> dict[str, Array]:
+        """What `kernels.AtRest` holds for a time step, s, by its names.
+
+        C is the inverse of what is implicit in u, v and w once theta' has been put in: with a = dt/2 alpha,
+        b = dt/2 beta = a, gamma = dt/2 f: ``c11 = (1 + a) / ((1 + a)^2 + gamma^2)``, ``c12 = gamma / (...)`` and
+        ``c33 = 1 / (1 + a + (dt/2)^2 N^2 / (1 + b))``.
+        """
+        half = 0.5 * dt
+        a, gamma = half * self.absorber, half * coriolis
+        size = (1.0 + a) ** 2 + gamma**2
+        ue, ve = self.wind
+        return {
+            "c11": (1.0 + a) / size,
+            "c12": gamma / size,
+            "c33": 1.0 / (1.0 + a + half**2 * self.stability / (1.0 + a)),
+            "ue": a * ue - gamma * ve,
+            "ve": a * ve + gamma * ue,
+            "lift": half * self.buoyancy / (1.0 + a),
+            "lapse": half * self.lapse,
+            "keep": 1.0 / (1.0 + a),
+        }

@@ -1,0 +1,57 @@
+"""What fixes a run of the anelastic model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.grid import Grid, Levels
+from eagre.models.anelastic.atmosphere import Atmosphere
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that fixes a run, checked by the model."""
+
+    grid: Grid  # its centres are the columns of points
+    levels: Levels
+    sides: tuple[str, str, str]  # of z, y, x: "periodic", "wall"
+    air: Atmosphere
+    time_step: float  # s, the longest
+    coriolis: float  # s-1
+    viscosity: float  # m2/s
+    diffusivity: float  # m2/s, of theta
+    absorber: np.ndarray  # (nz,), s-1
+    tolerance: float  # of dt max |div|
+    scalars: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(nz, ny, nx)."""
+        return (self.levels.height.size, *self.grid.shape)
+
+    @property
+    def spacing(self) -> tuple[float, float, float]:
+        """(dz, dy, dx) in computational space, m."""
+        height = self.levels.height
+        count = height.size - (self.sides[0] != "periodic")
+        return self.height / max(count, 1), self.grid.dy, self.grid.dx
+
+    @property
+    def height(self) -> float:
+        """Of the domain, m: to the top wall, or the period along z."""
+        height = self.levels.height
+        if self.sides[0] != "periodic" or height.size == 1:
+            return float(height[-1] - height[0]) or 1.0
+        return float((height[-1] - height[0]) * height.size / (height.size - 1))
+
+    @property
+    def terrain(self) -> bool:
+        """Whether levels follow a ground that is not flat."""
+        return self.levels.ground is not None
+
+    @property
+    def stratified(self) -> bool:
+        """Whether anything is buoyant."""
+        return self.air.gravity > 0.0

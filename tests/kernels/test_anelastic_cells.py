@@ -1,0 +1,79 @@
+"""Cells of the anelastic step against its oracle, plain and compiled, walls and periodic, flat and over a hill."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.models.anelastic.advector import Advector
+from eagre.models.anelastic.kernels import Slopes, Velocity
+from oracle import anelastic as oracle
+
+RNG = np.random.default_rng(3)
+
+
+def air_of(shape, walls, hill):
+    z = np.linspace(0.0, 1.0, shape[0])[:, None, None]
+    slopes = {"g33": 1.0 + 0.2 * z}
+    if hill:
+        slopes = {"g13": RNG.random(shape), "g23": RNG.random(shape), "g33": 1.0 + RNG.random(shape)}
+    return oracle.Air((0.5, 0.9, 0.7), walls, 0.2, 1.0 + RNG.random(shape), **slopes)
+
+
+def wind_of(air, shape):
+    """A random wind that blows through no wall."""
+    u, v, w = (RNG.standard_normal(shape) for _ in range(3))
+    if air.walls[2]:
+        u[:, :, [0, -1]] = 0.0
+    if air.walls[1]:
+        v[:, [0, -1]] = 0.0
+    if air.walls[0]:
+        w[[0, -1]] = -((air.g13 * u + air.g23 * v) / air.g33)[[0, -1]]
+    return [u, v, w]
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("device", [PlainDevice(), CpuDevice()], ids=["plain", "compiled"])
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("hill", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "walls"),
+    [
+        ((4, 5, 6), (True, False, False)),
+        ((5, 4, 3), (False, True, True)),
+        ((4, 1, 6), (True, False, True)),
+        ((1, 5, 6), (False, False, False)),
+        ((2, 2, 2), (True, True, True)),
+    ],
+)
+def test_the_advector_is_that_of_the_oracle(device, shape, walls, hill, precision):
+    air = air_of(shape, walls, hill)
+    now, then = (wind_of(air, shape) for _ in range(2))
+    ratio = 0.4
+    expected = oracle.faces([(1.0 + ratio) * a - ratio * b for a, b in zip(now, then, strict=True)], air)
+    real = np.float32 if precision == "single" else np.float64
+    on = lambda values: device.array(np.asarray(values, real))  # noqa: E731
+    slopes = Slopes(*(on(np.broadcast_to(g, shape)) for g in (air.g13, air.g23)), on(air.g33))
+    advector = Advector(
+        device, precision, on(air.density), slopes, air.spacing, tuple(not wall for wall in walls), hill
+    )
+    device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), air.dt, ratio))
+    device.synchronize()
+    for found, wanted in zip((advector.v1, advector.v2, advector.v3), expected, strict=True):
+        np.testing.assert_allclose(
+            device.host(found), wanted, rtol=0, atol=(3e-6 if precision == "single" else 1e-14) * 3.0
+        )
+
+
+def test_the_advector_of_a_wind_without_divergence_has_none():
+    shape, walls = (5, 4, 6), (True, True, False)
+    air = air_of(shape, walls, False)
+    v, _ = oracle.project([RNG.standard_normal(shape) for _ in range(3)], air)
+    device = CpuDevice()
+    slopes = Slopes(*(np.zeros(shape) for _ in range(2)), air.g33)
+    advector = Advector(device, "double", air.density, slopes, air.spacing, (False, False, True), False)
+    device.run(advector.launches(Velocity(*v), Velocity(*v), air.dt, 0.5))
+    v1, v2, v3 = advector.v1, advector.v2, advector.v3
+    net = np.diff(v1, axis=2) + np.diff(v2, axis=1) + np.diff(v3, axis=0)
+    assert np.abs(net).max() < 1e-13
