@@ -14,11 +14,18 @@ RNG = np.random.default_rng(3)
 
 
 def air_of(shape, walls, hill):
-    z = np.linspace(0.0, 1.0, shape[0])[:, None, None]
-    slopes = {"g33": 1.0 + 0.2 * z}
+    """An oracle's air, and the parts that its slopes are products of."""
+    nz, ny, nx = shape
+    plane = (ny, nx) if hill else (1, 1)
+    density = 1.0 + RNG.random((nz, *plane))
+    stretch, fade = 1.0 + RNG.random(nz), RNG.random(nz)
+    squeeze, slope_x, slope_y = (RNG.random((ny, nx)) + 0.5 if hill else np.ones((ny, nx)) for _ in range(3))
+    column = (slice(None), None, None)
+    slopes = {"g33": stretch[column] * squeeze}
     if hill:
-        slopes = {"g13": RNG.random(shape), "g23": RNG.random(shape), "g33": 1.0 + RNG.random(shape)}
-    return oracle.Air((0.5, 0.9, 0.7), walls, 0.2, 1.0 + RNG.random(shape), **slopes)
+        slopes |= {"g13": fade[column] * slope_x, "g23": fade[column] * slope_y}
+    air = oracle.Air((0.5, 0.9, 0.7), walls, 0.2, density * np.ones(shape), **slopes)
+    return air, density, (stretch, fade, squeeze, slope_x, slope_y)
 
 
 def wind_of(air, shape):
@@ -48,16 +55,19 @@ def wind_of(air, shape):
     ],
 )
 def test_the_advector_is_that_of_the_oracle(device, shape, walls, hill, precision):
-    air = air_of(shape, walls, hill)
+    air, density, parts = air_of(shape, walls, hill)
     now, then = (wind_of(air, shape) for _ in range(2))
     ratio = 0.4
     expected = oracle.faces([(1.0 + ratio) * a - ratio * b for a, b in zip(now, then, strict=True)], air)
     real = np.float32 if precision == "single" else np.float64
-    on = lambda values: device.array(np.asarray(values, real))  # noqa: E731
-    slopes = Slopes(*(on(np.broadcast_to(g, shape)) for g in (air.g13, air.g23)), on(air.g33))
+
+    def on(values):
+        return device.array(np.asarray(values, real))
+
     advector = Advector(
-        device, precision, on(air.density), slopes, air.spacing, tuple(not wall for wall in walls), hill
-    )
+        device, precision, shape, on(density), Slopes(*map(on, parts)), air.spacing,
+        tuple(not wall for wall in walls), hill,
+    )  # fmt: skip
     device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), air.dt, ratio))
     device.synchronize()
     for found, wanted in zip((advector.v1, advector.v2, advector.v3), expected, strict=True):
@@ -68,11 +78,10 @@ def test_the_advector_is_that_of_the_oracle(device, shape, walls, hill, precisio
 
 def test_the_advector_of_a_wind_without_divergence_has_none():
     shape, walls = (5, 4, 6), (True, True, False)
-    air = air_of(shape, walls, False)
+    air, density, parts = air_of(shape, walls, False)
     v, _ = oracle.project([RNG.standard_normal(shape) for _ in range(3)], air)
     device = CpuDevice()
-    slopes = Slopes(*(np.zeros(shape) for _ in range(2)), air.g33)
-    advector = Advector(device, "double", air.density, slopes, air.spacing, (False, False, True), False)
+    advector = Advector(device, "double", shape, density, Slopes(*parts), air.spacing, (False, False, True), False)
     device.run(advector.launches(Velocity(*v), Velocity(*v), air.dt, 0.5))
     v1, v2, v3 = advector.v1, advector.v2, advector.v3
     net = np.diff(v1, axis=2) + np.diff(v2, axis=1) + np.diff(v3, axis=0)

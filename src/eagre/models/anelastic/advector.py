@@ -20,10 +20,11 @@ class Advector:
     ----------
     device : Device
     precision : {"single", "double"}
-    h : (nz, ny, nx), on the device
+    shape : (nz, ny, nx)
+    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
         Density times Jacobian.
     slopes : Slopes
-        On the device; over flat ground gz alone is read, (nz, 1, 1).
+        On the device.
     spacing : (dz, dy, dx), m
     periodic : (z, y, x)
     terrain : bool
@@ -33,6 +34,7 @@ class Advector:
         self,
         device: Device,
         precision: str,
+        shape: tuple[int, int, int],
         h: Any,
         slopes: Slopes,
         spacing: tuple[float, float, float],
@@ -41,7 +43,7 @@ class Advector:
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
         self._h, self._slopes, self._spacing, self._periodic = h, slopes, spacing, periodic
-        nz, ny, nx = h.shape
+        self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
         self.v2 = device.zeros((nz, ny + 1, nx), h.dtype)
         self.v3 = device.zeros((nz + 1, ny, nx), h.dtype)
@@ -55,7 +57,7 @@ class Advector:
         ratio : float
             dt / (2 times the time step before): 0.5 for equal steps.
         """
-        nz, ny, nx = self._h.shape
+        nz, ny, nx = self._shape
         weights = [self._weights(dt, ratio, d) for d in self._spacing]
         upward = (now, then, self._h, self._slopes, weights[0], self.v3)
         northward = (now.v, then.v, self._h, weights[1], self.v2)

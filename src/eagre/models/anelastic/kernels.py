@@ -12,9 +12,11 @@ doi:10.1006/jcph.1998.5901.
 from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
+from eagre.kernels.places import place
 
 TERRAIN = switch("TERRAIN", False)
 VISCOUS = switch("VISCOUS", False)
+STRATIFIED = switch("STRATIFIED", True)
 
 
 class Extrapolation(NamedTuple):
@@ -38,15 +40,16 @@ def at(profile, k, j, i):
 @cell
 def mass_flux(k, j, i, now, then, h, weights):
     """h times a horizontal velocity half a step on, times half a time step over the spacing."""
-    return h[k, j, i] * (weights.now * now[k, j, i] + weights.then * then[k, j, i])
+    return at(h, k, j, i) * (weights.now * now[k, j, i] + weights.then * then[k, j, i])
 
 
 @cell
 def rise(k, j, i, u, v, w, g):
     """w* = u d zeta / dx + v d zeta / dy + w d zeta / dz."""
     if TERRAIN:
-        return g.gx[k, j, i] * u[k, j, i] + g.gy[k, j, i] * v[k, j, i] + g.gz[k, j, i] * w[k, j, i]
-    return g.gz[k, 0, 0] * w[k, j, i]
+        along = g.slope_x[j, i] * u[k, j, i] + g.slope_y[j, i] * v[k, j, i]
+        return g.fade[k] * along + g.stretch[k] * g.squeeze[j, i] * w[k, j, i]
+    return g.stretch[k] * w[k, j, i]
 
 
 @cell
@@ -54,7 +57,7 @@ def upward_mass_flux(k, j, i, now, then, h, g, weights):
     """h w* half a step on, times half a time step over the spacing."""
     fresh = rise(k, j, i, now.u, now.v, now.w, g)
     old = rise(k, j, i, then.u, then.v, then.w, g)
-    return h[k, j, i] * (weights.now * fresh + weights.then * old)
+    return at(h, k, j, i) * (weights.now * fresh + weights.then * old)
 
 
 class Velocity(NamedTuple):
@@ -66,11 +69,16 @@ class Velocity(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the vertical coordinate; over flat ground gx and gy are not read."""
+    """The vertical coordinate zeta: d zeta / dx = slope_x fade, along y the same, d zeta / dz = stretch squeeze.
 
-    gx: Any
-    gy: Any
-    gz: Any
+    stretch and fade (nz,), the others (ny, nx); over flat ground stretch alone is read.
+    """
+
+    stretch: Any
+    fade: Any
+    squeeze: Any
+    slope_x: Any
+    slope_y: Any
 
 
 @cell
@@ -177,7 +185,10 @@ def without_pressure(k, j, i, hat, theta, rest, out):
     c11, c12 = at(rest.c11, k, j, i), at(rest.c12, k, j, i)
     out.u[k, j, i] = c11 * u + c12 * v
     out.v[k, j, i] = c11 * v - c12 * u
-    out.w[k, j, i] = at(rest.c33, k, j, i) * (hat.w[k, j, i] + at(rest.lift, k, j, i) * theta[k, j, i])
+    w = hat.w[k, j, i]
+    if STRATIFIED:
+        w += at(rest.lift, k, j, i) * theta[k, j, i]
+    out.w[k, j, i] = at(rest.c33, k, j, i) * w
 
 
 @cell
@@ -195,3 +206,40 @@ def finish_theta(k, j, i, theta, hat, w, rest):
     new = at(rest.keep, k, j, i) * (old - at(rest.lapse, k, j, i) * w[k, j, i])
     theta[k, j, i] = new
     hat[k, j, i] = new - old
+
+
+# -- viscosity ---------------------------------------------------------------------------------------------
+
+
+class Axis(NamedTuple):
+    """What second differences along an axis need."""
+
+    over_d2: Any  # viscosity over the square of the spacing; 0 along an axis of one point
+    periodic: int
+    sign: Any  # of the mirror image beyond a wall
+
+
+@cell
+def viscous(k, j, i, f, h, stretch, x, y, z, out):
+    """D = (1/h) div(h nu grad f) by second differences between neighbours, over flat ground.
+
+    The density is a profile, and the vertical derivative stretch d/dzeta: the weight along z is h stretch^2.
+    """
+    nz, ny, nx = f.shape
+    here, mass = f[k, j, i], at(h, k, j, i)
+    west, east = place(i, -1, nx, x.periodic), place(i, 1, nx, x.periodic)
+    south, north = place(j, -1, ny, y.periodic), place(j, 1, ny, y.periodic)
+    below, above = place(k, -1, nz, z.periodic), place(k, 1, nz, z.periodic)
+    f_west = f[k, j, west] * (x.sign if i == 0 and not x.periodic else real(1.0))
+    f_east = f[k, j, east] * (x.sign if i == nx - 1 and not x.periodic else real(1.0))
+    f_south = f[k, south, i] * (y.sign if j == 0 and not y.periodic else real(1.0))
+    f_north = f[k, north, i] * (y.sign if j == ny - 1 and not y.periodic else real(1.0))
+    f_below = f[below, j, i] * (z.sign if k == 0 and not z.periodic else real(1.0))
+    f_above = f[above, j, i] * (z.sign if k == nz - 1 and not z.periodic else real(1.0))
+    along_x = mass * (f_west - here + (f_east - here))
+    along_y = mass * (f_south - here + (f_north - here))
+    weight = stretch[k] * stretch[k] * mass
+    weight_below = stretch[below] * stretch[below] * h[below, 0, 0]
+    weight_above = stretch[above] * stretch[above] * h[above, 0, 0]
+    along_z = (weight_below + weight) * (f_below - here) + (weight + weight_above) * (f_above - here)
+    out[k, j, i] = (x.over_d2 * along_x + y.over_d2 * along_y + real(0.5) * z.over_d2 * along_z) / mass
