@@ -243,3 +243,22 @@ def viscous(k, j, i, f, h, stretch, x, y, z, out):
     weight_above = stretch[above] * stretch[above] * h[above, 0, 0]
     along_z = (weight_below + weight) * (f_below - here) + (weight + weight_above) * (f_above - here)
     out[k, j, i] = (x.over_d2 * along_x + y.over_d2 * along_y + real(0.5) * z.over_d2 * along_z) / mass
+
+
+# -- the Courant number ------------------------------------------------------------------------------------
+
+
+@cell
+def largest_outflow(i, v1, v2, v3, h, out):
+    """The largest share of its mass that a cell of a row loses in a step; region (nz ny), rows k ny + j."""
+    ny, nx = v1.shape[1], v2.shape[2]
+    k = i // ny
+    j = i - k * ny
+    most = real(0.0)
+    for n in range(nx):
+        along_x = max(v1[k, j, n + 1], real(0.0)) - min(v1[k, j, n], real(0.0))
+        along_y = max(v2[k, j + 1, n], real(0.0)) - min(v2[k, j, n], real(0.0))
+        along_z = max(v3[k + 1, j, n], real(0.0)) - min(v3[k, j, n], real(0.0))
+        mass = h[k, j, n] if TERRAIN else h[k, 0, 0]
+        most = max(most, (along_x + along_y + along_z) / mass)
+    out[i] = most

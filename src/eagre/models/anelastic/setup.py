@@ -52,6 +52,11 @@ class Setup:
         return self.levels.ground is not None
 
     @property
+    def viscous(self) -> bool:
+        """Whether viscosity or diffusion is explicit."""
+        return self.viscosity > 0.0 or self.diffusivity > 0.0
+
+    @property
     def stratified(self) -> bool:
         """Whether anything is buoyant."""
         return self.air.gravity > 0.0

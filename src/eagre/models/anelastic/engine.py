@@ -1,0 +1,142 @@
+"""The engine of the anelastic model: its steps on one device, with counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.models.anelastic import kernels
+from eagre.models.anelastic.kernels import Slopes, Velocity
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.step import Steps
+
+COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
+COMPONENTS = ("u", "v", "w")
+
+
+class Engine:
+    """A run on one device.
+
+    Attributes
+    ----------
+    setup : Setup
+    rest : RestState
+    metric : Metric
+    counts : dict
+        Steps, iterations of all pressure problems, shortest and longest step, s, Courant number of the last step, and
+        dt times the largest divergence that it left.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
+        self.setup, self.device, self.precision = setup, device, precision
+        self.rest = RestState.of(setup)
+        levels = setup.levels
+        self.metric = Metric(
+            setup.shape, setup.spacing, setup.sides,
+            levels=levels.height - levels.height[0] if setup.sides[0] != "periodic" else None, hill=levels.ground,
+        )  # fmt: skip
+        self.slopes = Slopes(**self.metric.arrays(device, precision))
+        mass = self.rest.density * self.metric.jacobian
+        self.h = device.array((mass if setup.terrain else mass[:, :1, :1]).astype(self.real))
+        self._projection = Projection(device, precision, self.metric, self.rest.density, setup.tolerance)
+        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self._projection)
+        advector, rows = self.steps.advector, setup.shape[0] * setup.shape[1]
+        self._outflow = device.zeros((rows,), self.real)
+        loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
+        self._measure = device.over(loop, (rows,), (advector.v1, advector.v2, advector.v3, self.h, self._outflow))
+        self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
+
+    @property
+    def real(self) -> Any:
+        """NumPy type of the fields."""
+        return np.float32 if self.precision == "single" else np.float64
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def advance(self, dt: float) -> None:
+        """Step by dt, s.
+
+        Raises
+        ------
+        ConvergenceError
+            If the pressure problem has no solution.
+        """
+        made, counts = self.steps.step(dt), self.counts
+        counts["steps"] += 1.0
+        counts["iterations"] += made.iterations
+        counts["divergence"] = made.norm
+        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+        counts["courant"], self.worst = self.courant()
+
+    def courant(self) -> tuple[float, tuple[int, int]]:
+        """The largest share of its mass that a cell lost in the last step, and its k and j."""
+        self.device.run([self._measure])
+        found = self.device.host(self._outflow)
+        row = int(np.argmax(found))
+        return float(found[row]), divmod(row, self.setup.shape[1])  # type: ignore[return-value]
+
+    def project(self) -> None:
+        """Take the divergence out of the present velocity, as at the start of a run."""
+        self._projection.set_coefficients(*(np.ones_like(self.rest.density) * value for value in (1.0, 0.0, 1.0)), 1.0)
+        now = self.steps.fields.now
+        self._projection.solve(now, self.device.zeros(self.setup.shape, self.real))
+        self.steps.forget_time_step()
+
+    # -- the state ----------------------------------------------------------------------------------
+
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
+        """Begin with velocities, m/s, theta', K, and scalars by their names, each (nz, ny, nx)."""
+        own = self.steps.fields
+        for name, array in self._arrays().items():
+            if name in fields:
+                self.device.fill(array, fields[name].astype(self.real))
+        self.project()
+        for past, now in zip(own.past, own.now, strict=True):
+            self.device.copy(past, now)
+
+    def _arrays(self) -> dict[str, Any]:
+        """Arrays of the present by the names of fields."""
+        own = self.steps.fields
+        found = dict(zip(COMPONENTS, own.now, strict=True))
+        if own.theta is not None:
+            found["theta"] = own.theta
+        return found | dict(zip(self.setup.scalars, own.scalars, strict=True))
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field of the present or of ``"phi"``, (nz, ny, nx)."""
+        return self.device.host(self.steps.fields.phi if name == "phi" else self._arrays()[name])
+
+    def _kept(self) -> dict[str, Any]:
+        """Every array that the next step reads."""
+        own = self.steps.fields
+        found = self._arrays() | {"phi": own.phi}
+        found |= {f"past_{name}": array for name, array in zip(COMPONENTS, own.past, strict=True)}
+        found |= {f"force_{name}": array for name, array in zip(COMPONENTS, own.forces, strict=True)}
+        if own.heating is not None:
+            found["force_theta"] = own.heating
+        found |= {f"drag_{n}": array for n, array in enumerate(own.last_drag)}
+        return found
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Host copies of everything that a bitwise restart needs but for the time."""
+        kept = {name: self.device.host(array) for name, array in self._kept().items()}
+        numbers = [*(self.counts[name] for name in COUNTS), self.steps.before]
+        return {**kept, "counts": np.array(numbers)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take up a state of `state`."""
+        for name, array in self._kept().items():
+            self.device.fill(array, np.asarray(state[name]).astype(self.real))
+        *counts, self.steps.before = map(float, state["counts"])
+        self.counts = dict(zip(COUNTS, counts, strict=True))
+
+    def velocity(self) -> Velocity:
+        """Host copies of u, v and w, m/s, float64."""
+        return Velocity(*(self.device.host(one).astype(np.float64) for one in self.steps.fields.now))
