@@ -1,0 +1,62 @@
+"""Integrals and extremes of an anelastic state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from eagre.models.anelastic.engine import Engine
+
+Array = np.ndarray
+
+
+def mass_weights(engine: Engine) -> Array:
+    """Mass that each point stands for, (nz, ny, nx), kg: half on a wall."""
+    metric = engine.metric
+    dz, dy, dx = engine.setup.spacing
+    return metric.weights * engine.rest.density * metric.jacobian * (dx * dy * dz)
+
+
+def diagnostics_of(engine: Engine) -> Mapping[str, float]:
+    """Kinetic energy, J, of unit mass too, extremes of wind and theta', and what the last step left behind."""
+    v, mass, setup = engine.velocity(), mass_weights(engine), engine.setup
+    kinetic = 0.5 * (v.u**2 + v.v**2 + v.w**2)
+    energy = float(np.sum(mass * kinetic))
+    found = {
+        "kinetic_energy": energy,
+        "mean_kinetic_energy": energy / float(mass.sum()),
+        "max_speed": float(np.sqrt(2.0 * kinetic.max())),
+        "max_w": float(v.w.max()),
+        "min_w": float(v.w.min()),
+        "courant": engine.counts["courant"],
+        "dt_divergence": engine.counts["divergence"],
+    }
+    if setup.stratified:
+        theta = engine.field("theta").astype(np.float64)
+        found |= {"max_theta": float(theta.max()), "min_theta": float(theta.min())}
+    for name in setup.scalars:
+        values = engine.field(name).astype(np.float64)
+        found |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
+    return found
+
+
+def derivative(a: Array, axis: int, spacing: float, periodic: bool) -> Array:
+    """Centred differences over two spacings, one-sided on walls; 0 along an axis of one point."""
+    if a.shape[axis] == 1:
+        return np.zeros(a.shape)
+    if periodic:
+        return (np.roll(a, -1, axis) - np.roll(a, 1, axis)) / (2.0 * spacing)
+    return np.gradient(a, spacing, axis=axis)
+
+
+def vorticity(engine: Engine) -> tuple[Array, Array, Array]:
+    """Of the wind over flat ground, s-1: (w_y - v_z, u_z - w_x, v_x - u_y)."""
+    setup, (u, v, w) = engine.setup, engine.velocity()
+    stretch = (1.0 / engine.metric.stretch)[:, None, None]
+
+    def along(a: Array, axis: int) -> Array:
+        found = derivative(a, axis, setup.spacing[axis], setup.sides[axis] == "periodic")
+        return found * stretch if axis == 0 else found
+
+    return along(w, 1) - along(v, 0), along(u, 0) - along(w, 2), along(v, 2) - along(u, 1)

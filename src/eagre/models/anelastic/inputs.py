@@ -1,0 +1,116 @@
+"""Checks of what a user hands to the anelastic model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.backend.group import Group
+from eagre.checks import checked_number, one_of
+from eagre.errors import InputError, MemoryNeededError
+from eagre.given import own_array
+from eagre.grid import Grid, Levels
+
+SIDES = ("periodic", "wall")
+WORDS = 24  # a point: three velocities three times, theta' twice, fluxes, phi, the solver's
+RESERVED = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
+
+
+def one_device(device: Device | Group) -> Device:
+    """Refuse several devices."""
+    if isinstance(device, Group):
+        raise InputError(f"{device}", allowed="one device: air cannot be spread over several", fix='device = "cuda"')
+    return device
+
+
+def check_memory(shape: tuple[int, ...], device: Device, precision: str) -> None:
+    """Refuse what does not fit the device."""
+    needed = WORDS * int(np.prod(shape)) * (4 if precision == "single" else 8)
+    if needed > device.free_memory():
+        raise MemoryNeededError(needed, device.free_memory(), str(device))
+
+
+def checked_sides(sides: Any) -> tuple[str, str, str]:
+    """Kinds of the sides along z, y and x, from a mapping by the letters of the axes."""
+    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(sides or {})
+    for name in given:
+        one_of("sides", name, ("x", "y", "z"))
+    return tuple(one_of(f"sides of {axis}", given[axis], SIDES) for axis in "zyx")  # type: ignore[return-value]
+
+
+def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, periodic: bool) -> Levels:
+    """Levels from their number and the height of the domain, or from heights; over ground, (ny, nx), m, if given."""
+    if np.ndim(levels) == 0:
+        count = int(checked_number("levels", levels, 1, 2**20))
+        top = 1.0 if height is None and count == 1 else height
+        if top is None:
+            raise InputError("levels without a height", allowed="height of the domain, m", fix="height = 1000.0")
+        top = checked_number("height", top, 1e-6, 1e9)
+        heights = np.arange(count) * (top / (count if periodic else max(count - 1, 1)))
+    else:
+        heights = own_array("levels", levels)
+        if height is not None:
+            raise InputError("levels as heights and a height", allowed="the heights alone")
+    if heights.ndim != 1 or heights.size < 1 or heights[0] != 0.0 or not (np.diff(heights) > 0.0).all():
+        raise InputError("these levels", allowed="heights that rise from 0, m", fix="levels = np.linspace(0, 1000, 41)")
+    if ground is None:
+        return Levels(heights)
+    hill = own_array("ground", ground)
+    hill = np.full(grid.shape, float(hill)) if hill.ndim == 0 else hill
+    if hill.shape != grid.shape or not np.isfinite(hill).all():
+        raise InputError(f"ground of shape {hill.shape}", allowed=f"finite heights of shape {grid.shape}, m")
+    if not hill.any():
+        return Levels(heights)
+    if not hill.max() < heights[-1]:
+        j, i = np.unravel_index(int(hill.argmax()), hill.shape)
+        raise InputError(
+            f"ground {hill.max():g} m high at x = {grid.x[i]:g} m, y = {grid.y[j]:g} m",
+            allowed=f"below the top, {heights[-1]:g} m", fix=f"height = {3.0 * hill.max():g}",
+        )  # fmt: skip
+    return Levels(heights, 1.0 - heights / heights[-1], hill)
+
+
+def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.ndarray:
+    """A number, a profile (nz, 1, 1) or a field (nz, ny, nx) as a field of finite numbers, float64."""
+    array = own_array(name, value)
+    try:
+        found = np.array(np.broadcast_to(array, shape))
+    except ValueError:
+        found = None
+    if found is None or array.ndim not in (0, 3):
+        raise InputError(f"{name} of shape {array.shape}", allowed=f"a number, or shape {shape}: (nz, ny, nx)")
+    if not np.isfinite(found).all():
+        k, j, i = (int(n) for n in np.argwhere(~np.isfinite(found))[0])
+        raise InputError(f"{name} with {found[k, j, i]} at (k, j, i) = ({k}, {j}, {i})", allowed="finite numbers")
+    return found
+
+
+def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
+    """Passive scalars by name."""
+    found = {}
+    for name, value in (given or {}).items():
+        if not str(name).isidentifier() or name in RESERVED:
+            raise InputError(f"a scalar {name!r}", allowed=f"a name of letters, none of {', '.join(RESERVED)}")
+        found[str(name)] = checked_volume(name, value, shape)
+    return found
+
+
+def checked_absorber(absorber: Any, heights: np.ndarray) -> np.ndarray:
+    """Rates of the absorbing layer under the top, (nz,), s-1: from (thickness, m, rate at the top, s-1), or an array.
+
+    The rate rises as sin^2 from the layer's lower edge to the top.
+    """
+    if absorber is None:
+        return np.zeros(heights.size)
+    if isinstance(absorber, tuple):
+        thickness = checked_number("thickness of the absorber", absorber[0], 1e-6, float(heights[-1]) or 1.0)
+        rate = checked_number("rate of the absorber", absorber[1], 0.0, 1e3)
+        part = np.clip((heights - heights[-1]) / thickness + 1.0, 0.0, 1.0)
+        return rate * np.sin(0.5 * np.pi * part) ** 2
+    found = own_array("absorber", absorber)
+    if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
+        raise InputError("this absorber", allowed=f"(thickness, rate), or {heights.size} rates >= 0, s-1")
+    return found

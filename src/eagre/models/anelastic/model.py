@@ -1,0 +1,320 @@
+"""Anelastic flow of air, after EULAG: assembly and time step (equations: README.md in this folder)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.select import select_devices
+from eagre.checks import check_sample, check_state, checked_number, grid_state
+from eagre.contract import field_type
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.grid import Grid, Levels
+from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
+from eagre.models.anelastic.diagnostics import diagnostics_of
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.inputs import (
+    check_memory,
+    checked_absorber,
+    checked_levels,
+    checked_scalars,
+    checked_sides,
+    checked_volume,
+    one_device,
+)
+from eagre.models.anelastic.outputs import check_names, facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
+from eagre.models.base import BaseModel
+from eagre.stepping.advance import advance
+
+SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
+LONGEST_STEP = 1e9
+
+
+class AnelasticFlow(BaseModel):
+    """Flow of air, or of any fluid whose density depends on height alone: waves, turbulence, convection, flow over hills.
+
+    MPDATA carries velocity and potential temperature; pressure, buoyancy, Coriolis force and absorbers are implicit.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its cell centres are the columns; on walls stand the outermost ones (`Grid.of_points`). A periodic axis of n
+        points has the period n dx. One row (ny = 1) is flow in a plane.
+    levels : int or (nz,) array, m
+        Number of equal levels from 0 to `height`, or their heights over flat ground from 0 on.
+    height : float, m
+        Of the domain; the period where z is periodic.
+    atmosphere : Atmosphere
+        Equations, reference and ambient air (`eagre.models.anelastic.atmosphere`); without it incompressible.
+    velocity : tuple of three floats or (nz, ny, nx) arrays, m/s
+        u, v, w at the start; its divergence is taken out. Without it the ambient wind.
+    theta : float or (nz, ny, nx) array, K
+        Potential temperature over the ambient one at the start.
+    scalars : mapping of name to (nz, ny, nx) array
+        What is carried along.
+    sides : mapping of "x", "y", "z" to "periodic" or "wall"
+        x and y are periodic and z has walls if not given.
+    ground : float or (ny, nx) array, m
+        Height of the ground; levels follow it and are flat at the top.
+    coriolis : float, s-1
+        f; > 0 turns wind to the right.
+    viscosity, diffusivity : float, m2/s
+        Of momentum and of theta, over flat ground; explicit.
+    absorber : (thickness, rate) or (nz,) array
+        Layer below the top that draws wind and theta to the ambient air, m and s-1.
+    time_step : float, s
+        Without it steps follow `courant`.
+    courant : float
+        Share of its mass that a cell may lose in a step, 1 at most.
+    tolerance : float
+        dt times the largest divergence that the pressure leaves.
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    precision : {"single", "double"}
+    start_time : float, s
+
+    Raises
+    ------
+    InputError
+        For values outside these ranges or shapes that do not match.
+    DeviceError, MemoryNeededError
+        If the device is not there, or too small.
+
+    Notes
+    -----
+    Good values: courant 0.5. Limits: no water, no radiation, sound is filtered; the wind at a wall slips.
+
+    References
+    ----------
+    J. M. Prusa, P. K. Smolarkiewicz, A. A. Wyszogrodzki, Comput. Fluids 37, 1193-1207 (2008),
+    doi:10.1016/j.compfluid.2007.12.001.
+    """
+
+    kind = "anelastic"
+
+    def __init__(
+        self,
+        grid: Grid,
+        levels: Any,
+        *,
+        height: float | None = None,
+        atmosphere: Atmosphere | None = None,
+        velocity: tuple[Any, Any, Any] | None = None,
+        theta: Any = 0.0,
+        scalars: Mapping[str, Any] | None = None,
+        sides: Mapping[str, str] | None = None,
+        ground: Any = None,
+        coriolis: float = 0.0,
+        viscosity: float = 0.0,
+        diffusivity: float | None = None,
+        absorber: Any = None,
+        time_step: float | None = None,
+        courant: float | None = None,
+        tolerance: float = 1e-6,
+        device: str | Device | Sequence[str | Device] = "auto",
+        precision: str = "single",
+        start_time: float = 0.0,
+    ) -> None:
+        check_precision(precision)
+        self.grid, self.precision = grid, precision
+        self.device = one_device(select_devices(device))
+        kinds = checked_sides(sides)
+        found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
+        shape = (found.height.size, *grid.shape)
+        check_memory(shape, self.device, precision)
+        air = atmosphere or incompressible()
+        check_height(air, float(found.height[-1]))
+        nu = checked_number("viscosity", viscosity, 0.0, 1e9)
+        self.setup = Setup(
+            grid=grid,
+            levels=found,
+            sides=kinds,
+            air=air,
+            time_step=LONGEST_STEP if time_step is None else checked_number("time_step", time_step, 1e-9, LONGEST_STEP),
+            coriolis=checked_number("coriolis", coriolis, -1e3, 1e3),
+            viscosity=nu,
+            diffusivity=nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9),
+            absorber=checked_absorber(absorber, found.height),
+            tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
+            scalars=tuple(scalars or ()),
+        )
+        self._courant = self._step_rule(time_step, courant)
+        fields = self._fields(velocity, theta, scalars)
+        self._engine = Engine(self.setup, self.device, precision)
+        self._engine.start(fields)
+        self._stepper = Stepper(self._engine, float(start_time), self._courant, self._first_step())
+
+    def _step_rule(self, time_step: float | None, courant: float | None) -> float | None:
+        """The Courant number to aim at, or None for equal steps; refuses what viscosity does not bear."""
+        setup = self.setup
+        if setup.terrain and setup.viscous:
+            raise InputError("viscosity over a ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
+        if setup.viscous:
+            count = sum(1.0 / d**2 for d, n in zip(setup.spacing, setup.shape, strict=True) if n > 1)
+            longest = 0.5 / (max(setup.viscosity, setup.diffusivity) * count)
+            if time_step is not None and time_step > longest:
+                raise InputError(
+                    f"time_step = {time_step:g} s with a viscosity of {setup.viscosity:g} m2/s",
+                    allowed=f"up to {longest:.3g} s", fix=f"time_step = {longest:.2g}",
+                )  # fmt: skip
+            if time_step is None:
+                object.__setattr__(setup, "time_step", longest)
+        if time_step is not None and courant is not None:
+            raise InputError("both time_step and courant", allowed="one of them", fix="courant = 0.5")
+        if time_step is not None:
+            return None
+        return checked_number("courant", 0.5 if courant is None else courant, 1e-6, 1.0)
+
+    def _fields(self, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:
+        setup = self.setup
+        if velocity is None:
+            z = setup.levels.z
+            velocity = tuple(own(z) + np.zeros(z.shape) for own in setup.air.wind) + (0.0,)
+        if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
+            raise InputError(
+                "this velocity", allowed="three numbers or arrays: u, v, w", fix="velocity = (10.0, 0.0, 0.0)"
+            )
+        found = {
+            name: checked_volume(f"velocity {name}", one, setup.shape)
+            for name, one in zip("uvw", velocity, strict=True)
+        }
+        heat = checked_volume("theta", theta, setup.shape)
+        if setup.stratified:
+            found["theta"] = heat
+        elif heat.any():
+            raise InputError("theta in incompressible flow", allowed="an atmosphere in which air is buoyant",
+                             fix="atmosphere = boussinesq()")  # fmt: skip
+        return found | checked_scalars(scalars, setup.shape)
+
+    def _first_step(self) -> float:
+        """The time step, or one for the wind at the start, s."""
+        if self._courant is None:
+            return self.setup.time_step
+        v, (dz, dy, dx) = self._engine.velocity(), self.setup.spacing
+        stretch = (self._engine.metric.stretch / self._engine.metric.stretch).reshape(-1, 1, 1)
+        rate = float((np.abs(v.u) / dx + np.abs(v.v) / dy + stretch * np.abs(v.w) / dz).max())
+        quiet = min(dx, dz, dy) * 0.1  # s: air at rest that begins to move does so by steps of 10 m/s over a spacing
+        return min(self.setup.time_step, 0.5 * self._courant / max(rate, 1e-12), max(quiet, 1e-9))
+
+    def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
+        self._engine = Engine(self.setup, self.device, self.precision)
+        self._stepper = Stepper(self._engine, 0.0, self._courant, self.setup.time_step)
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    @property
+    def levels(self) -> Levels:
+        """Heights of the points."""
+        return self.setup.levels
+
+    @property
+    def time(self) -> float:
+        """Model time, s."""
+        return self._stepper.time
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return int(self._engine.counts["steps"])
+
+    @property
+    def time_step(self) -> float:
+        """Length of the next step, s; one that lands is shorter."""
+        return self._stepper.time_step
+
+    def advance(self, until: float, max_steps: int | None = None) -> None:
+        """Step to `until`, s, or stop after `max_steps` steps.
+
+        Raises
+        ------
+        InputError
+            If `until` lies before the present.
+        BlowUpError
+            If the pressure has no solution, the Courant number is above 1, or the flow is not finite; the model then
+            holds the last good state.
+        """
+        stepper = self._stepper
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=LOOK_EVERY)
+
+    def unchecked_steps(self, count: int) -> Callable[[], None]:
+        """A function that makes `count` steps and looks at none: for timing."""
+
+        def make() -> None:
+            self._stepper.step(np.inf, count)
+
+        return make
+
+    # -- fields -------------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The fields that `field` gives."""
+        return {variable.name: variable for variable in variables_of(self.setup)}
+
+    def field(self, name: str) -> np.ndarray:
+        """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels."""
+        check_names([name], self._engine)
+        return field_of(self._engine, name).astype(field_type(self))
+
+    def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        """Values of fields without levels in columns (j, i)."""
+        flat = [name for name, variable in self.variables.items() if not variable.levels]
+        j, i = check_sample(names, points, flat, self.grid)
+        return {name: self.field(name)[j, i] for name in names}
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that a restart needs to go on bit for bit."""
+        return {**self._stepper.state(), **grid_state(self.grid)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state of `state` from a model of the same set-up."""
+        own = self._stepper.state()
+        fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
+        check_state(state, fields, self.grid, [name for name in own if name not in fields])
+        self._stepper.restore(state)
+        self._stepper.keeper.forget()
+
+    # -- facts --------------------------------------------------------------------------------------
+
+    def diagnostics(self) -> dict[str, float]:
+        """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt times divergence."""
+        return dict(diagnostics_of(self._engine))
+
+    def statistics(self) -> dict[str, float]:
+        """Steps, time steps, s, and iterations of the pressure a step."""
+        counts = self._engine.counts
+        return {
+            "steps": self.steps,
+            "redone_steps": 0,
+            "dt_min": counts["dt_min"] if self.steps else self.time_step,
+            "dt_max": counts["dt_max"] if self.steps else self.time_step,
+            "iterations_a_step": counts["iterations"] / max(1.0, counts["steps"]),
+        }
+
+    @property
+    def bytes_per_step(self) -> int:
+        """Bytes a column that a step must move: advection of the wind, residual and a direct solution, final wind."""
+        words = 10 + 5 + 14 + 7 + 2 * self.setup.stratified
+        return words * self.levels.height.size * field_type(self).itemsize
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know before the run."""
+        return remarks_of(self.setup)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What the summary of a run tells of its end."""
+        return facts_of(self._engine)
+
+    def settings(self) -> dict[str, str | float | int]:
+        """The resolved set-up, for the attributes of output files."""
+        return {**settings_of(self.setup), "device": str(self.device), "precision": self.precision}

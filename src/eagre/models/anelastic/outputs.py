@@ -1,0 +1,103 @@
+"""What an anelastic model gives to files and people: fields, settings, remarks, rows of the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.models.anelastic.diagnostics import vorticity
+from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.setup import Setup
+
+WIND = (
+    Variable("u", "m s-1", "wind along x", "x_wind", levels=True),
+    Variable("v", "m s-1", "wind along y", "y_wind", levels=True),
+    Variable("w", "m s-1", "upward wind", "upward_air_velocity", levels=True),
+    Variable("vorticity", "s-1", "size of the vorticity, over flat ground", levels=True),
+    Variable("pressure", "m2 s-2", "pressure perturbation over the reference density, up to a constant", levels=True),
+)
+HEAT = (
+    Variable("theta", "K", "potential temperature", "air_potential_temperature", levels=True),
+    Variable("theta_perturbation", "K", "potential temperature over that of the ambient air", levels=True),
+    Variable("ambient_theta", "K", "potential temperature of the ambient air", levels=True, static=True),
+)
+AIR = (
+    Variable("density", "kg m-3", "reference density", levels=True, static=True),
+    Variable("w_max", "m s-1", "largest upward wind of a column"),
+    Variable("height", "m", "height of the points", "altitude", levels=True, static=True),
+)
+
+
+def variables_of(setup: Setup) -> tuple[Variable, ...]:
+    """Fields of a model."""
+    scalars = tuple(Variable(name, "1", f"passive scalar {name}", levels=True) for name in setup.scalars)
+    return (*WIND, *(HEAT if setup.stratified else ()), *scalars, *AIR)
+
+
+def field_of(engine: Engine, name: str) -> np.ndarray:
+    """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels; `name` is one of `variables_of`."""
+    rest, full = engine.rest, np.ones(engine.setup.shape)
+    if name in (*COMPONENTS, *engine.setup.scalars):
+        return engine.field(name)
+    if name == "w_max":
+        return engine.field("w").max(axis=0)
+    if name == "theta_perturbation":
+        return engine.field("theta")
+    if name == "theta":
+        return rest.theta * full + engine.field("theta")
+    if name == "pressure":
+        dt = engine.steps.before
+        return engine.field("phi") * (2.0 / dt if dt else 0.0)
+    if name == "vorticity":
+        return np.sqrt(sum(one**2 for one in vorticity(engine)))
+    static = {"ambient_theta": rest.theta, "density": rest.density, "height": engine.setup.levels.z}
+    return static[name] * full
+
+
+def settings_of(setup: Setup) -> dict[str, str | float | int]:
+    """The resolved set-up, for the attributes of output files."""
+    air = setup.air
+    return {
+        "equations": air.equations,
+        "sides_z": setup.sides[0],
+        "sides_y": setup.sides[1],
+        "sides_x": setup.sides[2],
+        "height": setup.height,
+        "levels": setup.levels.height.size,
+        "time_step": setup.time_step,
+        "coriolis": setup.coriolis,
+        "viscosity": setup.viscosity,
+        "diffusivity": setup.diffusivity,
+        "tolerance": setup.tolerance,
+        "gravity": air.gravity,
+    }
+
+
+def remarks_of(setup: Setup) -> list[str]:
+    """The grid's spacings and what there is beside advection and pressure."""
+    dz, dy, dx = setup.spacing
+    found = [f"spacings {dx:.4g}, {dy:.4g} and {dz:.4g} m; {setup.air.equations} equations"]
+    if not setup.viscous:
+        found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")
+    return found
+
+
+def facts_of(engine: Engine) -> list[tuple[str, str]]:
+    """Rows of the summary at the end of a run."""
+    counts = engine.counts
+    per_step = counts["iterations"] / max(1.0, counts["steps"])
+    return [
+        ("pressure", f"{per_step:.1f} iterations a step, dt div {counts['divergence']:.2g} after the last"),
+        ("Courant number", f"{counts['courant']:.3g} in the last step"),
+    ]
+
+
+def check_names(names: Any, engine: Engine) -> None:
+    """Refuse names that are no fields."""
+    known = [variable.name for variable in variables_of(engine.setup)]
+    for name in names:
+        if name not in known:
+            raise InputError(f"the field {name!r}", allowed=", ".join(known))
