@@ -27,17 +27,17 @@ from eagre.models.anelastic.inputs import (
     one_device,
 )
 from eagre.models.anelastic.outputs import check_names, facts_of, field_of, remarks_of, settings_of, variables_of
-from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.setup import Setup, spacing_of
+from eagre.models.anelastic.stability import checked_steps, first_step, longest_viscous_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
 
 SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
-LONGEST_STEP = 1e9
 
 
 class AnelasticFlow(BaseModel):
-    """Flow of air, or of any fluid whose density depends on height alone: waves, turbulence, convection, flow over hills.
+    """Flow of air, or any fluid whose density depends on height alone: waves, turbulence, convection, flow over hills.
 
     MPDATA carries velocity and potential temperature; pressure, buoyancy, Coriolis force and absorbers are implicit.
 
@@ -131,51 +131,37 @@ class AnelasticFlow(BaseModel):
         air = atmosphere or incompressible()
         check_height(air, float(found.height[-1]))
         nu = checked_number("viscosity", viscosity, 0.0, 1e9)
+        diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
+        if found.ground is not None and nu + diffusion > 0.0:
+            raise InputError("viscosity over ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
+        bears = longest_viscous_step(max(nu, diffusion), shape, spacing_of(found, grid))
+        longest, self._courant = checked_steps(time_step, courant, bears)
         self.setup = Setup(
             grid=grid,
             levels=found,
             sides=kinds,
             air=air,
-            time_step=LONGEST_STEP if time_step is None else checked_number("time_step", time_step, 1e-9, LONGEST_STEP),
+            time_step=longest,
             coriolis=checked_number("coriolis", coriolis, -1e3, 1e3),
             viscosity=nu,
-            diffusivity=nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9),
+            diffusivity=diffusion,
             absorber=checked_absorber(absorber, found.height),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             scalars=tuple(scalars or ()),
         )
-        self._courant = self._step_rule(time_step, courant)
         fields = self._fields(velocity, theta, scalars)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
-        self._stepper = Stepper(self._engine, float(start_time), self._courant, self._first_step())
-
-    def _step_rule(self, time_step: float | None, courant: float | None) -> float | None:
-        """The Courant number to aim at, or None for equal steps; refuses what viscosity does not bear."""
-        setup = self.setup
-        if setup.terrain and setup.viscous:
-            raise InputError("viscosity over a ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
-        if setup.viscous:
-            count = sum(1.0 / d**2 for d, n in zip(setup.spacing, setup.shape, strict=True) if n > 1)
-            longest = 0.5 / (max(setup.viscosity, setup.diffusivity) * count)
-            if time_step is not None and time_step > longest:
-                raise InputError(
-                    f"time_step = {time_step:g} s with a viscosity of {setup.viscosity:g} m2/s",
-                    allowed=f"up to {longest:.3g} s", fix=f"time_step = {longest:.2g}",
-                )  # fmt: skip
-            if time_step is None:
-                object.__setattr__(setup, "time_step", longest)
-        if time_step is not None and courant is not None:
-            raise InputError("both time_step and courant", allowed="one of them", fix="courant = 0.5")
-        if time_step is not None:
-            return None
-        return checked_number("courant", 0.5 if courant is None else courant, 1e-6, 1.0)
+        first = longest
+        if self._courant is not None:
+            first = first_step(self.setup, self._courant, self._engine.velocity(), 1.0 / self._engine.metric.stretch)
+        self._stepper = Stepper(self._engine, float(start_time), self._courant, first)
 
     def _fields(self, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:
         setup = self.setup
         if velocity is None:
             z = setup.levels.z
-            velocity = tuple(own(z) + np.zeros(z.shape) for own in setup.air.wind) + (0.0,)
+            velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)
         if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
             raise InputError(
                 "this velocity", allowed="three numbers or arrays: u, v, w", fix="velocity = (10.0, 0.0, 0.0)"
@@ -191,16 +177,6 @@ class AnelasticFlow(BaseModel):
             raise InputError("theta in incompressible flow", allowed="an atmosphere in which air is buoyant",
                              fix="atmosphere = boussinesq()")  # fmt: skip
         return found | checked_scalars(scalars, setup.shape)
-
-    def _first_step(self) -> float:
-        """The time step, or one for the wind at the start, s."""
-        if self._courant is None:
-            return self.setup.time_step
-        v, (dz, dy, dx) = self._engine.velocity(), self.setup.spacing
-        stretch = (self._engine.metric.stretch / self._engine.metric.stretch).reshape(-1, 1, 1)
-        rate = float((np.abs(v.u) / dx + np.abs(v.v) / dy + stretch * np.abs(v.w) / dz).max())
-        quiet = min(dx, dz, dy) * 0.1  # s: air at rest that begins to move does so by steps of 10 m/s over a spacing
-        return min(self.setup.time_step, 0.5 * self._courant / max(rate, 1e-12), max(quiet, 1e-9))
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
@@ -285,7 +261,7 @@ class AnelasticFlow(BaseModel):
     # -- facts --------------------------------------------------------------------------------------
 
     def diagnostics(self) -> dict[str, float]:
-        """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt times divergence."""
+        """Kinetic energy, J, and of a unit of mass, extremes of wind and theta', Courant number, dt divergence."""
         return dict(diagnostics_of(self._engine))
 
     def statistics(self) -> dict[str, float]:

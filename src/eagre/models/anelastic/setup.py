@@ -34,17 +34,13 @@ class Setup:
     @property
     def spacing(self) -> tuple[float, float, float]:
         """(dz, dy, dx) in computational space, m."""
-        height = self.levels.height
-        count = height.size - (self.sides[0] != "periodic")
-        return self.height / max(count, 1), self.grid.dy, self.grid.dx
+        return spacing_of(self.levels, self.grid)
 
     @property
     def height(self) -> float:
         """Of the domain, m: to the top wall, or the period along z."""
-        height = self.levels.height
-        if self.sides[0] != "periodic" or height.size == 1:
-            return float(height[-1] - height[0]) or 1.0
-        return float((height[-1] - height[0]) * height.size / (height.size - 1))
+        count = self.levels.height.size
+        return self.spacing[0] * (count if self.sides[0] == "periodic" else max(count - 1, 1))
 
     @property
     def terrain(self) -> bool:
@@ -60,3 +56,9 @@ class Setup:
     def stratified(self) -> bool:
         """Whether anything is buoyant."""
         return self.air.gravity > 0.0
+
+
+def spacing_of(levels: Levels, grid: Grid) -> tuple[float, float, float]:
+    """(dz, dy, dx) in computational space, m: levels that are not equal have their mean distance."""
+    height = levels.height
+    return (float(height[-1]) / (height.size - 1) if height.size > 1 else 1.0), grid.dy, grid.dx

@@ -1,4 +1,4 @@
-"""The time of an anelastic run: equal steps or steps by the Courant number, a shorter one to land, and what goes wrong."""
+"""The time of an anelastic run: equal steps or steps by the Courant number, one that lands, and what goes wrong."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""Time steps that a run bears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from eagre.checks import checked_number
+from eagre.errors import InputError
+from eagre.models.anelastic.kernels import Velocity
+from eagre.models.anelastic.setup import Setup
+
+LONGEST = 1e9  # s
+COURANT = 0.5
+QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
+
+
+def longest_viscous_step(viscosity: float, shape: Sequence[int], spacing: Sequence[float]) -> float:
+    """``1 / (2 nu sum 1/d^2)``, s: from here on explicit viscosity is not stable."""
+    rate = 2.0 * viscosity * sum(1.0 / d**2 for d, n in zip(spacing, shape, strict=True) if n > 1)
+    return min(LONGEST, 1.0 / rate) if rate > 0.0 else LONGEST
+
+
+def checked_steps(time_step: float | None, courant: float | None, longest: float) -> tuple[float, float | None]:
+    """The longest time step, s, and the Courant number that steps aim at, or None where all are that long.
+
+    Raises
+    ------
+    InputError
+        If both are given, or the time step is longer than viscosity bears.
+    """
+    if time_step is None:
+        return longest, checked_number("courant", COURANT if courant is None else courant, 1e-6, 1.0)
+    if courant is not None:
+        raise InputError("both time_step and courant", allowed="one of them", fix=f"courant = {COURANT:g}")
+    dt = checked_number("time_step", time_step, 1e-9, LONGEST)
+    if dt > longest:
+        allowed = f"up to {longest:.3g} s with this viscosity and these spacings"
+        raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {_rounded_down(longest):g}")
+    return dt, None
+
+
+def first_step(setup: Setup, courant: float, v: Velocity, stretch: np.ndarray) -> float:
+    """A time step for the wind at the start, s; the run finds the next ones itself.
+
+    stretch : (nz,), d zeta / dz.
+    """
+    dz, dy, dx = setup.spacing
+    rate = np.abs(v.u) / dx + np.abs(v.v) / dy + np.abs(v.w) * stretch[:, None, None] / dz
+    moving = [d for d, n in zip(setup.spacing, setup.shape, strict=True) if n > 1]
+    return min(setup.time_step, 0.5 * courant / max(float(rate.max()), 1e-30), courant * min(moving) / QUIET)
+
+
+def _rounded_down(value: float) -> float:
+    """To two digits."""
+    digits = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.floor(value / digits) * digits
