@@ -1,0 +1,56 @@
+"""Values in space: a number, or an expression in x, y and z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import PlainValidator, ValidationInfo
+
+from eagre.config.expressions import Expression
+from eagre.config.toml import literal
+from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
+from eagre.config.values import key_of
+from eagre.errors import InputError
+from eagre.grid import Grid, Levels
+
+NAMES = ("x", "y", "z", "ground")
+"""Names in expressions: coordinates and the height of the ground below, m; z is upward from 0, not from the ground."""
+
+
+@dataclass(frozen=True)
+class VolumeValue:
+    """A number or an expression."""
+
+    source: float | Expression
+
+    def at_points(self, grid: Grid, levels: Levels) -> float | np.ndarray:
+        """The number, or an array of shape (nz, ny, nx)."""
+        if isinstance(self.source, Expression):
+            ground = 0.0 if levels.ground is None else levels.ground
+            z = np.broadcast_to(levels.z, (levels.height.size, *grid.shape))
+            return self.source(x=grid.x[None, None, :], y=grid.y[None, :, None], z=z, ground=ground)
+        return self.source
+
+
+def _volume(dimension: str | None) -> PlainValidator:
+    def read(value: Any, info: ValidationInfo) -> VolumeValue:
+        if isinstance(value, VolumeValue):
+            return value
+        if isinstance(value, str) and not is_quantity(value):
+            return VolumeValue(Expression(value, NAMES))
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            return VolumeValue(parse_quantity(value, dimension or "number", key_of(info)))
+        unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
+        raise InputError(
+            f"{key_of(info)} = {literal(value)}",
+            allowed=f"a number{unit}, or an expression in x, y, z and ground",
+            fix=f'{key_of(info)} = "2 * exp(-hypot(x, z - 2000)**2 / 1e6)"',
+        )
+
+    return PlainValidator(read)
+
+
+SpeedVolume = Annotated[VolumeValue, _volume("speed")]
+NumberVolume = Annotated[VolumeValue, _volume(None)]

@@ -1,0 +1,333 @@
+"""Case files of the anelastic model, and how a model is made from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
+
+from eagre.checks import check_input_memory
+from eagre.config.case import Case
+from eagre.config.fieldvalues import FieldValue, LengthField
+from eagre.config.section import Section
+from eagre.config.values import (
+    Acceleration,
+    Frequency,
+    InputFile,
+    Metres,
+    PositiveMetres,
+    PositiveSeconds,
+    Viscosity,
+    one_of,
+    quantity,
+)
+from eagre.config.volumes import NumberVolume, SpeedVolume, VolumeValue
+from eagre.constants import EARTH_ROTATION, GRAVITY, REFERENCE_PRESSURE
+from eagre.errors import InputError
+from eagre.grid import Grid, Levels
+
+if TYPE_CHECKING:
+    from eagre.models.anelastic.atmosphere import Atmosphere
+    from eagre.models.anelastic.model import AnelasticFlow
+
+Speed = Annotated[float, quantity("speed")]
+Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
+Side = Annotated[str, one_of("periodic", "wall")]
+
+
+def _wind(wind: list[float]) -> list[float]:
+    if len(wind) != 2:
+        raise InputError(f"wind = {wind}", allowed="[u, v], m/s", fix="wind = [10.0, 0.0]")
+    return wind
+
+
+def _rising(levels: list[float] | int) -> list[float] | int:
+    if isinstance(levels, list) and (not levels or levels[0] != 0.0 or any(np.diff(levels) <= 0.0)):
+        raise InputError(f"levels = {levels[:4]}", allowed="a number, or heights that rise from 0, metres")
+    if isinstance(levels, int) and levels < 1:
+        raise InputError(f"levels = {levels}", allowed="a number of 1 or more", fix="levels = 41")
+    return levels
+
+
+class DomainSection(Section):
+    """The box, its points and its sides."""
+
+    nx: int = Field(description="points along x, those on walls included", ge=1, examples=[257])
+    ny: int = Field(default=1, description="points along y; 1: flow in the plane of x and z", ge=1, examples=[129])
+    levels: Annotated[int | list[float], AfterValidator(_rising)] = Field(
+        description="points along z from the ground to the top, or their heights over flat ground, metres",
+        examples=[41],
+    )
+    length_x: PositiveMetres = Field(description="from wall to wall, or the period, metres", examples=[20000.0])
+    length_y: PositiveMetres = Field(
+        default=1.0, description="from wall to wall, or the period, metres", examples=[10000.0]
+    )
+    height: PositiveMetres | None = Field(
+        default=None, description="of the top, metres; needed unless levels are heights", examples=[10000.0]
+    )
+    x0: Metres = Field(default=0.0, description="x of the first point, metres")
+    y0: Metres = Field(default=0.0, description="y of the first point, metres")
+    sides_x: Side = Field(default="periodic", description="periodic or wall")
+    sides_y: Side = Field(default="periodic", description="periodic or wall")
+    sides_z: Side = Field(default="wall", description="wall or periodic")
+    ground: LengthField | None = Field(
+        default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
+    )
+
+    @model_validator(mode="after")
+    def _one_height(self) -> DomainSection:
+        heights = isinstance(self.levels, list)
+        if heights == (self.height is not None):
+            got = "both heights of levels and height" if heights else "no height"
+            raise InputError(got, allowed="a number of levels and height, or heights alone", fix="height = 10000.0")
+        return self
+
+    def grid(self) -> Grid:
+        """The grid whose centres are the columns."""
+        wraps = self.sides_x == "periodic", self.sides_y == "periodic"
+        return Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+
+
+class AtmosphereSection(Section):
+    """The air at rest: equations, reference and ambient profiles."""
+
+    equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
+        default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
+    )
+    theta: float = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
+    buoyancy_frequency: Frequency = Field(
+        default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
+    )
+    reference_frequency: Frequency = Field(
+        default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", ge=0, examples=[0.01]
+    )
+    surface_pressure: Pressure = Field(default=REFERENCE_PRESSURE, description="at z = 0, Pa", examples=["1000 hPa"])
+    density: float = Field(default=1.0, description="of air that is not anelastic, kg/m3", gt=0, examples=[1.0])
+    wind: Annotated[list[Speed], AfterValidator(_wind)] = Field(
+        default=[0.0, 0.0], description="[u, v] of the ambient air, m/s", examples=[[10.0, 0.0]]
+    )
+    gravity: Acceleration = Field(default=GRAVITY, description="m/s2", examples=[9.81])
+    sounding: InputFile | None = Field(
+        default=None, description="in place of theta, buoyancy_frequency and wind: an input_sounding file or a table",
+        examples=["input_sounding"],
+    )  # fmt: skip
+    reference: Annotated[str, one_of("isentropic", "sounding")] = Field(
+        default="isentropic", description="with a sounding: isentropic, or the sounding itself"
+    )
+    moisture: Annotated[str, one_of("refuse", "virtual")] = Field(
+        default="refuse", description="of a sounding: refuse it, or take virtual potential temperatures"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AtmosphereSection:
+        own = {"theta", "buoyancy_frequency", "reference_frequency", "wind", "density"} & self.model_fields_set
+        if self.sounding is not None and own:
+            raise InputError(f"both sounding and {min(own)}", allowed="a sounding, or values of one's own")
+        return self
+
+    def make(self) -> Atmosphere:
+        """The atmosphere."""
+        from eagre.models.anelastic import atmosphere
+
+        if self.sounding is not None:
+            return self._of_sounding()
+        wind = (self.wind[0], self.wind[1])
+        if self.equations == "incompressible":
+            return atmosphere.incompressible(density=self.density, wind=wind)
+        common: dict[str, Any] = {"theta": self.theta, "buoyancy_frequency": self.buoyancy_frequency}
+        common |= {"wind": wind, "gravity": self.gravity}
+        if self.equations == "boussinesq":
+            return atmosphere.boussinesq(density=self.density, **common)
+        return atmosphere.anelastic(
+            reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
+        )
+
+    def _of_sounding(self) -> Atmosphere:
+        from eagre.io.sounding import read_sounding
+        from eagre.models.anelastic.atmosphere import of_sounding
+
+        assert self.sounding is not None
+        found = read_sounding(self.sounding)
+        if found.humidity.any() and self.moisture == "refuse":
+            most = f"{1e3 * found.humidity.max():.3g} g/kg"
+            raise InputError(
+                f'moisture = "refuse" for {self.sounding}, whose air holds up to {most}',
+                allowed="dry air, or its virtual potential temperature",
+                fix='moisture = "virtual"',
+            )
+        air = found.virtual
+        pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
+        return of_sounding(
+            air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
+            surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
+        )  # fmt: skip
+
+
+class NoiseSection(Section):
+    """Random theta at the start, the same for the same seed."""
+
+    amplitude: float = Field(description="largest, K", gt=0, examples=[0.1])
+    seed: int = Field(default=1, description="of the random numbers", ge=0)
+    below: PositiveMetres | None = Field(
+        default=None, description="height up to which there is any, metres", examples=[400.0]
+    )
+
+    def make(self, levels: Levels, grid: Grid) -> np.ndarray:
+        """Uniformly distributed between plus and minus the amplitude, (nz, ny, nx), K."""
+        shape = (levels.height.size, *grid.shape)
+        found = self.amplitude * (2.0 * np.random.default_rng(self.seed).random(shape) - 1.0)
+        return found if self.below is None else np.where(levels.z <= self.below, found, 0.0)
+
+
+class InitialSection(Section):
+    """Wind and temperature at the start."""
+
+    u: SpeedVolume | None = Field(
+        default=None, description="wind along x, m/s; without it the ambient one", examples=[10.0]
+    )
+    v: SpeedVolume | None = Field(
+        default=None, description="wind along y, m/s; without it the ambient one", examples=[0.0]
+    )
+    w: SpeedVolume = Field(default=VolumeValue(0.0), description="upward wind, m/s", examples=[0.0])
+    theta: NumberVolume = Field(
+        default=VolumeValue(0.0), description="potential temperature over that of the ambient air, K",
+        examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
+    )  # fmt: skip
+    noise: NoiseSection | None = Field(default=None, description="random theta", examples=[{"amplitude": 0.1}])
+
+
+class AbsorberSection(Section):
+    """A layer below the top that draws wind and temperature to the ambient air."""
+
+    thickness: PositiveMetres = Field(description="of the layer, metres", examples=[4000.0])
+    rate: Frequency = Field(description="at the top, 1/s; it rises as sin^2", gt=0, examples=[0.02])
+
+
+class NumericsSection(Section):
+    """The time step, viscosity, rotation, and how good the pressure is."""
+
+    time_step: PositiveSeconds | None = Field(
+        default=None, description="the time step; without it by courant", examples=["5 s"]
+    )
+    courant: float | None = Field(
+        default=None, description="share of its mass that a cell may lose in a step; 0.5 if neither is given",
+        gt=0, le=1, examples=[0.5],
+    )  # fmt: skip
+    viscosity: Viscosity = Field(default=0.0, description="m2/s, over flat ground", examples=[75.0])
+    diffusivity: Viscosity | None = Field(
+        default=None, description="of theta, m2/s; without it the viscosity", examples=[75.0]
+    )
+    coriolis: Frequency | None = Field(default=None, description="f, 1/s", examples=[1e-4])
+    latitude: float | None = Field(
+        default=None, description="in place of coriolis: degrees north", ge=-90, le=90, examples=[45.0]
+    )
+    tolerance: float = Field(
+        default=1e-6, description="dt times the largest divergence that is left", gt=0, le=0.1, examples=[1e-6]
+    )
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> NumericsSection:
+        for one, other in (("time_step", "courant"), ("coriolis", "latitude")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InputError(f"both {one} and {other}", allowed="one of them")
+        return self
+
+    @property
+    def f(self) -> float:
+        """The Coriolis parameter, s-1."""
+        if self.latitude is not None:
+            return float(2.0 * EARTH_ROTATION * np.sin(np.radians(self.latitude)))
+        return self.coriolis or 0.0
+
+
+class AnelasticCase(Case):
+    """A case file of the anelastic model: ``AnelasticCase.load("case.toml").build()``."""
+
+    kind: ClassVar[str] = "anelastic"
+    default_variables: ClassVar[tuple[str, ...]] = ("u", "v", "w")
+    gauge_variables: ClassVar[tuple[str, ...]] = ("w_max",)
+
+    domain: DomainSection = Field(
+        description="the section [domain]",
+        examples=[{"nx": 257, "levels": 41, "length_x": 20000.0, "height": 10000.0}],
+    )
+    atmosphere: AtmosphereSection = Field(default_factory=AtmosphereSection, description="the section [atmosphere]")
+    initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
+    scalars: dict[str, NumberVolume] = Field(
+        default_factory=dict, description="a table of name = value: passive scalars at the start"
+    )
+    absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
+    numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+
+    def build(self, device: str | None = None, precision: str | None = None) -> AnelasticFlow:
+        """Make the model.
+
+        Parameters
+        ----------
+        device, precision : str, optional
+            In place of those in [run].
+
+        Returns
+        -------
+        AnelasticFlow
+        """
+        from eagre.models.anelastic.model import AnelasticFlow
+
+        with self.at("domain"):
+            grid = self.domain.grid()
+        count = self.domain.levels if isinstance(self.domain.levels, int) else len(self.domain.levels)
+        check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
+        with self.at("atmosphere"):
+            air = self.atmosphere.make()
+        levels, ground = self._levels(grid)
+        numerics, domain = self.numerics, self.domain
+        with self.naming("domain", "atmosphere", "initial", "numerics", "run"):
+            return AnelasticFlow(
+                grid,
+                domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
+                height=domain.height,
+                atmosphere=air,
+                sides={axis: getattr(domain, f"sides_{axis}") for axis in "xyz"},
+                ground=ground,
+                **self._start(grid, levels, air),
+                coriolis=numerics.f,
+                viscosity=numerics.viscosity,
+                diffusivity=numerics.diffusivity,
+                absorber=None if self.absorber is None else (self.absorber.thickness, self.absorber.rate),
+                time_step=numerics.time_step,
+                courant=numerics.courant,
+                tolerance=numerics.tolerance,
+                device=device or self.run.device,
+                precision=precision or self.run.precision,
+            )
+
+    def _levels(self, grid: Grid) -> tuple[Levels, np.ndarray | float | None]:
+        """Heights of the points, and of the ground if it is not flat."""
+        from eagre.models.anelastic.inputs import checked_levels
+
+        domain = self.domain
+        ground = None
+        if isinstance(domain.ground, FieldValue):
+            with self.at("domain", "ground"):
+                ground = domain.ground.at_centres(grid)
+        with self.at("domain", "levels" if isinstance(domain.levels, list) else "ground"):
+            return checked_levels(domain.levels, domain.height, ground, grid, domain.sides_z == "periodic"), ground
+
+    def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
+        """Wind, theta and scalars at the start."""
+        initial, wind = self.initial, []
+        for name, ambient in (("u", air.wind[0]), ("v", air.wind[1]), ("w", None)):
+            given = getattr(initial, name)
+            with self.at("initial", name):
+                value = given.at_points(grid, levels) if given is not None else ambient and ambient(levels.z)
+            wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, (levels.height.size, *grid.shape)))
+        with self.at("initial", "theta"):
+            theta = initial.theta.at_points(grid, levels)
+        if initial.noise is not None:
+            theta = theta + initial.noise.make(levels, grid)
+        scalars = {}
+        for name, value in self.scalars.items():
+            with self.at("scalars", name):
+                scalars[name] = value.at_points(grid, levels)
+        return {"velocity": tuple(wind), "theta": theta, "scalars": scalars}
