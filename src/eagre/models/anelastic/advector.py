@@ -42,6 +42,7 @@ class Advector:
         terrain: bool,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
+        self._loops: dict[str, Any] = {}
         self._h, self._slopes, self._spacing, self._periodic = h, slopes, spacing, periodic
         self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
@@ -79,5 +80,6 @@ class Advector:
         return Extrapolation(real(share * (1.0 + ratio)), real(-share * ratio))
 
     def _over(self, name: str, region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
-        loop = self._device.loop(getattr(kernels, name), self._precision, self._switches)
-        return self._device.over(loop, region, arguments)
+        if name not in self._loops:
+            self._loops[name] = self._device.loop(getattr(kernels, name), self._precision, self._switches)
+        return self._device.over(self._loops[name], region, arguments)

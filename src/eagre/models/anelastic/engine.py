@@ -12,7 +12,6 @@ from eagre.backend.device import Device
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
-from eagre.models.anelastic.projection import Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.step import Steps
@@ -45,8 +44,7 @@ class Engine:
         self.slopes = Slopes(**self.metric.arrays(device, precision))
         mass = self.rest.density * self.metric.jacobian
         self.h = device.array((mass if setup.terrain else mass[:, :1, :1]).astype(self.real))
-        self._projection = Projection(device, precision, self.metric, self.rest.density, setup.tolerance)
-        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self._projection)
+        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self.metric)
         advector, rows = self.steps.advector, setup.shape[0] * setup.shape[1]
         self._outflow = device.zeros((rows,), self.real)
         loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
@@ -71,7 +69,7 @@ class Engine:
         made, counts = self.steps.step(dt), self.counts
         counts["steps"] += 1.0
         counts["iterations"] += made.iterations
-        counts["divergence"] = made.norm
+        counts["divergence"] = made.divergence
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
         counts["courant"], self.worst = self.courant()
 
@@ -84,9 +82,10 @@ class Engine:
 
     def project(self) -> None:
         """Take the divergence out of the present velocity, as at the start of a run."""
-        self._projection.set_coefficients(*(np.ones_like(self.rest.density) * value for value in (1.0, 0.0, 1.0)), 1.0)
-        now = self.steps.fields.now
-        self._projection.solve(now, self.device.zeros(self.setup.shape, self.real))
+        projection = self.steps.projection
+        projection.set_coefficients()
+        projection.solve(1.0)
+        projection.clear()
         self.steps.forget_time_step()
 
     # -- the state ----------------------------------------------------------------------------------
@@ -111,12 +110,12 @@ class Engine:
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field of the present or of ``"phi"``, (nz, ny, nx)."""
-        return self.device.host(self.steps.fields.phi if name == "phi" else self._arrays()[name])
+        return self.device.host(self.steps.projection.phi if name == "phi" else self._arrays()[name])
 
     def _kept(self) -> dict[str, Any]:
         """Every array that the next step reads."""
         own = self.steps.fields
-        found = self._arrays() | {"phi": own.phi}
+        found = self._arrays() | {"phi": self.steps.projection.phi}
         found |= {f"past_{name}": array for name, array in zip(COMPONENTS, own.past, strict=True)}
         found |= {f"force_{name}": array for name, array in zip(COMPONENTS, own.forces, strict=True)}
         if own.heating is not None:

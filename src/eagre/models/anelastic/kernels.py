@@ -143,18 +143,33 @@ def ends_z(k, j, i, now, then, h, g, weights, out, periodic):
 
 
 @cell
-def add_force(k, j, i, x, force, drag, half, scale, out):
-    """What is advected: x + scale F + dt/2 D, where F is the last step's half force and D the explicit tendency."""
+def add_force(k, j, i, x, force, drag, half, scale):
+    """What is advected, in place of x: x + scale F + dt/2 D; F: the last step's half force, D: explicit tendencies."""
     value = x[k, j, i] + scale * force[k, j, i]
     if VISCOUS:
         value += half * drag[k, j, i]
-    out[k, j, i] = value
+    x[k, j, i] = value
+
+
+@cell
+def add_force_to_wind(k, j, i, x, force, drag, half, scale, past):
+    """The same, and past = x: the velocity of the step before in the next one."""
+    past[k, j, i] = x[k, j, i]
+    add_force(k, j, i, x, force, drag, half, scale)
 
 
 @cell
 def add_drag(k, j, i, hat, drag, last, half, more):
-    """The explicit tendency of the end of the step, extrapolated: hat + dt/2 ((1 + more) D^n - more D^(n-1))."""
-    hat[k, j, i] += half * ((real(1.0) + more) * drag[k, j, i] - more * last[k, j, i])
+    """The explicit tendency of the end of the step: hat + dt/2 ((1 + more) D^n - more D^(n-1)); D^(n-1) becomes D^n."""
+    now = drag[k, j, i]
+    hat[k, j, i] += half * ((real(1.0) + more) * now - more * last[k, j, i])
+    last[k, j, i] = now
+
+
+@cell
+def take(k, j, i, x, moved):
+    """X = moved."""
+    x[k, j, i] = moved[k, j, i]
 
 
 class AtRest(NamedTuple):

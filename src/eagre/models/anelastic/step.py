@@ -14,7 +14,7 @@ doi:10.1016/j.compfluid.2007.12.001.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,31 +22,43 @@ from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import Advector
 from eagre.models.anelastic.kernels import AtRest, Axis, Slopes, Velocity
-from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.projection import Projected, Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
-from eagre.stepping.until import Iterated
 
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1), "theta": (1, 1, 1)}
 """Signs of the mirror images of a field beyond walls of z, y and x."""
 
 
+class Moved(NamedTuple):
+    """A field that forces act on: name, present, half force (within a step what advection makes), past."""
+
+    name: str
+    x: Any
+    force: Any
+    past: Any
+
+
 class Fields:
-    """The state of a run on a device.
+    """The state of a run on a device, (nz, ny, nx) each.
 
     Attributes
     ----------
     now, past : Velocity
-        v^n, and v^(n-1), whose arrays the step works in.
+        v^n and v^(n-1), m/s. Within a step `now` holds what is advected, and v^.
     forces : Velocity
-        Half forces dt/2 R of the velocity.
-    theta, heating : (nz, ny, nx)
-        theta', K, and its half force.
-    phi : (nz, ny, nx), m2/s
-    scalars, spare : lists of (nz, ny, nx)
-        Passive scalars, and arrays that they are advected to.
-    drag, last_drag : lists of (nz, ny, nx)
-        Explicit tendencies D^n and D^(n-1) of u, v, w and theta'; none without viscosity.
+        Half forces dt/2 R of the velocity; within a step v_hat.
+    theta, heating
+        theta', K, and its half force; None where nothing is buoyant.
+    scalars : list
+        Passive scalars.
+    spare
+        Where one of them is advected to.
+    drag : list
+        Explicit tendencies D^n of u, v, w and theta'; none without viscosity.
+    last_drag : list
+        D^(n-1).
     """
 
     def __init__(self, setup: Setup, device: Device, real: Any) -> None:
@@ -55,22 +67,15 @@ class Fields:
 
         self.now, self.past, self.forces = (Velocity(zeros(), zeros(), zeros()) for _ in range(3))
         self.theta, self.heating = (zeros(), zeros()) if setup.stratified else (None, None)
-        self.phi = zeros()
         self.scalars = [zeros() for _ in setup.scalars]
-        self.spare = [zeros() for _ in setup.scalars]
+        self.spare = zeros() if self.scalars else None
         count = 3 + setup.stratified if setup.viscous else 0
         self.drag, self.last_drag = ([zeros() for _ in range(count)] for _ in range(2))
 
-    def turn(self) -> None:
-        """What was worked out becomes the present."""
-        self.now, self.past = self.past, self.now
-        self.scalars, self.spare = self.spare, self.scalars
-        self.drag, self.last_drag = self.last_drag, self.drag
-
-    def moved(self) -> list[tuple[str, Any, Any]]:
-        """Name, present and half force of every field that forces act on."""
-        found = list(zip("uvw", self.now, self.forces, strict=True))
-        return found if self.theta is None else [*found, ("theta", self.theta, self.heating)]
+    def moved(self) -> list[Moved]:
+        """Every field that forces act on."""
+        found = [Moved(*one) for one in zip("uvw", self.now, self.forces, self.past, strict=True)]
+        return found if self.theta is None else [*found, Moved("theta", self.theta, self.heating, None)]
 
 
 class Steps:
@@ -86,7 +91,7 @@ class Steps:
         Density times Jacobian.
     slopes : Slopes
         On the device.
-    projection : Projection
+    metric : Metric
 
     Attributes
     ----------
@@ -103,10 +108,10 @@ class Steps:
         rest: RestState,
         h: Any,
         slopes: Slopes,
-        projection: Projection,
+        metric: Metric,
     ) -> None:
         self.setup, self.device, self.precision = setup, device, precision
-        self._rest, self._h, self._stretch, self._projection = rest, h, slopes.stretch, projection
+        self._rest, self._h, self._stretch = rest, h, slopes.stretch
         self._real = np.float32 if precision == "single" else np.float64
         self.fields = Fields(setup, device, self._real)
         periodic = tuple(side == "periodic" for side in setup.sides)
@@ -114,64 +119,63 @@ class Steps:
         known = (setup.shape, h, slopes, setup.spacing, self._periodic, setup.terrain)
         self.advector = Advector(device, precision, *known)
         self._switches = {"TERRAIN": setup.terrain, "VISCOUS": setup.viscous, "STRATIFIED": setup.stratified}
+        self.projection = Projection(
+            device, precision, metric, rest.density, velocity=self.fields.now, tolerance=setup.tolerance
+        )
+        self._loops: dict[str, Any] = {}
         self._at_rest: AtRest | None = None
         self._dt = 0.0  # of `_at_rest`
         self.before = 0.0
 
-    def step(self, dt: float) -> Iterated:
-        """Make a step of dt seconds; returns the iterations of the pressure problem, and what is left of dt div."""
-        fields, device = self.fields, self.device
+    def step(self, dt: float) -> Projected:
+        """Make a step of dt seconds; returns iterations of the pressure, and what is left of dt div."""
         if dt != self._dt:
             self._set_time_step(dt)
-        before = self.before or dt
-        device.run(self.explicit(dt, before))
-        made = self._projection.solve(fields.past, fields.phi)
-        device.run(self.finish())
-        fields.turn()
+        self.device.run(self.explicit(dt))
+        made = self.projection.solve(dt)
+        self.device.run(self.finish())
         self.before = dt
         return made
 
-    def explicit(self, dt: float, before: float) -> list[Work]:
-        """Launches from the present to v^, in the arrays of the past, and theta_hat, in that of the heating."""
-        fields, half = self.fields, self._real(0.5 * dt)
-        scale, ratio = self._real(dt / before), 0.5 * dt / before
-        found: list[Work] = list(self.advector.launches(fields.now, fields.past, dt, ratio))
-        found += self.drag(fields.now, fields.theta, fields.drag)
-        targets = [*fields.past, fields.theta]
-        hats, moved = [*fields.forces, fields.heating], fields.moved()
-        drags = fields.drag or [None] * len(moved)
-        for (_, x, force), drag, out in zip(moved, drags, targets, strict=False):
-            found.append(self._over("add_force", x, force, x if drag is None else drag, half, scale, out))
-        for (name, _, _), x, hat in zip(moved, targets, hats, strict=False):
-            found += self._advect(x, hat, PARITY[name])
-        for x, out in zip(fields.scalars, fields.spare, strict=True):
-            found += self._advect(x, out, PARITY["theta"])
-        for hat, drag, last in zip(hats, fields.drag, fields.last_drag if self.before else fields.drag, strict=False):
-            found.append(self._over("add_drag", hat, drag, last, half, scale))
+    def explicit(self, dt: float) -> list[Work]:
+        """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
+        fields, before = self.fields, self.before or dt
+        half, scale = self._real(0.5 * dt), self._real(dt / before)
+        found: list[Work] = list(self.advector.launches(fields.now, fields.past, dt, 0.5 * dt / before))
+        moved = fields.moved()
+        found += self._drag()
+        for one, drag in zip(moved, fields.drag or [one.x for one in moved], strict=True):
+            name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
+            found.append(self._over(name, one.x, one.force, drag, half, scale, *more))
+        for one in moved:
+            found += self._advect(one.x, one.force, PARITY[one.name])
+        for x in fields.scalars:
+            found += [*self._advect(x, fields.spare, PARITY["theta"]), self._over("take", x, fields.spare)]
+        more = scale if self.before else self._real(0.0)
+        for one, drag, last in zip(moved, fields.drag, fields.last_drag, strict=False):
+            found.append(self._over("add_drag", one.force, drag, last, half, more))
         heat = fields.forces.w if fields.heating is None else fields.heating
-        return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.past)]
+        return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
 
     def finish(self) -> list[Work]:
-        """Launches from v^(n+1), in the arrays of the past, to theta' and the half forces."""
+        """Launches from v^(n+1) to theta' and the half forces."""
         fields = self.fields
-        found: list[Work] = [self._over("finish_velocity", fields.past, fields.forces)]
+        found: list[Work] = [self._over("finish_velocity", fields.now, fields.forces)]
         if fields.theta is not None:
-            found.append(self._over("finish_theta", fields.theta, fields.heating, fields.past.w, self._at_rest))
+            found.append(self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest))
         return found
 
-    def drag(self, v: Velocity, theta: Any, out: list[Any]) -> list[Work]:
+    def _drag(self) -> list[Work]:
         """Launches that set the explicit tendencies of u, v, w and theta'."""
         setup, found = self.setup, []
-        if not out:
-            return found
-        for name, x, target in zip(PARITY, (*v, theta), out, strict=False):
-            viscosity = setup.diffusivity if name == "theta" else setup.viscosity
+        for one, target in zip(self.fields.moved(), self.fields.drag, strict=False):
+            viscosity = setup.diffusivity if one.name == "theta" else setup.viscosity
             axes = [
                 Axis(self._real(viscosity / d**2 if n > 1 else 0.0), int(wraps), self._real(sign))
-                for n, d, wraps, sign in zip(setup.shape, setup.spacing, self._periodic, PARITY[name], strict=True)
+                for n, d, wraps, sign in zip(setup.shape, setup.spacing, self._periodic, PARITY[one.name], strict=True)
             ]
             arguments = (self._h, self._stretch, *reversed(axes))
-            found.append(self._over("viscous", x, *arguments, target))
+            found.append(self._over("viscous", one.x, *arguments, target))
         return found
 
     def _advect(self, x: Any, out: Any, parity: tuple[int, int, int]) -> list[Work]:
@@ -190,9 +194,10 @@ class Steps:
         else:
             for name, array in zip(AtRest._fields, self._at_rest, strict=True):
                 self.device.fill(array, parts[name].astype(self._real))
-        self._projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"], dt)
+        self.projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"])
         self._dt = dt
 
     def _over(self, name: str, *arguments: Any) -> Work:
-        loop = self.device.loop(getattr(kernels, name), self.precision, self._switches)
-        return self.device.over(loop, self.setup.shape, arguments)
+        if name not in self._loops:
+            self._loops[name] = self.device.loop(getattr(kernels, name), self.precision, self._switches)
+        return self.device.over(self._loops[name], self.setup.shape, arguments)
