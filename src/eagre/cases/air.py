@@ -1,0 +1,119 @@
+"""Flows of air: vortices that decay, a bubble that falls, one that rises, waves in stratified air.
+
+Each function returns a model at its start; options are those of `AnelasticFlow`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from eagre.constants import DRY_AIR_HEAT_CAPACITY, GRAVITY
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.model import AnelasticFlow
+
+PERIOD = 2.0 * math.pi
+
+
+def taylor_green_velocity(
+    x: np.ndarray, y: np.ndarray, t: float = 0.0, viscosity: float = 0.0, wind: tuple[float, float] = (0.0, 0.0)
+) -> tuple[np.ndarray, np.ndarray]:
+    """u and v of vortices of period 2 pi that a wind carries and viscosity damps: an exact solution."""
+    x, y, left = x - wind[0] * t, y - wind[1] * t, math.exp(-2.0 * viscosity * t)
+    return wind[0] + left * np.cos(x) * np.sin(y), wind[1] - left * np.sin(x) * np.cos(y)
+
+
+def taylor_green(
+    points: int, viscosity: float = 0.0, wind: tuple[float, float] = (0.7, 0.3), **options: Any
+) -> AnelasticFlow:
+    """Taylor-Green vortices in a horizontal plane, points x points."""
+    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    u, v = (one[None] for one in taylor_green_velocity(*grid.mesh(), viscosity=viscosity, wind=wind))
+    return AnelasticFlow(grid, 1, velocity=(u, v, 0.0), viscosity=viscosity, **options)
+
+
+def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> AnelasticFlow:
+    """The vortices in a triply periodic cube of Rojek et al. (2015), whose decay compares two runs.
+
+    Parameters
+    ----------
+    points : int
+        Distinct ones along each axis.
+    start : {"printed", "solenoidal"}
+        ``u = sin x cos y cos z, v = cos x sin y cos z, w = sin x cos y`` as the paper prints it, whose divergence the
+        first projection takes out; or with -v, which has none.
+
+    References
+    ----------
+    K. A. Rojek et al., Concurrency Computat. Pract. Exper. 27, 937-957 (2015), doi:10.1002/cpe.3417.
+    """
+    if start not in ("printed", "solenoidal"):
+        raise InputError(f"start = {start!r}", allowed='"printed" or "solenoidal"')
+    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    x, y = grid.x, grid.y[:, None]
+    z = (np.arange(points) * PERIOD / points)[:, None, None] - math.pi
+    sign = 1.0 if start == "printed" else -1.0
+    u, v = np.sin(x) * np.cos(y) * np.cos(z), sign * np.cos(x) * np.sin(y) * np.cos(z)
+    w = np.sin(x) * np.cos(y) + 0.0 * z
+    return AnelasticFlow(grid, points, height=PERIOD, velocity=(u, v, w), sides={"z": "periodic"}, **options)
+
+
+def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -> AnelasticFlow:
+    """Cold air that falls and runs along the ground: half of the domain of J. M. Straka et al. (1993).
+
+    Parameters
+    ----------
+    spacing : float, m
+        Along x and z; 25.6 km x 6.4 km.
+    of : {"theta", "temperature"}
+        What is 15 K lower: the two make different currents.
+
+    References
+    ----------
+    J. M. Straka, R. B. Wilhelmson, L. J. Wicker, J. R. Anderson, K. K. Droegemeier, Int. J. Numer. Methods Fluids 17,
+    1-22 (1993), doi:10.1002/fld.1650170103.
+    """
+    if of not in ("theta", "temperature"):
+        raise InputError(f"of = {of!r}", allowed='"theta" or "temperature"')
+    length, height, theta_0 = 25600.0, 6400.0, 300.0
+    grid = Grid.of_points(round(length / spacing) + 1, 1, length, spacing)
+    z = np.linspace(0.0, height, round(height / spacing) + 1)[:, None, None]
+    away = np.minimum(1.0, np.hypot(grid.x / 4000.0, (z - 3000.0) / 2000.0))
+    colder = -7.5 * (1.0 + np.cos(math.pi * away))
+    if of == "temperature":
+        colder = colder / (1.0 - GRAVITY * z / (DRY_AIR_HEAT_CAPACITY * theta_0))
+    chosen = {"time_step": spacing / 100.0, "viscosity": 75.0, "sides": {"x": "wall"}, **options}
+    return AnelasticFlow(grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta=colder, **chosen)
+
+
+def rising_thermal(points: int = 101, **options: Any) -> AnelasticFlow:
+    """A warm bubble, 2 K, in neutral air 20 km x 10 km: the dry one of G. H. Bryan and J. M. Fritsch (2002).
+
+    Mon. Weather Rev. 130, 2917-2928, doi:10.1175/1520-0493(2002)130<2917:ABSFMN>2.0.CO;2. `points` are those along z.
+    """
+    height = 10000.0
+    grid = Grid.of_points(2 * points - 1, 1, 2.0 * height, 1.0, -height)
+    z = np.linspace(0.0, height, points)[:, None, None]
+    away = np.minimum(1.0, np.hypot(grid.x, z - 2000.0) / 2000.0)
+    warmer = 2.0 * np.cos(0.5 * math.pi * away) ** 2
+    chosen = {"sides": {"x": "wall"}, **options}
+    return AnelasticFlow(grid, points, height=height, atmosphere=anelastic(theta=300.0), theta=warmer, **chosen)
+
+
+def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: Any) -> AnelasticFlow:
+    """Waves that leave a small warm column in a channel 300 km x 10 km, N = 0.01 s-1, in a wind of 20 m/s.
+
+    W. C. Skamarock and J. B. Klemp, Mon. Weather Rev. 122, 2623-2630 (1994),
+    doi:10.1175/1520-0493(1994)122<2623:EAAOTK>2.0.CO;2.
+    """
+    length, height, n = 300e3, 10e3, 0.01
+    grid = Grid.of_points(points, 1, length, 1.0, periodic=(True, True))
+    levels = max(11, round((points - 1) / 30) + 1)
+    z = np.linspace(0.0, height, levels)[:, None, None]
+    warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
+    air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
+    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=warmer, coriolis=coriolis, **options)

@@ -1,0 +1,115 @@
+"""The anelastic model against exact solutions and conservation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.cases.air import (
+    decaying_turbulence,
+    inertia_gravity_waves,
+    taylor_green,
+    taylor_green_velocity,
+)
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.model import AnelasticFlow
+
+ON = {"device": "cpu", "precision": "double"}
+
+
+@pytest.mark.parametrize("viscosity", [0.0, 0.02])
+def test_vortices_in_a_wind_are_of_second_order(viscosity):
+    """At a constant Courant number; the literature's order at a fixed grid is one."""
+    errors = []
+    for points in (17, 33, 65):
+        steps = points
+        model = taylor_green(points, viscosity, time_step=1.0 / steps, **ON)
+        model.advance(1.0)
+        exact = taylor_green_velocity(*model.grid.mesh(), 1.0, viscosity, (0.7, 0.3))
+        misses = [model.field(name)[0] - one for name, one in zip("uv", exact, strict=True)]
+        errors.append(np.sqrt(np.mean(np.square(misses))))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert (orders > 1.9).all(), (errors, orders)
+
+
+def exact_waves(model, t):
+    """theta' of linear Boussinesq waves of the first vertical mode: omega^2 = N^2 k^2 / (k^2 + m^2)."""
+    grid, height = model.grid, model.levels.height
+    m, k = np.pi / height[-1], 2.0 * np.pi * np.fft.rfftfreq(grid.nx, grid.dx)
+    start = 0.01 / (1.0 + ((grid.x - 1e5) / 5000.0) ** 2)
+    omega = 0.01 * k / np.hypot(k, m)
+    moved = np.fft.irfft(np.fft.rfft(start) * np.cos(omega * t) * np.exp(-1j * k * 20.0 * t), grid.nx)
+    return np.sin(m * height)[:, None, None] * moved
+
+
+def test_gravity_waves_run_as_linear_theory_says():
+    errors = []
+    for points in (150, 300):
+        model = inertia_gravity_waves(points, time_step=6000.0 / points, **ON)
+        model.advance(1500.0)
+        exact = exact_waves(model, 1500.0)
+        errors.append(np.sqrt(np.mean((model.field("theta_perturbation") - exact) ** 2)) / np.sqrt(np.mean(exact**2)))
+    assert errors[1] < 0.1 and errors[0] / errors[1] > 3.0, errors
+
+
+def test_stratified_air_at_rest_stays_at_rest_over_a_hill():
+    grid = Grid.of_points(33, 1, 32e3, 1e3, -16e3, periodic=(True, True))
+    hill = 600.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
+    for air in (boussinesq(buoyancy_frequency=0.01), anelastic(buoyancy_frequency=0.01)):
+        model = AnelasticFlow(grid, 17, height=8e3, atmosphere=air, ground=hill, time_step=20.0, **ON)
+        model.advance(400.0)
+        assert max(np.abs(model.field(name)).max() for name in "uvw") == 0.0
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_wind_over_a_hill_has_no_divergence_and_does_not_pass_through_it(precision):
+    grid = Grid.of_points(32, 1, 32e3, 1e3, -16e3, periodic=(True, True))
+    hill = 1000.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
+    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    model = AnelasticFlow(
+        grid, 17, height=8e3, atmosphere=air, ground=hill, device="cpu", precision=precision, tolerance=1e-6
+    )
+    model.advance(300.0)
+    assert model.diagnostics()["dt_divergence"] <= 1e-6
+    u, w = (model.field(name)[0, 0] for name in "uw")
+    slope = (np.roll(hill[0], -1) - np.roll(hill[0], 1)) / (2.0 * grid.dx)
+    through = np.abs(w - u * slope).max()
+    assert through < (1e-5 if precision == "single" else 1e-12) * 10.0, through
+    assert np.abs(u - 10.0).max() > 0.5
+
+
+def test_turbulence_keeps_its_energy_at_first_and_its_momentum():
+    model = decaying_turbulence(24, "solenoidal", time_step=0.04, tolerance=1e-8, **ON)
+    first = model.diagnostics()["mean_kinetic_energy"]
+    assert abs(first - 0.25) < 1e-12
+    model.advance(0.8)
+    assert abs(model.diagnostics()["mean_kinetic_energy"] / first - 1.0) < 1e-3
+    assert max(abs(model.field(name).mean()) for name in "uvw") < 1e-12
+
+
+def test_the_printed_start_keeps_two_thirds_of_its_energy():
+    model = decaying_turbulence(24, "printed", time_step=0.04, tolerance=1e-10, **ON)
+    grid = model.grid
+    x, y, z = grid.x, grid.y[:, None], (model.levels.height - np.pi)[:, None, None]
+    np.testing.assert_allclose(model.field("u"), np.sin(x) * np.cos(y) * np.cos(z) / 3.0, atol=1e-9)
+    assert abs(model.diagnostics()["mean_kinetic_energy"] - 1.0 / 6.0) < 1e-9
+
+
+def test_a_scalar_is_kept_and_stays_in_its_bounds():
+    grid = Grid.of_points(33, 1, 3200.0, 1.0)
+    z = np.linspace(0.0, 1600.0, 17)[:, None, None]
+    warm = 1.0 * (np.hypot(grid.x - 1600.0, z - 500.0) < 300.0)
+    dye = (z < 400.0) * np.ones((17, 1, 33))
+    model = AnelasticFlow(
+        grid, 17, height=1600.0, atmosphere=boussinesq(), theta=warm, sides={"x": "wall"}, scalars={"dye": dye},
+        tolerance=1e-10, **ON,
+    )  # fmt: skip
+    first = model.diagnostics()["total_dye"]
+    model.advance(240.0)
+    assert model.steps > 10
+    assert abs(model.diagnostics()["total_dye"] / first - 1.0) < 1e-8
+    dye = model.field("dye")
+    assert dye.min() > -1e-9 and dye.max() < 1.0 + 1e-9 and dye[8:].max() > 0.05
+    w = model.field("w")
+    assert np.abs(w[[0, -1]]).max() < 1e-12 and np.abs(model.field("u")[:, :, [0, -1]]).max() < 1e-12
