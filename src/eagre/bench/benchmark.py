@@ -175,9 +175,9 @@ def _record(
     copy: float,
     per_step: Sequence[float],
 ) -> dict[str, Any]:
-    shape = list(model.grid.shape)
+    shape = [*([] if model.levels is None else [model.levels.height.size]), *model.grid.shape]
     size = field_type(model).itemsize
-    cells = model.grid.cells
+    cells = math.prod(shape)
     speed = cells / median(per_step)
     moved = model.bytes_per_step
     cached = subject.resident * size * cells < (CPU_CACHE if device.kind == "cpu" else device.facts.l2)

@@ -16,6 +16,7 @@ def animate(
     every: Annotated[int, typer.Option("--every", min=1, help="Draw each n-th record.")] = 1,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=600, help="Dots per inch.")] = 90,
     perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
+    plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
 ) -> None:
     """Draw all records of a field as a GIF or MP4."""
     from rich.progress import Progress
@@ -26,7 +27,7 @@ def animate(
     from eagre.plots import FieldFile, open_results
     from eagre.plots import animate as draw
 
-    results = open_results(file)
+    results = open_results(file, plane)
     if not isinstance(results, FieldFile):
         raise InputError(f"{file}, which holds no fields", allowed="a file of fields", fix=f"eagre plot {file}")
     target = picture_path(file, output, (".gif", ".mp4"))

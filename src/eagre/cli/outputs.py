@@ -154,7 +154,9 @@ def field_bytes(case: Case, model: Model, start: float) -> int:
         return 0
     names = case.output.variables or case.default_variables
     width = 4 if model.precision == "single" else 8
-    return records(start, case.run.end_time, case.output.interval) * len(names) * model.grid.cells * width
+    levels = 1 if model.levels is None else model.levels.height.size
+    arrays = sum(levels if model.variables[name].levels else 1 for name in names if name in model.variables)
+    return records(start, case.run.end_time, case.output.interval) * arrays * model.grid.cells * width
 
 
 def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) -> list[Event]:

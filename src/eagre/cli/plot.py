@@ -16,13 +16,14 @@ def plot(
     observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=30, max=1200, help="Dots per inch.")] = 150,
     perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
+    plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
 ) -> None:
     """Draw a map of fields (bed, water, shoreline), the series of gauges or the tracks of particles."""
     from eagre.cli.console import console
     from eagre.errors import InputError
     from eagre.plots import FieldFile, TrackFile, open_results, plot_gauges, plot_map, plot_tracks
 
-    results = open_results(file)
+    results = open_results(file, plane)
     target = picture_path(file, output, (".png", ".pdf", ".svg"))
     if isinstance(results, FieldFile):
         if observed is not None:

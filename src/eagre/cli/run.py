@@ -139,9 +139,13 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     from eagre.cli.outputs import field_bytes, records
 
     grid, end = model.grid, case.run.end_time
+    cells = f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"
+    if model.levels is not None:
+        count = model.levels.height.size
+        cells = f"{grid.nx} x {grid.ny} x {count} = {whole(grid.cells * count)} points, {grid.dx:g} m x {grid.dy:g} m"
     rows = [
         ("case", f"{case.title or case.name} ({case.kind})"),
-        ("grid", f"{grid.nx} x {grid.ny} = {whole(grid.cells)} cells of {grid.dx:g} m x {grid.dy:g} m"),
+        ("grid", cells),
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
     rows += [("note", remark) for remark in model.remarks]

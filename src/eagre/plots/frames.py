@@ -44,6 +44,9 @@ def colour_range(fields: FieldFile, name: str, records: list[int]) -> Normalize:
         return Normalize(0.0, 1.0)
     if name in ("depth", "speed"):
         return Normalize(0.0, float(np.quantile(values, 0.998)) or 1.0)
+    low, high = float(values.min()), float(values.max())
+    if low > 0.5 * high > 0.0:  # far from 0, as temperatures in kelvin are
+        return Normalize(low, high if high > low else low + 1.0)
     centre = _still_level(fields) if name == "surface_elevation" else 0.0
     reach = float(np.quantile(np.abs(values - centre), 0.998)) or float(np.abs(values - centre).max()) or 1.0
     return Normalize(centre - reach, centre + reach)

@@ -163,7 +163,7 @@ class MapPicture:
             aspect="equal" if equal else "auto",
             interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else None,
         )
-        axes.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")
+        axes.set(xlabel=f"{fields.axes[0]} ({unit})", ylabel=f"{fields.axes[1]} ({unit})")
         axes.tick_params(direction="out", length=3)
         bar = figure.colorbar(
             ScalarMappable(self.norm, self.colours),

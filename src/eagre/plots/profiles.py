@@ -36,7 +36,7 @@ class ProfilePicture:
         lows, highs = zip(*(self._range(record) for record in few(records)), strict=True)
         margin = 0.06 * (max(highs) - min(lows)) or 1.0
         self.limits = (min(lows) - margin, max(highs) + margin)
-        self.xlabel = f"{'x' if self.along_x else 'y'} ({unit})"
+        self.xlabel = f"{fields.axes[0 if self.along_x else 1]} ({unit})"
 
     def draw(self, record: int) -> None:
         """Show a record."""

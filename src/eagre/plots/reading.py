@@ -11,14 +11,15 @@ from eagre.config.toml import existing_file
 from eagre.errors import InputError
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, TrackFile
+from eagre.plots.slices import sliced
 from eagre.plots.tables import read_gauge_csv
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def open_results(path: str | Path) -> FieldFile | GaugeFile | TrackFile:
-    """Open an output file of ``eagre run``.
+def open_results(path: str | Path, plane: str | None = None) -> FieldFile | GaugeFile | TrackFile:
+    """Open an output file of ``eagre run``; `plane`, such as ``"y = 0"``, cuts fields on levels.
 
     Raises
     ------
@@ -29,6 +30,11 @@ def open_results(path: str | Path) -> FieldFile | GaugeFile | TrackFile:
     if path.suffix.lower() == ".csv":
         return read_gauge_csv(path)
     dataset = open_dataset(path)
+    if {"time", "z", "y", "x"} <= set(dataset.dims):
+        cut, axes, place = sliced(dataset, plane, path)
+        return FieldFile(path, cut, axes, place)
+    if plane is not None:
+        raise InputError(f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels")
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)
     if dataset.attrs.get("featureType") == "trajectory" and {"x", "y"} <= set(dataset.data_vars):

@@ -30,17 +30,23 @@ class FieldFile:
     path : Path
     dataset : xarray.Dataset
         With dimensions time, y, x; times undecoded.
+    axes : pair of str
+        What x and y are, where the fields are a slice.
+    place : str
+        Of the slice.
     """
 
     path: Path
     dataset: xr.Dataset
+    axes: tuple[str, str] = ("x", "y")
+    place: str = ""
     title: str = field(init=False)
     times: np.ndarray = field(init=False)
     x: np.ndarray = field(init=False)
     y: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.title = str(self.dataset.attrs.get("title") or self.path.stem)
+        self.title = str(self.dataset.attrs.get("title") or self.path.stem) + (f", {self.place}" if self.place else "")
         self.times = np.asarray(self.dataset["time"].values, dtype=np.float64)
         self.x = np.asarray(self.dataset["x"].values, dtype=np.float64)
         self.y = np.asarray(self.dataset["y"].values, dtype=np.float64)

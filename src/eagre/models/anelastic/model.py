@@ -277,9 +277,9 @@ class AnelasticFlow(BaseModel):
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes a column that a step must move: advection of the wind, residual and a direct solution, final wind."""
+        """Bytes a point that a step must move: advection of the wind, residual and a direct solution, final wind."""
         words = 10 + 5 + 14 + 7 + 2 * self.setup.stratified
-        return words * self.levels.height.size * field_type(self).itemsize
+        return words * field_type(self).itemsize
 
     @property
     def remarks(self) -> list[str]:
