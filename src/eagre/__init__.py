@@ -19,6 +19,7 @@ _HOME = {
     "Zone": "eagre.models.potential_waves.zones",
     "Paddle": "eagre.models.potential_waves.sides",
     "SpongeLayer": "eagre.models.potential_waves.sides",
+    "AnelasticFlow": "eagre.models.anelastic.model",
     "ShallowWaterADI": "eagre.models.shallow_water_adi.model",
     "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
     **{name: f"eagre.terms.{module}" for name, module in NAMES.items()},

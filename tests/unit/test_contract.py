@@ -7,6 +7,7 @@ import pytest
 
 import eagre
 from eagre.contract import Model, field_type
+from eagre.models.anelastic.atmosphere import boussinesq
 from eagre.models.registry import KINDS
 
 
@@ -20,6 +21,11 @@ def small(kind, precision="double"):
         grid = eagre.Grid.of_points(12, 10, 1.1, 0.9)
         hump = 0.02 * np.cos(np.pi * grid.x / 1.1) * np.cos(np.pi * grid.y / 0.9)[:, None]
         return eagre.PotentialWaves(grid, 0.3, surface_elevation=hump, order=2, layers=4, **options)
+    if kind == "anelastic":
+        grid = eagre.Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+        warm = 0.1 * np.cos(2 * np.pi * grid.x / 1200.0) * np.ones((6, 10, 1))
+        air = boussinesq(buoyancy_frequency=0.01, wind=(5.0, 0.0))
+        return eagre.AnelasticFlow(grid, 6, height=500.0, atmosphere=air, theta=warm, time_step=4.0, **options)
     grid = eagre.Grid(12, 10, 100.0, 100.0)
     hump = np.exp(-((grid.mesh()[0] - 600.0) ** 2) / 1e5)
     if kind == "shallow-water":
@@ -47,7 +53,8 @@ def test_fields_have_their_type_and_shape(kind, precision):
     model = small(kind, precision)
     for name, variable in model.variables.items():
         field = model.field(name)
-        assert field.shape == model.grid.shape_of(variable.location), name
+        levels = (model.levels.height.size,) if variable.levels else ()
+        assert field.shape == (*levels, *model.grid.shape_of(variable.location)), name
         assert field.dtype == field_type(model), name
 
 

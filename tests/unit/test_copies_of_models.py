@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.models.anelastic.atmosphere import boussinesq
 
 pytestmark = pytest.mark.nojit
 GRID = eagre.Grid(12, 9, 10.0, 10.0)
@@ -25,6 +26,10 @@ MODELS = {
 MODELS["potential-waves"] = lambda: eagre.PotentialWaves(
     eagre.Grid.of_points(6, 5, 1.0, 0.8), 0.3, surface_elevation=0.01 * np.arange(30.0).reshape(5, 6), order=2,
     layers=3, device="cpu", zones=[eagre.Zone("east", 0.5, 1.0)],
+)  # fmt: skip
+MODELS["anelastic"] = lambda: eagre.AnelasticFlow(
+    eagre.Grid.of_points(4, 3, 400.0, 300.0, periodic=(True, True)), 3, height=200.0, time_step=2.0, device="cpu",
+    atmosphere=boussinesq(buoyancy_frequency=0.01), theta=0.1 * np.arange(36.0).reshape(3, 3, 4),
 )  # fmt: skip
 ENDS = {"barotropic": (4e-5, 8e-5), "potential-waves": (0.05, 0.11)}
 WAYS = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "deepcopy": copy.deepcopy}

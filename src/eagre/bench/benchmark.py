@@ -34,6 +34,7 @@ SUBJECTS = {
     "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
     "barotropic": ("eagre.bench.barotropic", "DoubleGyre"),
     "potential-waves": ("eagre.bench.potential_waves", "Tanks"),
+    "anelastic": ("eagre.bench.anelastic", "Turbulence"),
 }
 
 
@@ -61,7 +62,8 @@ def measurements(
     kind : str
         ``"shallow-water"``, a wet basin with friction between walls; ``"shallow-water-adi"``, the pool of
         `eagre.cases.mike21`; ``"barotropic"``, the double gyre of `eagre.cases.bleichrodt2011`;
-        ``"potential-waves"``, the tanks of `eagre.cases.wave_tanks`.
+        ``"potential-waves"``, the tanks of `eagre.cases.wave_tanks`; ``"anelastic"``, the decaying turbulence of
+        `eagre.cases.air`.
     device : str or Device
     precision : {"single", "double"}, optional
         Else both.

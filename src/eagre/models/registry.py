@@ -70,6 +70,12 @@ KINDS: dict[str, Kind] = {
             "eagre.models.potential_waves.model:PotentialWaves",
             "eagre.models.potential_waves.config:PotentialWavesCase",
         ),
+        Kind(
+            "anelastic",
+            "air without sound: turbulence, convection, waves, flow over hills, by MPDATA and a pressure solver",
+            "eagre.models.anelastic.model:AnelasticFlow",
+            "eagre.models.anelastic.config:AnelasticCase",
+        ),
     )
 }
 """Every kind that can be run."""

@@ -9,7 +9,7 @@ from eagre.models.anelastic import kernels
 from eagre.models.anelastic.kernels import Extrapolation, Slopes, Velocity
 
 
-class Advector:
+class FaceFluxes:
     """Mass fluxes of a time step over the volume of a cell, (nz, ny, nx + 1), (nz, ny + 1, nx) and (nz + 1, ny, nx).
 
     ``v1[i] = dt/dx ((h u)[i-1] + (h u)[i]) / 2`` with u = (1 + r) u^n - r u^(n-1), r = dt^n / (2 dt^(n-1)): the mean of

@@ -43,8 +43,10 @@ class Engine:
         )  # fmt: skip
         self.slopes = Slopes(**self.metric.arrays(device, precision))
         mass = self.rest.density * self.metric.jacobian
-        self.h = device.array((mass if setup.terrain else mass[:, :1, :1]).astype(self.real))
-        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self.metric)
+        mass = mass / mass.mean()  # in one precision, and 1 where it is constant
+        self.h = device.array(mass.astype(self.real))
+        full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
+        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self.metric, full)
         advector, rows = self.steps.advector, setup.shape[0] * setup.shape[1]
         self._outflow = device.zeros((rows,), self.real)
         loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
@@ -85,7 +87,7 @@ class Engine:
         projection = self.steps.projection
         projection.set_coefficients()
         projection.solve(1.0)
-        projection.clear()
+        self.device.fill(projection.phi, np.zeros(self.setup.shape, self.real))
         self.steps.forget_time_step()
 
     # -- the state ----------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.advection.mpdata import plan_of
+from eagre.advection.plan import Advector, Options
 from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
-from eagre.models.anelastic.advector import Advector
+from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.kernels import AtRest, Axis, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
@@ -92,6 +94,8 @@ class Steps:
     slopes : Slopes
         On the device.
     metric : Metric
+    masses : (nz, ny, nx) or None, on the device
+        h at every point; None where it is 1.
 
     Attributes
     ----------
@@ -109,6 +113,7 @@ class Steps:
         h: Any,
         slopes: Slopes,
         metric: Metric,
+        masses: Any,
     ) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self._rest, self._h, self._stretch = rest, h, slopes.stretch
@@ -117,11 +122,14 @@ class Steps:
         periodic = tuple(side == "periodic" for side in setup.sides)
         self._periodic = (periodic[0], periodic[1], periodic[2])
         known = (setup.shape, h, slopes, setup.spacing, self._periodic, setup.terrain)
-        self.advector = Advector(device, precision, *known)
+        self.advector = FaceFluxes(device, precision, *known)
         self._switches = {"TERRAIN": setup.terrain, "VISCOUS": setup.viscous, "STRATIFIED": setup.stratified}
         self.projection = Projection(
             device, precision, metric, rest.density, velocity=self.fields.now, tolerance=setup.tolerance
         )
+        sides = (setup.sides[0], setup.sides[1], setup.sides[2])
+        self._advection = plan_of(device, precision, setup.shape, sides, Options())
+        self._masses = masses
         self._loops: dict[str, Any] = {}
         self._at_rest: AtRest | None = None
         self._dt = 0.0  # of `_at_rest`
@@ -179,8 +187,10 @@ class Steps:
         return found
 
     def _advect(self, x: Any, out: Any, parity: tuple[int, int, int]) -> list[Work]:
-        advector = self.advector
-        return self._advection.launches(x, out, advector.v1, advector.v2, advector.v3, parity)
+        faces = self.advector
+        advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
+        odd = (parity[0] < 0, parity[1] < 0, parity[2] < 0)
+        return self._advection.launches(x, out, advector, odd)
 
     def forget_time_step(self) -> None:
         """Work out what is implicit anew before the next step."""

@@ -47,10 +47,10 @@ class Stepper:
             left = until - self.time
             if left <= 0.0:
                 return made
-            dt = self.time_step
-            lands = left <= dt * (1.0 + NEARLY)
+            lands = left <= self.time_step * (1.0 + NEARLY)
+            dt = left if left < self.time_step * (1.0 - NEARLY) else self.time_step
             try:
-                self.engine.advance(left if lands else dt)
+                self.engine.advance(dt)
             except ConvergenceError as error:
                 what = f"the pressure has no solution (dt div = {error.norm:.2g} after {error.iterations} iterations)"
                 self._failure = Failure(what)
@@ -61,7 +61,7 @@ class Stepper:
                 k, j = self.engine.worst
                 self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
                 return made + 1
-            self._adapt(left if lands else dt, found)
+            self._adapt(dt, found)
         return count
 
     def _adapt(self, dt: float, found: float) -> None:

@@ -1,0 +1,64 @@
+"""What is timed of the anelastic model: steps of the decaying turbulence of `eagre.cases.air`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.device import Device
+from eagre.bench.subject import Benchmark
+from eagre.cases.air import decaying_turbulence
+from eagre.contract import Model
+from eagre.errors import EagreError
+
+COMPARED_STEPS = 3
+COMPARED = 16  # points along each axis of the short run that is compared
+COURANT = 0.3
+
+
+class Turbulence(Benchmark):
+    """Steps of the vortices in a triply periodic cube, `size` points along each axis.
+
+    "fft" solves for the pressure directly; "stratified" is Boussinesq air with N = 1 s-1, one field more.
+    """
+
+    case = "turbulence"
+    variants = ("fft", "stratified")
+    sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (64, 128), "cuda": (64, 128, 256, 512)}
+    resident = 24.0
+    steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 8}
+    largest_difference: ClassVar[Mapping[str, float]] = {"single": 1e-5, "double": 1e-9}
+
+    def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
+        """The vortices at their start."""
+        return _turbulence(size, variant, device=device, precision=precision)
+
+    def compared_shape(self, size: int) -> tuple[int, int] | None:
+        """A small cube, whatever the size."""
+        return COMPARED, COMPARED
+
+    def difference(self, shape: tuple[int, int], device: Device, precision: str, variant: str) -> float:
+        """Largest difference of the wind after some steps from plain loops in double precision, over the largest."""
+        ours = _turbulence(shape[0], variant, device=device, precision=precision)
+        theirs = _turbulence(shape[0], variant, device="cpu", precision="double")
+        for model in (ours, theirs):
+            model.advance(1e6, max_steps=COMPARED_STEPS)
+        return max(float(np.abs(ours.field(name) - theirs.field(name)).max()) for name in ("u", "v", "w"))
+
+    def verified(self, model: Model, difference: float | None) -> str:
+        """The energy is no more than at the start."""
+        energy = model.diagnostics()["mean_kinetic_energy"]
+        if not 0.0 < energy < 0.27:
+            raise EagreError(f"{model.device}: a mean kinetic energy of {energy:.3g} m2/s2 after the timed steps")
+        left = f"dt div {model.diagnostics()['dt_divergence']:.1e}"
+        return left if difference is None else f"{difference:.1e} from double precision, {left}"
+
+
+def _turbulence(points: int, variant: str, **options: Any) -> Any:
+    from eagre.models.anelastic.atmosphere import boussinesq
+
+    more = {"atmosphere": boussinesq(buoyancy_frequency=1.0)} if variant == "stratified" else {}
+    step = COURANT * 2.0 * np.pi / points / 3.0
+    return decaying_turbulence(points, "solenoidal", time_step=step, **more, **options)

@@ -1,0 +1,93 @@
+"""`eagre run` with a case of the anelastic model: files, restart, pictures, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.cli import exits
+
+CASE = """\
+model = "anelastic"
+title = "A warm bubble"
+[run]
+end_time = {end}
+device = "cpu"
+[domain]
+nx = 33
+levels = 17
+length_x = 3200.0
+height = 1600.0
+sides_x = "wall"
+[atmosphere]
+equations = "boussinesq"
+[initial]
+theta = "2 * exp(-((x - 1600)**2 + (z - 500)**2) / 200**2)"
+noise = {{amplitude = 0.01, seed = 3, below = "800 m"}}
+[scalars]
+dye = "where(z < 400, 1, 0)"
+[numerics]
+{step}
+[output]
+file = "{name}.nc"
+interval = 40.0
+variables = ["u", "w", "theta_perturbation", "dye", "w_max"]
+[gauges]
+file = "{name}_gauges.csv"
+interval = 20.0
+points = {{middle = [1600.0, 0.0]}}
+[restart]
+file = "{name}_restart.nc"
+"""
+
+
+def write(tmp_path, name, end=160.0, step="courant = 0.5"):
+    path = tmp_path / f"{name}.toml"
+    path.write_text(CASE.format(name=name, end=end, step=step))
+    return path
+
+
+def test_run_restart_and_pictures(eagre, opened, tmp_path):
+    whole = eagre("run", write(tmp_path, "whole"))
+    assert whole.code == 0, whole.err
+    for words in ("33 x 1 x 17 = 561 points", "boussinesq equations", "iterations a step", "Courant number"):
+        assert words in whole.out
+    assert eagre("run", write(tmp_path, "parts", 80.0)).code == 0
+    more = eagre("run", write(tmp_path, "parts"), "--restart", tmp_path / "parts_restart.nc")
+    assert more.code == 0, more.err
+    one, two = opened(tmp_path / "whole.nc"), opened(tmp_path / "parts.nc")
+    assert one["w"].dims == ("time", "z", "y", "x") and one.sizes["time"] == 5
+    for name in ("u", "w", "theta_perturbation", "dye", "w_max"):
+        np.testing.assert_array_equal(one[name].values, two[name].values)
+    assert one["w"].values[-1].max() > 0.5
+    gauges = [(tmp_path / f"{name}_gauges.csv").read_text() for name in ("whole", "parts")]
+    assert gauges[0] == gauges[1]
+    assert eagre("plot", tmp_path / "whole.nc", "-v", "theta_perturbation").code == 0
+    assert eagre("plot", tmp_path / "whole.nc", "-v", "w", "--slice", "x = 1600").code == 0
+    assert eagre("animate", tmp_path / "whole.nc", "-v", "w").code == 0
+
+
+def test_a_step_that_is_too_long_is_a_blow_up_with_its_place(eagre, tmp_path):
+    done = eagre("run", write(tmp_path, "fast", 2000.0, "time_step = 100.0"))
+    assert done.code == exits.BLOW_UP, done.err
+    assert "Courant number" in done.err and "the wind is strongest" in done.err and "courant = 0.5" in done.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("height = 1600.0", "", "height = 10000.0"),
+        ("courant = 0.5", "courant = 0.5\ntime_step = 2.0", "one of them"),
+        ('"2 * exp', '"2 * exq', 'the function "exq"'),
+        ('sides_x = "wall"', 'sides_x = "open"', "periodic, wall"),
+        ("dye =", "w =", "a name of letters"),
+        ("interval = 20.0", 'interval = 20.0\nvariables = ["w"]', "w_max"),
+        ("[numerics]", "[numerics]\nviscosity = 1.0\n[absorber]\nthickness = 9000.0\nrate = 0.1", "thickness"),
+    ],
+)
+def test_errors_name_the_key(eagre, tmp_path, old, new, words):
+    path = write(tmp_path, "wrong")
+    path.write_text(path.read_text().replace(old, new, 1))
+    done = eagre("run", path)
+    assert done.code == exits.BAD_INPUT, (done.out, done.err)
+    assert words in done.err
