@@ -40,7 +40,11 @@ def validations(kind: str) -> dict[str, Validation]:
         from eagre.validation.potential_waves_standing import STANDING
 
         return {**STANDING, **REGULAR, **BEDS}
-    allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves"'
+    if kind == "anelastic":
+        from eagre.validation.anelastic_flows import ANELASTIC
+
+        return dict(ANELASTIC)
+    allowed = '"shallow-water", "shallow-water-adi", "barotropic", "potential-waves", "anelastic"'
     raise InputError(f"validation of {kind!r}", allowed=allowed, fix="eagre validate shallow-water")
 
 
@@ -57,7 +61,8 @@ def validate(
     Parameters
     ----------
     kind : str
-        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"`` or ``"potential-waves"``.
+        Kind of model: ``"shallow-water"``, ``"shallow-water-adi"``, ``"barotropic"``,
+        ``"potential-waves"`` or ``"anelastic"``.
     names : sequence of str, optional
         Some of `validations`; all if left out.
     output_dir : path, optional

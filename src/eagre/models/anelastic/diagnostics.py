@@ -60,3 +60,9 @@ def vorticity(engine: Engine) -> tuple[Array, Array, Array]:
         return found * stretch if axis == 0 else found
 
     return along(w, 1) - along(v, 0), along(u, 0) - along(w, 2), along(v, 2) - along(u, 1)
+
+
+def enstrophy(engine: Engine) -> float:
+    """Mean of half of the square of the vorticity over flat ground, s-2."""
+    mass = mass_weights(engine)
+    return float(np.sum(0.5 * mass * sum(one**2 for one in vorticity(engine))) / mass.sum())

@@ -88,6 +88,7 @@ class Engine:
         projection.set_coefficients()
         projection.solve(1.0)
         self.device.fill(projection.phi, np.zeros(self.setup.shape, self.real))
+        projection.steps = (0.0, 0.0)
         self.steps.forget_time_step()
 
     # -- the state ----------------------------------------------------------------------------------
@@ -128,14 +129,15 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""
         kept = {name: self.device.host(array) for name, array in self._kept().items()}
-        numbers = [*(self.counts[name] for name in COUNTS), self.steps.before]
+        numbers = [*(self.counts[name] for name in COUNTS), self.steps.before, *self.steps.projection.steps]
         return {**kept, "counts": np.array(numbers)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take up a state of `state`."""
         for name, array in self._kept().items():
             self.device.fill(array, np.asarray(state[name]).astype(self.real))
-        *counts, self.steps.before = map(float, state["counts"])
+        *counts, self.steps.before, last, one_before = map(float, state["counts"])
+        self.steps.projection.steps = (last, one_before)
         self.counts = dict(zip(COUNTS, counts, strict=True))
 
     def velocity(self) -> Velocity:

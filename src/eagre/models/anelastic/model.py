@@ -182,6 +182,11 @@ class AnelasticFlow(BaseModel):
         self._engine = Engine(self.setup, self.device, self.precision)
         self._stepper = Stepper(self._engine, 0.0, self._courant, self.setup.time_step)
 
+    @property
+    def engine(self) -> Engine:
+        """What works on the device; for diagnostics of one's own."""
+        return self._engine
+
     # -- time ---------------------------------------------------------------------------------------
 
     @property

@@ -40,12 +40,14 @@ class Exponential:
 
     @property
     def top(self) -> float:
+        """Infinite, m."""
         return np.inf
 
     def __call__(self, z: Array) -> Array:
         return self.surface * np.exp(self.rate * np.asarray(z, np.float64))
 
     def inverse_integral(self, z: Array) -> Array:
+        """The integral of 1 / value from 0 to z."""
         z = np.asarray(z, np.float64)
         return (z if self.rate == 0.0 else -np.expm1(-self.rate * z) / self.rate) / self.surface
 
@@ -59,12 +61,14 @@ class Linear:
 
     @property
     def top(self) -> float:
+        """Infinite, m."""
         return np.inf
 
     def __call__(self, z: Array) -> Array:
         return self.surface * (1.0 + self.rate * np.asarray(z, np.float64))
 
     def inverse_integral(self, z: Array) -> Array:
+        """The integral of 1 / value from 0 to z."""
         return np.log1p(self.rate * np.asarray(z, np.float64)) / (self.surface * self.rate)
 
 
@@ -106,12 +110,14 @@ class Table:
 
     @property
     def top(self) -> float:
+        """The last height, m."""
         return float(self.heights[-1])
 
     def __call__(self, z: Array) -> Array:
         return np.interp(z, self.heights, self.values)
 
     def inverse_integral(self, z: Array) -> Array:
+        """The integral of 1 / value from 0 to z."""
         z = np.asarray(z, np.float64)
         knots = np.concatenate([[min(0.0, self.heights[0])], self.heights])
         values = np.concatenate([[self.values[0]], self.values])

@@ -1,0 +1,90 @@
+"""Validations of the anelastic model: vortices, gravity waves, a density current, decaying turbulence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from eagre.cases.air import (
+    decaying_turbulence,
+    density_current,
+    inertia_gravity_waves,
+    taylor_green,
+    taylor_green_velocity,
+)
+from eagre.cases.exact.air import channel_wave
+from eagre.models.anelastic.diagnostics import enstrophy
+from eagre.models.anelastic.model import AnelasticFlow
+from eagre.validation.setting import Check, Run, Validation, each, once
+
+CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -9.74)}
+"""Front, m, and lowest theta', K, of another program of these equations, 15 K lower in theta, by spacing, m."""
+
+TURBULENCE = {0.0: (0.250000, 0.62293), 2.0: (0.249992, 1.04840), 4.0: (0.248474, 2.05521)}
+"""Mean energy and enstrophy of another program at 63 points, by time, s."""
+
+
+def vortices(run: Run, viscosity: float) -> Iterator[Check]:
+    """Taylor-Green vortices in a wind after 1 s at a constant Courant number, against the exact solution."""
+    errors = []
+    for points in (17, 33, 65):
+        model = taylor_green(points, viscosity, time_step=1.0 / points, **run.options)
+        model.advance(1.0)
+        exact = taylor_green_velocity(*model.grid.mesh(), 1.0, viscosity, (0.7, 0.3))
+        missed = [model.field(name)[0] - one for name, one in zip("uv", exact, strict=True)]
+        errors.append(float(np.sqrt(np.mean(np.square(missed)))))
+    yield Check("root mean square error at 65 points, m/s", errors[-1], 6e-4, detail="17, 33, 65 points")
+    yield Check("order from 33 to 65 points", math.log2(errors[1] / errors[2]), 1.9, at_least=True)
+
+
+def gravity_waves(run: Run) -> Iterator[Check]:
+    """Waves in a stratified channel after 1500 s against linear theory."""
+    errors = []
+    for points in (150, 300):
+        model = inertia_gravity_waves(points, time_step=6000.0 / points, **run.options)
+        model.advance(1500.0)
+        height = model.levels.height
+        exact = channel_wave(model.grid.x, height, 1500.0, height[-1], 300e3, 0.01, 20.0)
+        errors.append(float(np.sqrt(np.mean((model.field("theta_perturbation") - exact) ** 2) / np.mean(exact**2))))
+    yield Check("relative error of theta' at 300 points", errors[-1], 0.1, detail="1 km x 1 km, dt 20 s")
+    yield Check("order", math.log2(errors[0] / errors[1]), 1.5, at_least=True)
+
+
+def front(model: AnelasticFlow) -> float:
+    """Where theta' is -1 K at the ground, farthest to the east, m."""
+    theta, x = model.field("theta_perturbation")[0, 0], model.grid.x
+    last = int(np.flatnonzero(theta < -1.0).max())
+    return float(x[last] + (x[last + 1] - x[last]) * (theta[last] + 1.0) / (theta[last] - theta[last + 1]))
+
+
+def current(run: Run, spacing: float) -> Iterator[Check]:
+    """The density current of Straka et al. (1993) after 900 s, against another program of the same equations."""
+    model = density_current(spacing, **run.options)
+    model.advance(900.0)
+    place, lowest = CURRENTS[spacing]
+    found = float(model.field("theta_perturbation").min())
+    yield Check("front, m from the other program", abs(front(model) - place), 150.0, detail=f"{spacing:g} m")
+    yield Check("lowest theta', K from it", abs(found - lowest), 0.3, detail=f"{found:.2f} K")
+
+
+def turbulence(run: Run) -> Iterator[Check]:
+    """Decay of the vortices of Rojek et al. (2015) at 63 points, against another program."""
+    model = decaying_turbulence(63, "solenoidal", time_step=0.02, tolerance=1e-7, **run.options)
+    for time, (energy, turning) in TURBULENCE.items():
+        model.advance(time)
+        found = model.diagnostics()["mean_kinetic_energy"]
+        yield Check(f"mean kinetic energy at {time:g} s, relative", abs(found / energy - 1.0), 1e-3)
+        yield Check(f"mean enstrophy at {time:g} s, relative", abs(enstrophy(model.engine) / turning - 1.0), 5e-3)
+
+
+ANELASTIC: dict[str, Validation] = {
+    "vortices": each(vortices, 0.0),
+    "viscous-vortices": each(vortices, 0.02),
+    "gravity-waves": each(gravity_waves),
+    "density-current-400m": each(current, 400.0),
+    "density-current-200m": each(current, 200.0),
+    "density-current-100m": each(current, 100.0),
+    "decaying-turbulence": once("double", turbulence),
+}
