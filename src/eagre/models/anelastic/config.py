@@ -317,10 +317,11 @@ class AnelasticCase(Case):
     def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
         """Wind, theta and scalars at the start."""
         initial, wind = self.initial, []
-        for name, ambient in (("u", air.wind[0]), ("v", air.wind[1]), ("w", None)):
+        ambient = {"u": air.wind[0](levels.z), "v": air.wind[1](levels.z)}
+        for name in ("u", "v", "w"):
             given = getattr(initial, name)
             with self.at("initial", name):
-                value = given.at_points(grid, levels) if given is not None else ambient and ambient(levels.z)
+                value = ambient[name] if given is None else given.at_points(grid, levels)
             wind.append(value if np.ndim(value) == 0 else np.broadcast_to(value, (levels.height.size, *grid.shape)))
         with self.at("initial", "theta"):
             theta = initial.theta.at_points(grid, levels)
