@@ -1,0 +1,32 @@
+"""What GPU kernels cost before they are written: memory transactions, occupancy, fusions, blocks, rooflines.
+
+After K. A. Rojek et al., Adaptation of fluid model EULAG to graphics processing unit architecture, Concurrency and
+Computation: Practice and Experience (2014), "the paper" in these modules, brought up to cards of today.
+"""
+
+from __future__ import annotations
+
+from eagre.tuning.bandwidth import bandwidths
+from eagre.tuning.block_size import choose_block
+from eagre.tuning.occupancy import HOPPER, KEPLER, Limits
+from eagre.tuning.roofline import Routine, operations_of, report
+from eagre.tuning.scenarios import MPDATA, Stage, best_groups, fused
+from eagre.tuning.transactions import Tile, moved, tiles
+
+__all__ = [
+    "HOPPER",
+    "KEPLER",
+    "MPDATA",
+    "Limits",
+    "Routine",
+    "Stage",
+    "Tile",
+    "bandwidths",
+    "best_groups",
+    "choose_block",
+    "fused",
+    "moved",
+    "operations_of",
+    "report",
+    "tiles",
+]

@@ -1,0 +1,49 @@
+"""Bandwidth of a device's memory: its own copy, and compiled loops that read, copy and add."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.backend.cells import cell
+from eagre.backend.device import Device
+from eagre.backend.program import PRECISIONS
+from eagre.backend.timing import copied, copy_bandwidth, times_of
+
+COLUMNS = 4096
+
+
+@cell
+def added(j, i, a, b, target):
+    """One element of a sum of two arrays."""
+    target[j, i] = a[j, i] + b[j, i]
+
+
+def bandwidths(device: Device, precision: str = "single", megabytes: int = 0) -> dict[str, float]:
+    """Bytes a second, read plus written, best of several.
+
+    Parameters
+    ----------
+    device : Device
+        From `eagre.backend.select.select`.
+    precision : {"single", "double"}
+        Of the elements of the loops.
+    megabytes : int
+        Size of one array; the default is far above any cache.
+
+    Returns
+    -------
+    dict
+        ``device copy`` (the driver's, on a GPU), ``copy`` and ``sum`` (two arrays read, one written) by loops.
+    """
+    size = megabytes or (4096 if device.kind == "cuda" else 256)
+    dtype = np.dtype(PRECISIONS[precision])
+    shape = (max(1, size * 2**20 // (dtype.itemsize * COLUMNS)), COLUMNS)
+    arrays = [device.zeros(shape, dtype) for _ in range(3)]
+    for array in arrays:
+        array[...] = 1.0  # untouched zeros may all be one page of memory
+    found = {"device copy": copy_bandwidth(device, size)}
+    for name, formula, given in (("copy", copied, arrays[1:]), ("sum", added, arrays)):
+        launch = device.over(device.loop(formula, precision), shape, tuple(given))
+        seconds = times_of(device, lambda launch=launch: device.run([launch]), repeats=7)
+        found[name] = len(given) * dtype.itemsize * shape[0] * shape[1] / min(seconds)
+    return found
