@@ -57,6 +57,7 @@ RUN = (
     "README.md",
     "docs/how-to/poisson.md",
     "docs/how-to/tridiagonal.md",
+    "docs/how-to/gpu.md",
     "docs/how-to/waves.md",
     "docs/how-to/multigrid.md",
     "docs/models/",
