@@ -11,6 +11,9 @@ MOST_WARPS = MOST_THREADS // WARP
 MOST_REGISTERS = 255  # of a thread
 STATIC_SHARED = 1024  # bytes of shared memory that a block may have beside what is asked for at a launch
 
+# Blocks of a multiprocessor, 32 of all other compute capabilities: CUDA C++ Programming Guide, technical specifications
+FEWER_BLOCKS = {(7, 5): 16, (8, 6): 16, (8, 7): 16, (8, 9): 24, (11, 0): 24, (12, 0): 24, (12, 1): 24}
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -35,6 +38,11 @@ class Facts:
     def most_warps(self) -> int:
         """Warps of a multiprocessor at the same time."""
         return self.threads // WARP
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of a multiprocessor at the same time."""
+        return FEWER_BLOCKS.get(self.compute_capability, 32)
 
     def registers_for(self, warps: int) -> int:
         """Registers a thread, a multiple of 8, with which so many warps fit a multiprocessor."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from eagre.layouts.facts import MOST_THREADS, STATIC_SHARED, WARP, Facts
 
 KIB = 1024
-# Blocks of a multiprocessor, by compute capability: CUDA C++ Programming Guide, Technical Specifications.
-_MOST_BLOCKS = {(3, 5): 16, (7, 5): 16, (8, 6): 16, (8, 7): 16, (8, 9): 24, (12, 0): 24}
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,7 @@ class Limits:
     @classmethod
     def of(cls, facts: Facts) -> Limits:
         """Those of a card that `eagre info` knows."""
-        blocks = _MOST_BLOCKS.get(facts.compute_capability, 32)
-        return cls(facts.name, facts.threads, blocks, facts.registers, facts.shared, facts.shared_block)
+        return cls(facts.name, facts.threads, facts.most_blocks, facts.registers, facts.shared, facts.shared_block)
 
     @property
     def warps(self) -> int:
