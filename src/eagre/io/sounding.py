@@ -117,7 +117,8 @@ def _from_table(path: Path) -> Sounding:
         if unit not in units:
             raise InputError(f"{path}: {name} in {unit!r}", allowed=", ".join(one for one in units if one))
         found[name] = units[unit] * table.numbers([column])[:, 0]
-    return Sounding(*(found[name] for name in ("z", "theta", "humidity", "u", "v")))
+    z, theta, humidity, u, v = (found[name] for name in ("z", "theta", "humidity", "u", "v"))
+    return Sounding(z, theta, humidity, u, v)
 
 
 def _numbers(words: list[str]) -> list[float] | None:
