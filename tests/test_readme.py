@@ -60,6 +60,7 @@ RUN = (
     "docs/how-to/gpu.md",
     "docs/how-to/waves.md",
     "docs/how-to/multigrid.md",
+    "docs/how-to/gcr.md",
     "docs/models/",
 )
 

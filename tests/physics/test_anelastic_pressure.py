@@ -165,6 +165,82 @@ def test_inflow_that_balances_as_a_whole_but_not_on_each_class_is_told():
     assert np.abs(both.oracle.divergence(velocity_of(found))).max() < 1e-12
 
 
+def over_a_hill(nx, nz, height, sides, precision="double", **options):
+    """A wind of 10 m/s over h0 / (1 + (x / 1 km)^2) in a layer of 16 km, 32 km long."""
+    x = 32e3 / (nx - 1) * (np.arange(nx) - nx // 2)
+    spacing = (16e3 / (nz - 1), 1.0, 32e3 / (nx - 1))
+    metric = Metric((nz, 1, nx), spacing, (WALL, PERIODIC, sides), hill=height / (1.0 + (x[None] / 1e3) ** 2))
+    found = Projection(CpuDevice(), precision, metric, np.exp(-metric.height / 8e3), method="gcr", **options)
+    found.u[...] = 10.0
+    if sides == OPEN:
+        found.set_normal(x=np.full((2, nz, 1), 10.0))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("nx", "height", "sides", "count"),
+    [
+        (129, 1e3, PERIODIC, 11),
+        pytest.param(65, 80.0, OPEN, 3, marks=pytest.mark.slow),
+        pytest.param(129, 1e3, OPEN, 12, marks=pytest.mark.slow),
+    ],
+)
+def test_iterations_over_a_hill(nx, height, sides, count):
+    """With the flat operator for a preconditioner; compiled."""
+    projection = over_a_hill(nx, nx // 2 + 1, height, sides)
+    assert projection.solve(10.0).iterations == count
+    slope = projection.metric.slope_x[0]
+    assert np.abs(projection.w[0, 0] - slope * projection.u[0, 0]).max() < 1e-12 * 10.0
+    assert np.abs(projection.w[-1]).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("nx", "height", "sides", "counts"),
+    [
+        (65, 80.0, PERIODIC, [50, 21, 15, 3]),
+        (65, 80.0, OPEN, [65, 38, 27, 3]),
+        (129, 200.0, PERIODIC, [104, 46, 33, 5]),
+        (129, 1e3, PERIODIC, [166, 82, 60, 11]),
+        (129, 1e3, WALL, [212, 112, 88, 13]),
+    ],
+)
+def test_sweeps_need_fewer_iterations(nx, height, sides, counts):
+    for kept in (1, 3):
+        found = []
+        for kind, sweeps in (("none", 1), ("line-jacobi", 2), ("line-jacobi", 4), ("fft", 1)):
+            options = {"preconditioner": kind, "sweeps": sweeps, "kept": kept}
+            found.append(over_a_hill(nx, nx // 2 + 1, height, sides, **options).solve(10.0).iterations)
+        assert found == counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "sweeps", "counts"),
+    [
+        ("none", 1, [57, 66, 87, 83]),
+        ("line-jacobi", 1, [44, 29, 13, 3]),
+        ("line-jacobi", 2, [26, 17, 7, 2]),
+        ("line-jacobi", 4, [18, 12, 5, 2]),
+        ("richardson", 2, [31, 20, 8, 3]),
+        ("richardson", 4, [22, 14, 6, 2]),
+    ],
+)
+def test_iterations_by_the_shape_of_cells(kind, sweeps, counts):
+    """dx / dz = 1, 3, 10, 50 over flat ground, from L(random) to 1e-5 of it; EULAG's: 49, 28, 13, 3 for one sweep."""
+    shape, found = (41, 31, 33), []
+    for ratio in (1.0, 3.0, 10.0, 50.0):
+        projection = Projection(
+            CpuDevice(), "double", Metric(shape, (1.0, ratio, ratio)), np.exp(-1.5 * np.arange(41) / 40),
+            method="gcr", preconditioner=kind, sweeps=sweeps, kept=3, tolerance=1e300,
+        )  # fmt: skip
+        projection.phi[...] = np.random.default_rng(0).standard_normal((3, *shape))[0]
+        first = projection.solve(1.0).divergence
+        projection.phi[...], projection.tolerance = 0.0, 1e-5 * first
+        found.append(projection.solve(1.0).iterations)
+    assert found == counts
+
+
 @pytest.mark.slow
 def test_compiled_rows_are_the_plain_cells():
     both, velocities = Both((5, 4, 9), (WALL, PERIODIC, WALL), True), []

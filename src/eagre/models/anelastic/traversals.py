@@ -19,13 +19,18 @@ def at_point(k, j, i, q, hat, out, medium, normal, grid):
 
 @entry
 def rows_cpu(q, hat, out, medium, normal, grid):
-    """As `at_point` over all points: the two points at either end of a row with selects, those between without."""
+    """As `at_point` over all points: two points at either end of rows and columns with selects, the others without."""
     nz, ny, nx = q.shape
-    ends = min(nx, 4)
     for row in prange(nz * ny):
         k = row // ny
-        z, y = line_at(k, axis_z(grid)), line_at(row - k * ny, axis_y(grid))
+        y = line_at(row - k * ny, axis_y(grid))
+        inside = k > 1 and k < nz - 2
+        ends = min(nx, 4) if inside else nx
+        z = line_at(k, axis_z(grid))
         for m in range(ends):
-            POINT(q, hat, out, medium, normal, z, y, line_at(m if m < 2 else nx - ends + m, axis_x(grid)))
-        for m in range(nx - 4):
-            POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+            i = m if m < 2 or not inside else nx - ends + m
+            POINT(q, hat, out, medium, normal, z, y, line_at(i, axis_x(grid)))
+        if inside:
+            z = inner_line(np.uint32(k - 2), axis_z(grid))
+            for m in range(nx - 4):
+                POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))

@@ -130,30 +130,38 @@ def products_cpu(image, images, weight, edges, scalars, control, partials):
                         partials[n, k, i] += float(one)
 
 
+@cell
+def combine_row(k, j, q, image, directions, images, scalars):
+    """The new direction of a row; the first one kept may lie where the new one goes."""
+    slot, count, kept = np.uint32(next_slot(scalars)), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+    first = real(scalars[NUMBERS + kept]) if count > 0 else real(0.0)
+    for i in range(q.shape[2]):
+        directions[slot, k, j, i] = q[k, j, i] + first * directions[0, k, j, i]
+        images[slot, k, j, i] = image[k, j, i] + first * images[0, k, j, i]
+    for n in range(1, count):
+        alpha, m = real(scalars[NUMBERS + kept + n]), np.uint32(n)
+        for i in range(q.shape[2]):
+            directions[slot, k, j, i] += alpha * directions[m, k, j, i]
+            images[slot, k, j, i] += alpha * images[m, k, j, i]
+
+
 @entry
 def combine_cpu(q, image, directions, images, r, weight, edges, scalars, control, partials):
     """Take the shares alpha from q and L q, keep these, and make <r, L q> and <L q, L q>."""
     nz, ny, nx = r.shape
     for k in prange(nz):
         if is_iterating(control):
-            slot, count, kept = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
+            slot = np.uint32(next_slot(scalars))
             for i in range(nx):
                 partials[0, k, i] = 0.0
                 partials[1, k, i] = 0.0
             for j in range(ny):
                 share = share_of(edges[0], nz, k) * share_of(edges[1], ny, j)
-                for n in range(count):
-                    alpha, m = real(scalars[NUMBERS + kept + n]), np.uint32(n)
-                    for i in range(nx):
-                        q[k, j, i] += alpha * directions[m, k, j, i]
-                        image[k, j, i] += alpha * images[m, k, j, i]
-                m = np.uint32(slot)
+                combine_row(k, j, q, image, directions, images, scalars)
                 for i in range(nx):
-                    directions[m, k, j, i] = q[k, j, i]
-                    images[m, k, j, i] = image[k, j, i]
-                    one = weight_at(weight, k, j, i) * share * image[k, j, i]
+                    one = weight_at(weight, k, j, i) * share * images[slot, k, j, i]
                     partials[0, k, i] += float(one * r[k, j, i])
-                    partials[1, k, i] += float(one * image[k, j, i])
+                    partials[1, k, i] += float(one * images[slot, k, j, i])
 
 
 @cell
