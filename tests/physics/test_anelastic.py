@@ -54,7 +54,7 @@ def test_stratified_air_at_rest_stays_at_rest_over_a_hill():
         assert max(np.abs(model.field(name)).max() for name in "uvw") == 0.0
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("precision", [pytest.param("single", marks=pytest.mark.slow), "double"])
 def test_wind_over_a_hill_has_no_divergence_and_does_not_pass_through_it(precision):
     grid = Grid.of_points(32, 1, 32e3, 1e3, -16e3, periodic=(True, True))
     hill = 1000.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
