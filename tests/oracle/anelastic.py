@@ -33,6 +33,7 @@ class Air:
     absorber: Array | float = 0.0  # alpha = beta
     wind: tuple[Array | float, Array | float] = (0.0, 0.0)  # u_e, v_e
     viscosity: float = 0.0
+    diffusivity: float = 0.0
     advect: Callable[..., Array] = field(default=lambda x, *_: x)
 
 
@@ -191,7 +192,8 @@ def step(old: State, air: Air) -> State:
     half = 0.5 * air.dt
     fluxes = faces([1.5 * now - 0.5 * then for now, then in zip(old.v, old.before, strict=True)], air)
     fields = [*old.v, old.theta]
-    drag = [air.viscosity * laplacian(f, PARITY[name], air) for f, name in zip(fields, PARITY, strict=True)]
+    rates = [air.diffusivity if name == "theta" else air.viscosity for name in PARITY]
+    drag = [nu * laplacian(f, PARITY[name], air) for nu, f, name in zip(rates, fields, PARITY, strict=True)]
     last = drag if old.drag is None else old.drag
     hats = []
     for f, force, now, then, name in zip(fields, old.forces, drag, last, PARITY, strict=True):

@@ -1,0 +1,91 @@
+"""Steps of the anelastic model against their transcription: everything at once, on small grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.model import AnelasticFlow
+from oracle import anelastic as oracle
+from oracle.mpdata import mpdata
+
+RNG = np.random.default_rng(11)
+
+
+def advect(sides):
+    """MPDATA of the oracle with limited fluxes, as the oracle of a step calls it."""
+
+    def moved(x, v1, v2, v3, h, signs):
+        odd = tuple(sign < 0 for sign in reversed(signs))
+        return mpdata(x, (v1, v2, v3), np.broadcast_to(h, x.shape), sides=sides, fct=True, odd=odd)
+
+    return moved
+
+
+def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussinesq):
+    """A model with all that it has, and the oracle's air and state beside it."""
+    nz, ny, nx = shape
+    wraps = sides[2] == "periodic", sides[1] == "periodic"
+    grid = Grid.of_points(nx, ny, 700.0, 500.0, periodic=wraps)
+    height, dt = 400.0, 3.0
+    air = equations(buoyancy_frequency=0.05, wind=(3.0, -2.0))
+    around = np.sin(2.0 * np.pi * (grid.x - grid.x[0]) / 700.0 + 0.3) * np.cos(2.0 * np.pi * grid.y / 500.0)[:, None]
+    if hill and sides[2] == "wall":
+        around = np.cos(np.pi * (grid.x - grid.x[0]) / 700.0) * np.ones((ny, 1))
+    ground = 40.0 * (1.2 + around) if hill else None
+    wind = [RNG.standard_normal(shape) for _ in range(3)]
+    theta = RNG.standard_normal(shape)
+    model = AnelasticFlow(
+        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=ground,
+        sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
+        absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double",
+    )  # fmt: skip
+    levels = np.linspace(0.0, height, nz)[:, None, None]
+    slopes, jacobian, z = {}, 1.0, levels
+    if ground is not None:
+        walls = [side == "wall" for side in sides]
+        flat = oracle.Air((1.0, grid.dy, grid.dx), (False, walls[1], walls[2]), dt, np.ones(1))
+        h_x, h_y = (oracle.difference(ground[None], axis, flat)[0] for axis in (2, 1))
+        share = 1.0 - ground / height
+        z, jacobian = ground + share * levels, share
+        fade = -(1.0 - levels / height) / share
+        slopes = {"g13": fade * h_x, "g23": fade * h_y, "g33": np.broadcast_to(1.0 / share, shape)}
+    spacing = height / (nz - 1)
+    at = np.sin(0.5 * np.pi * np.clip((levels - height) / 250.0 + 1.0, 0.0, 1.0)) ** 2
+    ambient = (air.ambient(z + 0.5 * spacing) - air.ambient(z - 0.5 * spacing)) / spacing
+    theirs = oracle.Air(
+        (spacing, grid.dy, grid.dx), tuple(side == "wall" for side in sides), dt,
+        np.broadcast_to(air.density(z) * jacobian, shape), **slopes, stability=9.81 * ambient / air.reference(z),
+        lapse=ambient, buoyancy=9.81 / air.reference(z), coriolis=coriolis, absorber=0.1 * at, wind=(3.0, -2.0),
+        viscosity=viscosity, diffusivity=0.5 * viscosity, advect=advect(sides),
+    )  # fmt: skip
+    return model, oracle.start(wind, theta, theirs), theirs
+
+
+CASES = {
+    "flat": (((5, 4, 6), ("wall", "periodic", "periodic"), False), {"viscosity": 2.0}),
+    "turning": (((4, 5, 5), ("wall", "periodic", "periodic"), False), {"coriolis": 0.2, "equations": anelastic}),
+    "box": (((5, 4, 6), ("wall", "wall", "wall"), False), {"equations": anelastic}),
+    "plane": (((6, 1, 7), ("wall", "periodic", "wall"), False), {}),
+    "hill": (((5, 4, 6), ("wall", "periodic", "periodic"), True), {"equations": anelastic}),
+    "turning-hill": (((4, 5, 5), ("wall", "periodic", "periodic"), True), {"coriolis": 0.2}),
+    "hill-at-wall": (((5, 1, 6), ("wall", "periodic", "wall"), True), {}),
+}
+QUICK = ("flat", "plane", "hill")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in CASES if one not in QUICK)]
+)
+def test_steps_are_those_of_the_transcription(name):
+    (shape, sides, hill), more = CASES[name]
+    model, state, air = pair(shape, sides, hill, **more)
+    for steps in range(1, 4):
+        model.advance(1e6, max_steps=1)
+        state = oracle.step(state, air)
+        assert model.steps == steps
+        for field, expected in zip(("u", "v", "w", "theta_perturbation"), (*state.v, state.theta), strict=True):
+            found = model.field(field)
+            np.testing.assert_allclose(found, expected, atol=2e-8, err_msg=f"{field} after {steps} steps")
