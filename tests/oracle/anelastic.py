@@ -187,18 +187,19 @@ def start(v: list[Array], theta: Array, air: Air) -> State:
     return State(v, theta, list(v), [np.zeros(shape) for _ in range(4)], np.zeros(shape))
 
 
-def step(old: State, air: Air) -> State:
-    """One step."""
-    half = 0.5 * air.dt
-    fluxes = faces([1.5 * now - 0.5 * then for now, then in zip(old.v, old.before, strict=True)], air)
+def step(old: State, air: Air, before: float | None = None) -> State:
+    """One step, after one of another length if that is given."""
+    half, scale = 0.5 * air.dt, air.dt / (before or air.dt)
+    ratio = 0.5 * scale
+    fluxes = faces([(1.0 + ratio) * now - ratio * then for now, then in zip(old.v, old.before, strict=True)], air)
     fields = [*old.v, old.theta]
     rates = [air.diffusivity if name == "theta" else air.viscosity for name in PARITY]
     drag = [nu * laplacian(f, PARITY[name], air) for nu, f, name in zip(rates, fields, PARITY, strict=True)]
     last = drag if old.drag is None else old.drag
     hats = []
     for f, force, now, then, name in zip(fields, old.forces, drag, last, PARITY, strict=True):
-        moved = air.advect(f + force + half * now, *fluxes, air.density, PARITY[name])
-        hats.append(moved + half * (2.0 * now - then))
+        moved = air.advect(f + scale * force + half * now, *fluxes, air.density, PARITY[name])
+        hats.append(moved + half * ((1.0 + scale) * now - scale * then))
     v, phi = project(explicit_part(hats[:3], hats[3], air), air)
     theta = (hats[3] - half * v[2] * air.lapse) / (1.0 + half * air.absorber)
     forces = [new - hat for new, hat in zip([*v, theta], hats, strict=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,15 @@ def test_steps_are_those_of_the_transcription(name):
         for field, expected in zip(("u", "v", "w", "theta_perturbation"), (*state.v, state.theta), strict=True):
             found = model.field(field)
             np.testing.assert_allclose(found, expected, atol=2e-8, err_msg=f"{field} after {steps} steps")
+
+
+@pytest.mark.parametrize("name", ["plane", "flat"])
+def test_steps_of_several_lengths_are_those_of_the_transcription(name):
+    (shape, sides, hill), more = CASES[name]
+    model, state, air = pair(shape, sides, hill, **more)
+    before = None
+    for dt, until in ((3.0, 3.0), (1.5, 4.5), (3.0, 7.5), (0.75, 8.25)):
+        model.advance(until)
+        state, before = oracle.step(state, replace(air, dt=dt), before), dt
+        for field, expected in zip(("u", "v", "w", "theta_perturbation"), (*state.v, state.theta), strict=True):
+            np.testing.assert_allclose(model.field(field), expected, atol=2e-8, err_msg=f"{field} at {until} s")
