@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 
+from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
@@ -150,6 +152,26 @@ def test_single_precision_converges_to_its_last_digits(plain):
     eta = 0.04 * np.cos(np.pi * x) * np.cos(np.pi * y)
     DEVICE.fill(problem.fields, np.stack([eta, np.cos(np.pi * x)]))
     problem.solve(1e-7, most=16)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("precision", "most"), [("single", 40.0), ("double", 80.0)])
+def test_bytes_an_unknown_of_a_run(precision, most):
+    """Everything that NumPy holds at once, with the copy of the last good state; 17 layers."""
+
+    def stepped(points):
+        grid = Grid.of_points(points, points, 2.0, 2.0)
+        eta = np.broadcast_to(0.01 * np.cos(np.pi * grid.x), grid.shape)
+        model = PotentialWaves(grid, 0.5, surface_elevation=eta, layers=17, device="cpu", precision=precision)
+        model.advance(1e9, max_steps=2)
+
+    stepped(17)  # compiled programs are not counted
+    tracemalloc.start()
+    try:
+        stepped(129)
+        assert 20.0 < tracemalloc.get_traced_memory()[1] / (16 * 129 * 129) < most
+    finally:
+        tracemalloc.stop()
 
 
 # -- the compiler's work --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from eagre import Grid, PotentialWaves
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
@@ -15,7 +16,7 @@ from eagre.models.potential_waves.sponge import Sponge
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import Zone
-from eagre.waves import AiryWave, separate_reflection, wave_number
+from eagre.waves import AiryWave, Jonswap, Sea, separate_reflection, wave_number
 from oracle.potential_waves import along as differences
 
 DEVICE, GRAVITY, DEPTH = select("cpu"), 9.81, 0.45
@@ -213,3 +214,36 @@ def test_sponges_that_are_refused(change):
     with pytest.raises(InputError) as refused:
         Sponge(problem, **{**given, **change})
     assert next(iter(change)) in str(refused.value)
+
+
+def reflection_of_a_sea(width, samples):
+    """The coefficient that gauges find in a flume with a sea of 2 s, absorbed over `width` m, and in the sea itself."""
+    sea = Sea(Jonswap(0.01, 2.0), 0.45, count=200)
+    grid = Grid.of_points(145, 1, 28.8, 1.0)
+    zones = [Zone("west", 4.0, 2.0, sea, ramp=4.0), Zone("east", width, 2.0)]
+    model = PotentialWaves(
+        grid, 0.45, zones=zones, order=4, layers=6, linear=True, device="cpu", time_step=0.1, tolerance=1e-4
+    )
+    gauges, times, records = np.array([40, 42, 46, 52, 60]), 40.0 + 0.2 * np.arange(samples), []
+    for time in times:
+        model.advance(time)
+        records.append(model.field("surface_elevation")[0, gauges])
+    x = grid.x[gauges]
+    exact = [sea.elevation(place, 0.0, times) for place in x]
+    return [
+        separate_reflection(surfaces, x, 0.2, 0.45, band=(0.3, 0.8), taper=0.1).coefficient
+        for surfaces in (np.array(records).T, np.array(exact))
+    ]
+
+
+def test_a_zone_reflects_little_of_a_sea():
+    """Of two lengths of the peak's wave: what 80 s of the sea itself are taken to reflect, and 0.1 % more."""
+    found, floor = reflection_of_a_sea(8.0, 400)
+    assert found < 0.04 and abs(found - floor) < 0.002
+
+
+@pytest.mark.slow
+def test_zones_of_one_and_of_two_lengths_reflect_a_sea():
+    """Over 320 s, in which the sea itself seems to reflect 0.75 %: 7 % of one length, 0.9 % of two."""
+    one, two = (reflection_of_a_sea(width, 1600)[0] for width in (4.0, 8.0))
+    assert 0.05 < one < 0.08 and two < 0.0125

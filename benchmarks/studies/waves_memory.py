@@ -1,0 +1,66 @@
+"""Bytes an unknown of potential-flow waves on the CPU, at most, with everything that a run holds.
+
+    python benchmarks/studies/waves_memory.py [columns along x, along y, layers]
+
+Prints what NumPy allocates at most (tracemalloc) from the start of a model on, and how far the resident memory grew
+beyond that of a small model, in each precision. A process that grows beyond 42.9 bytes an unknown would not have 100
+million unknowns in 4 GiB. What a GPU holds is counted by `tests/kernels/test_potential_waves_cuda.py`.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+
+from eagre import Grid, PotentialWaves
+
+KINDS = (("single", "single"), ("double", "single"), ("double", "double"))
+STEPS = 2
+
+
+def stepped(shape: tuple[int, int], layers: int, kinds: tuple[str, str]) -> None:
+    """Make a model of a standing wave and some steps."""
+    grid = Grid.of_points(*shape, shape[0] / 64.0, shape[1] / 64.0)
+    eta = np.broadcast_to(0.01 * np.cos(np.pi * grid.x), grid.shape)
+    precision, correction = kinds
+    model = PotentialWaves(
+        grid, 0.5, surface_elevation=eta, layers=layers, device="cpu", precision=precision,
+        correction_precision=correction,
+    )  # fmt: skip
+    model.advance(1e9, max_steps=STEPS)
+
+
+def resident() -> int:
+    """Most bytes of memory that this process had so far."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def measured(shape: tuple[int, int], layers: int, kinds: tuple[str, str]) -> tuple[float, float]:
+    """Bytes an unknown: allocated by NumPy, and resident."""
+    stepped((17, 9), layers, kinds)
+    before, unknowns = resident(), shape[0] * shape[1] * (layers - 1)
+    stepped(shape, layers, kinds)
+    grown = resident() - before
+    tracemalloc.start()
+    stepped(shape, layers, kinds)
+    return tracemalloc.get_traced_memory()[1] / unknowns, grown / unknowns
+
+
+def main() -> None:
+    if len(sys.argv) == 6:
+        nx, ny, layers = map(int, sys.argv[1:4])
+        allocated, grown = measured((nx, ny), layers, (sys.argv[4], sys.argv[5]))
+        text = f"{allocated:5.1f} bytes an unknown allocated, {grown:5.1f} resident"
+        print(f"{nx} x {ny} x {layers}  {sys.argv[4]:6} corrections {sys.argv[5]:6}  {text}", flush=True)
+        return
+    size = sys.argv[1:] or ["1025", "513", "9"]
+    for kinds in KINDS:
+        subprocess.run([sys.executable, __file__, *size, *kinds], check=True)
+
+
+if __name__ == "__main__":
+    main()
