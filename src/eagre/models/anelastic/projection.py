@@ -55,12 +55,6 @@ def subtract(k, j, i, a, b):
 
 
 @cell
-def copy_field(k, j, i, a, b):
-    """B = a."""
-    b[k, j, i] = a[k, j, i]
-
-
-@cell
 def stretch(k, j, i, phi, a):
     """phi = a phi."""
     phi[k, j, i] *= a
@@ -224,14 +218,13 @@ class Projection:
         ).until  # fmt: skip
 
     def _preconditioning(self) -> Any:
-        """A function of (r, q): launches that set q = P^-1 r."""
+        """A function of (r, q), launches that set q = P^-1 r, or none."""
         if self._preconditioner in ("line-jacobi", "richardson"):
             sweeps = Sweeps(self.operator, self._preconditioner, self._sweeps)
             self._refresh = sweeps.factorise
             return sweeps.launches
         if self._preconditioner == "none":
-            program = self._device.loop(copy_field, self._precision)
-            return lambda r, q: [self._device.over(program, self.shape, (r, q))]
+            return None
         return self._flat
 
     def _flat(self, r: Any, q: Any) -> list[Work]:

@@ -80,8 +80,8 @@ class GcrIteration:
         Set r from phi.
     apply : function of (q, image)
         Launches that set image = L q.
-    precondition : function of (r, q)
-        Launches that set q = P r.
+    precondition : function of (r, q), or None
+        Launches that set q = P r; without it P = 1.
     weights : Weights
     kept : int
         k.
@@ -103,7 +103,7 @@ class GcrIteration:
         r: Any,
         start: Sequence[Work],
         apply: Steps,
-        precondition: Steps,
+        precondition: Steps | None,
         weights: Weights,
         kept: int = 1,
         look_every: int = 4,
@@ -113,11 +113,15 @@ class GcrIteration:
         self.test = ResidualTest(device, precision, r, max(2, kept))
         self._scalars = device.zeros((kernels.NUMBERS + 2 * kept,), np.float64)
         p, images = (device.zeros((kept, *r.shape), real) for _ in range(2))
-        q, image = (device.zeros(r.shape, real) for _ in range(2))
+        q, image = (r if precondition is None else device.zeros(r.shape, real)), device.zeros(r.shape, real)
         begin = kernels_cuda.begin_cuda if device.kind == "cuda" else kernels.begin
         reset = one_block(device, begin, self._scalars, float(kept))
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
-        iteration = [*precondition(r, q), *apply(q, image), *sums(phi, r, q, image, p, images)]
+        iteration = [
+            *(precondition(r, q) if precondition else ()),
+            *apply(q, image),
+            *sums(phi, r, q, image, p, images),
+        ]
         self.until = Until(
             device, self.test, iteration, [*start, reset, self.test.measured], look_every  # type: ignore[arg-type]
         )  # fmt: skip
