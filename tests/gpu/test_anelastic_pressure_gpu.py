@@ -22,7 +22,8 @@ def projected(name, precision, sides, terrain, **options):
     metric = Metric(SHAPE, (1.0, 1.5, 2.0), sides, hill=3.0 * np.exp(-(x**2 + y**2) / 30.0) if terrain else None)
     device = select(name)
     tolerance = 1e-10 if precision == "double" else 1e-5
-    projection = Projection(device, precision, metric, np.exp(-metric.height / 20.0), tolerance=tolerance, **options)
+    density = 1.0 if sides[0] == "periodic" else np.exp(-metric.height / 20.0)
+    projection = Projection(device, precision, metric, density, tolerance=tolerance, **options)
     fields = (projection.u, projection.v, projection.w)
     for array, values in zip(fields, np.random.default_rng(2).standard_normal((3, *SHAPE)), strict=True):
         device.fill(array, values.astype(array.dtype))

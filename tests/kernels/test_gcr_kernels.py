@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.backend.device import PlainDevice
+from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.sweeps import Sweeps
+from kernels.recording import ir_of, scattered_of, vectors_of
 
 SHAPE = (3, 1, 5)
 
@@ -32,3 +34,16 @@ def test_simulated_blocks():
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
     assert made.iterations == plain.iterations > 1
     assert np.abs(v - expected).max() < 1e-12
+
+
+@pytest.mark.slow
+def test_rows_over_terrain_are_vectorised():
+    """laplc and columns, in single precision: vectors of neighbours, nothing gathered."""
+    hill = 0.3 * np.exp(-((np.arange(33) - 16.0) ** 2) / 20.0)[None] * np.ones((5, 1))
+    metric = Metric((7, 5, 33), (1.0, 1.0, 1.0), ("wall", "periodic", "periodic"), hill=hill)
+    projection = Projection(CpuDevice(), "single", metric, np.exp(-metric.height / 3.0), preconditioner="line-jacobi")
+    q, out = np.ones((2, 7, 5, 33), np.float32)
+    launches = [projection.operator.apply(q, out), *Sweeps(projection.operator, "line-jacobi", 1).launches(q, out)[1:2]]
+    for launch, products in zip(launches, (40, 4), strict=True):
+        text = ir_of(launch)
+        assert vectors_of(text, "fmul") >= products and scattered_of(text) == 0

@@ -117,11 +117,8 @@ class GcrIteration:
         begin = kernels_cuda.begin_cuda if device.kind == "cuda" else kernels.begin
         reset = one_block(device, begin, self._scalars, float(kept))
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
-        iteration = [
-            *(precondition(r, q) if precondition else ()),
-            *apply(q, image),
-            *sums(phi, r, q, image, p, images),
-        ]
+        before = precondition(r, q) if precondition else ()
+        iteration = [*before, *apply(q, image), *sums(phi, r, q, image, p, images)]
         self.until = Until(
             device, self.test, iteration, [*start, reset, self.test.measured], look_every  # type: ignore[arg-type]
         )  # fmt: skip
