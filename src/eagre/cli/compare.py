@@ -1,0 +1,73 @@
+"""``eagre compare``: how far two runs are apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Fields of eagre run (.nc).")],
+    second: Annotated[Path, typer.Argument(help="Fields of another run on the same points (.nc).")],
+    variable: Annotated[
+        list[str] | None, typer.Option("--variable", "-v", help="Only this field; may be repeated.")
+    ] = None,
+    record: Annotated[int, typer.Option("--record", help="Record of both, from 0; -1 is the last.")] = -1,
+) -> None:
+    """Tell the norms of the difference of two runs: L1, L2, the largest, and Linf over the points as Rojek et al."""
+    from eagre.cli.console import console, grid_table
+    from eagre.errors import InputError
+    from eagre.plots.reading import open_dataset
+    from eagre.validation.compare import difference
+
+    with open_dataset(first) as a, open_dataset(second) as b:
+        names = _fields(first, a, second, b, variable)
+        one, other = _at(first, a, record), _at(second, b, record)
+        rows = []
+        for name in names:
+            if one[name].shape != other[name].shape:
+                shapes = " and ".join(str(data[name].shape) for data in (one, other))
+                raise InputError(f"{name} of the shapes {shapes} in {first} and {second}", allowed="the same points")
+            found = difference(one[name].values, other[name].values)
+            numbers = (found.l1, found.l2, found.largest, found.largest_over_points, found.relative)
+            rows.append([name, *(f"{number:.4g}" for number in numbers), str(found.points), str(found.alone)])
+        times = [f"{float(data['time']):.10g} s" for data in (one, other) if "time" in data.variables]
+    out = console()
+    out.print(
+        f"at {' and '.join(dict.fromkeys(times)) or 'one time'}, {first} - {second}", markup=False, soft_wrap=True
+    )
+    heads = ["field", "L1", "L2", "largest", "largest/points", "L1/mean", "points", "in one only"]
+    out.print(grid_table(heads, rows))
+
+
+def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
+    """Names of fields that both have, or `InputError`."""
+    from eagre.errors import InputError
+
+    both = [
+        name
+        for name in map(str, a.data_vars)
+        if name in b and a[name].dtype.kind == b[name].dtype.kind == "f" and a[name].ndim
+    ]
+    if missing := [name for name in wanted or [] if name not in both]:
+        raise InputError(f"no field {missing[0]} in both {first} and {second}", allowed=", ".join(both) or "none")
+    if not both:
+        raise InputError(f"{first} and {second}, which have no field in common", allowed="two files of the same model")
+    return wanted or both
+
+
+def _at(path: Path, data: xr.Dataset, record: int) -> xr.Dataset:
+    """The fields of one record."""
+    from eagre.errors import InputError
+
+    count = data.sizes.get("time", 0)
+    if not count:
+        return data
+    if not -count <= record < count:
+        raise InputError(f"record {record} of {path}, which has {count}", allowed=f"{-count} to {count - 1}")
+    return data.isel(time=record)
