@@ -114,7 +114,7 @@ def test_occupancy_by_each_limit():
     assert KEPLER.blocks_at_once(256, registers=64) == 4
     assert KEPLER.blocks_at_once(1024, registers=65) == 0  # 72 a thread are given
     assert KEPLER.blocks_at_once(64, 32, 16 * 1024) == 3
-    assert HOPPER.blocks_at_once(64, 32, 56 * 1024) == 4  # with the kilobyte that a block has beside
+    assert HOPPER.blocks_at_once(64, 32, 57 * 1024) == 3  # with the kilobyte that a block has beside
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024) == 1
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024 + 1) == HOPPER.blocks_at_once(1056) == 0
     card = Facts("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 102400, 101376, 72 * 2**20)
@@ -132,6 +132,8 @@ def test_block_at_run_time_with_limits_of_kepler():
         (r, t // r) for t in (1024, 512, 256, 128) for r in range(1, t // 32 + 1) if t % r == 0 and t // r % 32 == 0
     ]
     assert block.transactions == min(tile(*shape, (256, 256)).total for shape in full)
+    block = choose_block(KEPLER, (256, 256), registers=40)  # 51 warps: 3 blocks of 17, no other size has more than 50
+    assert (block.rows, block.columns, block.warps) == (17, 32, 51)
     with pytest.raises(ValueError, match="no block of Tesla K40m has 32 registers"):
         choose_block(KEPLER, (64, 64), shared=lambda rows, columns: 10**6)
 
