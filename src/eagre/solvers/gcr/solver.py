@@ -66,7 +66,7 @@ def gcr(
     guess : array, optional
         Else zero.
     kept : int
-        k >= 1, directions. Where L and P are symmetric in the inner product one is as good as many.
+        k >= 1, directions. Where L P is symmetric in the inner product one is as good as many.
     preconditioner : function, optional
         P: a residual to about L^-1 of it.
     weights : array or number
