@@ -117,3 +117,16 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     warmer = 0.01 * np.sin(math.pi * z / height) / (1.0 + ((grid.x - length / 3.0) / 5000.0) ** 2)
     air = boussinesq(buoyancy_frequency=n, wind=(20.0, 0.0))
     return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=warmer, coriolis=coriolis, **options)
+
+
+def mountain_wave(half_width: float = 10e3, hill: float = 1.0, points: int = 200, **options: Any) -> AnelasticFlow:
+    """Stratified wind, U = 10 m/s and N = 0.01 s-1, over a bell-shaped hill ``hill / (1 + (x / half_width)^2)``, m.
+
+    Twenty half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
+    """
+    length, height = 20.0 * half_width, 20e3
+    grid = Grid.of_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
+    ground = hill / (1.0 + (grid.x / half_width) ** 2)
+    air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
+    return AnelasticFlow(grid, 101, height=height, atmosphere=air, ground=ground[None], **chosen)

@@ -11,6 +11,7 @@ from eagre.cases.air import (
     decaying_turbulence,
     density_current,
     inertia_gravity_waves,
+    mountain_wave,
     taylor_green,
     taylor_green_velocity,
 )
@@ -79,6 +80,18 @@ def turbulence(run: Run) -> Iterator[Check]:
         yield Check(f"mean enstrophy at {time:g} s, relative", abs(enstrophy(model.engine) / turning - 1.0), 5e-3)
 
 
+def mountain(run: Run) -> Iterator[Check]:
+    """Drag of linear hydrostatic waves behind a hill of 1 m: 0.9924 (pi / 4) rho U N h^2 for a N / U = 10."""
+    model = mountain_wave(10e3, **run.options)
+    model.advance(12.0 * 10e3 / 10.0)
+    ground = model.levels.ground
+    assert ground is not None
+    slope = np.gradient(ground[0], model.grid.dx)
+    drag = float(np.sum(model.field("pressure")[0, 0].astype(float) * slope)) * model.grid.dx
+    linear = 0.9924 * 0.25 * math.pi * 10.0 * 0.01
+    yield Check("drag, relative error", abs(drag / linear - 1.0), 0.05, detail="1 km x 200 m, 3 h 20 min")
+
+
 ANELASTIC: dict[str, Validation] = {
     "vortices": each(vortices, 0.0),
     "viscous-vortices": each(vortices, 0.02),
@@ -86,5 +99,6 @@ ANELASTIC: dict[str, Validation] = {
     "density-current-400m": each(current, 400.0),
     "density-current-200m": each(current, 200.0),
     "density-current-100m": each(current, 100.0),
+    "mountain-wave": once("double", mountain),
     "decaying-turbulence": once("double", turbulence),
 }
