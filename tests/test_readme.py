@@ -55,6 +55,7 @@ def demo_folder(tmp_path, monkeypatch):
 
 RUN = (
     "README.md",
+    "docs/how-to/advection.md",
     "docs/how-to/poisson.md",
     "docs/how-to/tridiagonal.md",
     "docs/how-to/gpu.md",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from eagre.advection import Mpdata
+from eagre.advection.mpdata import plan_of
+from eagre.advection.plan import Advector, Options
+from eagre.backend.select import select
+from kernels.recording import RecordingDevice, ir_of, scattered_of, vectors_of
+from kernels.test_every_kernel import check
 from mpdata_runs import SIDES, expected, rough
 
 OPTIONS = {  # of Mpdata, of the transcription
@@ -31,9 +38,14 @@ def difference(found, known):
     return np.abs(found - known).max()
 
 
-@pytest.mark.parametrize("kernels", ["fast", "reference"])
+FUSED = ("gauge", "gauge, not limited", "sign-preserving")
+WAYS = [(name, "reference") for name in OPTIONS] + [
+    (name, "fast") if name == "gauge" else pytest.param(name, "fast", marks=pytest.mark.slow) for name in FUSED
+]
+
+
 @pytest.mark.parametrize("sides", SIDES)
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(("name", "kernels"), WAYS)
 def test_every_stage_is_that_of_the_transcription(name, sides, kernels):
     ours, theirs = OPTIONS[name]
     gauge = theirs.get("gauge", True)
@@ -46,8 +58,9 @@ def test_every_stage_is_that_of_the_transcription(name, sides, kernels):
                 assert difference(found, known) < 2e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", ["fast", "reference"])
-@pytest.mark.parametrize("name", ["gauge"])
+@pytest.mark.parametrize("name", FUSED)
 def test_single_precision(name, kernels):
     ours, theirs = OPTIONS[name]
     x, v, h = rough((6, 5, 7), dtype=np.float32)
@@ -63,3 +76,38 @@ def test_a_small_step():
     x, v, h = rough((3, 2, 4), low=-1.0)
     found = Mpdata(x.shape, SIDES["mixed"]).step(x, v, h)
     assert difference(found, expected(x, v, h, SIDES["mixed"], fct=True)) < 2e-15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(9, 40, 150), (60, 17, 20), (5, 1, 300), (130, 1, 3)])
+def test_tiles(shape):
+    """More than one tile along each axis."""
+    x, v, h = rough(shape, low=-1.0)
+    for sides in SIDES.values():
+        fast, plain = (Mpdata(shape, sides, kernels=kernels).step(x, v, h) for kernels in ("fast", "reference"))
+        assert difference(fast, plain) < 2e-15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", [True, False])
+def test_loops_on_the_cpu_are_vectorised(variable):
+    shape = (8, 8, 16)
+    x, v, h = rough(shape, dtype=np.float32)
+    plan = plan_of(select("cpu"), "single", shape, SIDES["rings"], Options())
+    [launch] = plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h if variable else None))
+    text = ir_of(launch)
+    assert vectors_of(text, "fmul") > 35
+    assert vectors_of(text, "fadd") > 35
+    assert vectors_of(text, "fdiv") >= (8 if variable else 2)
+    assert scattered_of(text) == 0
+    assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)
+
+
+def test_no_doubles_in_single_precision():
+    """In what the reference asks a GPU to run."""
+    shape, device = (4, 5, 6), RecordingDevice()
+    x, v, h = rough(shape, dtype=np.float32)
+    for options in (Options(), Options(3, False, True)):
+        plan = plan_of(device, "single", shape, SIDES["mixed"], options)
+        device.run(plan.launches(x, np.zeros_like(x), Advector(*v[::-1], h)))
+    assert {"fill", "advect", "velocities", "shares", "limit", "correct", "take"} <= check(device)

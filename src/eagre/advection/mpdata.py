@@ -11,6 +11,7 @@ import numpy as np
 from eagre.advection.checks import check_courant, check_field, check_sign, checked_arrays
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
+from eagre.advection.plan_cpu import FusedPlan, serves
 from eagre.backend.device import Device
 from eagre.backend.select import device_of
 from eagre.checks import one_of
@@ -189,6 +190,8 @@ def plan_of(
     kernels: str = "fast",
 ) -> StagedPlan:
     """The fastest plan that serves these options on a device."""
+    if kernels == "fast" and serves(device, options):
+        return FusedPlan(device, precision, shape, sides, options)
     return StagedPlan(device, precision, shape, sides, options)
 
 

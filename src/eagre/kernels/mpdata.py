@@ -105,4 +105,5 @@ def share_of(room, flow):
 @cell
 def limiter(f, up_left, down_left, up, down):
     """The part of flux f that both of its points stand: what one takes (up) the other one gives (down)."""
-    return min(up, down_left) if f > real(0.0) else min(up_left, down)
+    along, against = min(up, down_left), min(up_left, down)  # both, so that no load depends on the sign
+    return along if f > real(0.0) else against

@@ -1,0 +1,393 @@
+"""A step of MPDATA on the CPU with one corrective pass: memory is read once and written once.
+
+A tile of columns and rows marches up. When plane p of the field has come, the donor cell gives plane p - 1, the
+corrective fluxes follow for the faces at p - 1 and for plane p - 2, the limiter for p - 2, and plane p - 3 is done.
+What is needed again lies in three frames of the scratch: 0 of two planes ago, 1, and 2 of this plane. The frames slide
+along the scratch, so that all lies at constant distances and loops become vectors (docs/decisions/0002-cells.md); at
+its end two frames are copied to its beginning.
+
+Column c of a row of the scratch is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops begin at column 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.advection.scratch_cpu import (
+    A1,
+    A2,
+    AXIS_X,
+    AXIS_Y,
+    AXIS_Z,
+    DOWN,
+    EAST,
+    EDGE,
+    F3,
+    FRAME,
+    HIGH,
+    LOW,
+    NORTH,
+    ONE,
+    PASSABLE,
+    PLANE,
+    ROW,
+    SLIDE,
+    STRIDE,
+    SUM,
+    TWO,
+    UP,
+    VARIABLE_H,
+    H,
+    P,
+    Place,
+    U,
+    W,
+    X,
+    Y,
+    Z,
+    load,
+)  # fmt: skip
+from eagre.backend.cells import cell, entry, prange, real, switch
+from eagre.kernels.mpdata import (
+    corrective_flux,
+    donor_flux,
+    inflow,
+    limiter,
+    magnitude,
+    pseudo_velocity,
+    ratio_of_four,
+    share_of,
+)
+
+LIMITED = switch("LIMITED", True)
+
+
+# -- the first pass -------------------------------------------------------------------------------
+
+
+@cell
+def flux_north(s, at, full):
+    """The flux through the south faces of a row, for the first one of a plane."""
+    for i in range(full):
+        s[at + i + (NORTH * PLANE + ROW + 1)] = donor_flux(
+            s[at + i + ((ONE + X) * PLANE + 1)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
+            s[at + i + ((TWO + Y) * PLANE + ROW + 1)],
+        )  # fmt: skip
+
+
+@cell
+def advect_row(s, at, full):
+    """The donor cell: P of plane p - 1, and the larger and smaller of it and the field."""
+    for i in range(full):
+        s[at + i + (EAST * PLANE + ROW + 1)] = donor_flux(
+            s[at + i + ((ONE + X) * PLANE + ROW)], s[at + i + ((ONE + X) * PLANE + ROW + 1)],
+            s[at + i + ((TWO + U) * PLANE + ROW + 1)],
+        )  # fmt: skip
+    for i in range(full):
+        x = s[at + i + ((ONE + X) * PLANE + ROW + 1)]
+        north = donor_flux(
+            x, s[at + i + ((ONE + X) * PLANE + 2 * ROW + 1)], s[at + i + ((TWO + Y) * PLANE + 2 * ROW + 1)]
+        )
+        top = donor_flux(x, s[at + i + ((TWO + X) * PLANE + ROW + 1)], s[at + i + ((TWO + W) * PLANE + ROW + 1)])
+        net = s[at + i + (EAST * PLANE + ROW + 2)] - s[at + i + (EAST * PLANE + ROW + 1)]
+        net += north - s[at + i + (NORTH * PLANE + ROW + 1)]
+        net += top - s[at + i + ((ONE + F3) * PLANE + ROW + 1)]
+        s[at + i + (NORTH * PLANE + 2 * ROW + 1)] = north
+        s[at + i + ((TWO + F3) * PLANE + ROW + 1)] = top
+        if VARIABLE_H:
+            net /= s[at + i + ((TWO + H) * PLANE + ROW + 1)]
+        after = x - net
+        s[at + i + ((TWO + P) * PLANE + ROW + 1)] = after
+        if LIMITED:
+            s[at + i + ((TWO + HIGH) * PLANE + ROW + 1)] = max(x, after)
+            s[at + i + ((TWO + LOW) * PLANE + ROW + 1)] = min(x, after)
+
+
+# -- corrective fluxes ----------------------------------------------------------------------------
+
+
+@cell
+def size(s, n):
+    """What the differences of pseudo velocities are taken of."""
+    return magnitude(s[n])
+
+
+@cell
+def two(s, n, m):
+    """Sum of two values."""
+    return magnitude(s[n]) + magnitude(s[m])
+
+
+@cell
+def four(s, a, b, c, d):
+    """Sum of four faces."""
+    return (s[a] + s[b]) + (s[c] + s[d])
+
+
+@cell
+def over_mean(s, n, m):
+    """One over the mean h of two points."""
+    return real(2.0) / (s[n] + s[m]) if VARIABLE_H else real(1.0)
+
+
+@cell
+def flux_up(s, n, passable):
+    """The corrective flux through the face between planes p - 2 and p - 1; n : one column before, one row below."""
+    here, p1, p2 = n + (ROW + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE)
+    u1, u2 = n + ((ONE + U) * PLANE + ROW + 1), n + ((TWO + U) * PLANE + ROW + 1)
+    y1, y2 = n + ((ONE + Y) * PLANE + 1), n + ((TWO + Y) * PLANE + 1)
+    v = pseudo_velocity(
+        s[here + (ONE + W) * PLANE],
+        over_mean(s, here + (ONE + H) * PLANE, here + (TWO + H) * PLANE),
+        size(s, p1 + (ROW + 1)), size(s, p2 + (ROW + 1)),
+        four(s, u1, u1 + 1, u2, u2 + 1),
+        ratio_of_four(two(s, p1 + (ROW + 2), p2 + (ROW + 2)), two(s, p1 + ROW, p2 + ROW)),
+        four(s, y1 + ROW, y1 + 2 * ROW, y2 + ROW, y2 + 2 * ROW),
+        ratio_of_four(two(s, p1 + (2 * ROW + 1), p2 + (2 * ROW + 1)), two(s, p1 + 1, p2 + 1)),
+    )  # fmt: skip
+    return corrective_flux(s[p1 + (ROW + 1)], s[p2 + (ROW + 1)], passable * v)
+
+
+@cell
+def flux_east(s, n):
+    """The corrective flux through the face on the west of a point of plane p - 2."""
+    p0, p1, p2 = n + (P * PLANE + ROW), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + ROW)
+    w0, w1 = n + (W * PLANE + ROW), n + ((ONE + W) * PLANE + ROW)
+    y1, h1 = n + ((ONE + Y) * PLANE), n + ((ONE + H) * PLANE + ROW)
+    v = pseudo_velocity(
+        s[n + ((ONE + U) * PLANE + ROW + 1)],
+        over_mean(s, h1, h1 + 1),
+        size(s, p1 + ROW), size(s, p1 + (ROW + 1)),
+        four(s, y1 + ROW, y1 + (ROW + 1), y1 + 2 * ROW, y1 + (2 * ROW + 1)),
+        ratio_of_four(two(s, p1 + 2 * ROW, p1 + (2 * ROW + 1)), two(s, p1, p1 + 1)),
+        four(s, w0, w0 + 1, w1, w1 + 1),
+        ratio_of_four(two(s, p2, p2 + 1), two(s, p0, p0 + 1)),
+    )  # fmt: skip
+    return corrective_flux(s[p1 + ROW], s[p1 + (ROW + 1)], v)
+
+
+@cell
+def flux_south(s, n):
+    """The corrective flux through the face on the south of a point of plane p - 2."""
+    p0, p1, p2 = n + (P * PLANE + 1), n + ((ONE + P) * PLANE), n + ((TWO + P) * PLANE + 1)
+    w0, w1 = n + (W * PLANE + 1), n + ((ONE + W) * PLANE + 1)
+    u1, h1 = n + ((ONE + U) * PLANE + 1), n + ((ONE + H) * PLANE + 1)
+    v = pseudo_velocity(
+        s[n + ((ONE + Y) * PLANE + ROW + 1)],
+        over_mean(s, h1, h1 + ROW),
+        size(s, p1 + 1), size(s, p1 + (ROW + 1)),
+        four(s, u1, u1 + 1, u1 + ROW, u1 + (ROW + 1)),
+        ratio_of_four(two(s, p1 + 2, p1 + (ROW + 2)), two(s, p1, p1 + ROW)),
+        four(s, w0, w0 + ROW, w1, w1 + ROW),
+        ratio_of_four(two(s, p2, p2 + ROW), two(s, p0, p0 + ROW)),
+    )  # fmt: skip
+    return corrective_flux(s[p1 + 1], s[p1 + (ROW + 1)], v)
+
+
+@cell
+def fluxes_row(s, at, full, passable):
+    """Corrective fluxes of a row: up through the faces at p - 1, and along x in plane p - 2."""
+    for i in range(full):
+        s[at + i + ((TWO + Z) * PLANE + ROW + 1)] = flux_up(s, at + i, passable)
+    for i in range(full):
+        s[at + i + (A1 * PLANE + ROW + 1)] = flux_east(s, at + i)
+
+
+@cell
+def south_row(s, at, full):
+    """Corrective fluxes along y in plane p - 2, through the faces on the south of a row."""
+    for i in range(full):
+        s[at + i + (A2 * PLANE + ROW + 1)] = flux_south(s, at + i)
+
+
+@cell
+def clear_row(s, at, full):
+    """No corrective flux along y."""
+    for i in range(full):
+        s[at + i + (A2 * PLANE + ROW + 1)] = real(0.0)
+
+
+# -- the limiter and the second pass --------------------------------------------------------------
+
+
+@cell
+def shares_row(s, at, full):
+    """UP and DOWN of plane p - 2: the parts of what flows in and out that a point stands."""
+    for i in range(full):
+        n = at + i
+        f1, f2, z1, z2 = n + (A1 * PLANE + ROW + 1), n + (A2 * PLANE + ROW + 1), (ONE + Z) * PLANE, (TWO + Z) * PLANE
+        below, above = s[n + (z1 + ROW + 1)], s[n + (z2 + ROW + 1)]
+        west, east, south, north = s[f1], s[f1 + 1], s[f2], s[f2 + ROW]
+        high0, high1, high2 = n + (HIGH * PLANE), n + ((ONE + HIGH) * PLANE), n + ((TWO + HIGH) * PLANE)
+        low0, low1, low2 = n + (LOW * PLANE), n + ((ONE + LOW) * PLANE), n + ((TWO + LOW) * PLANE)
+        high = max(max(s[high1 + ROW], s[high1 + (ROW + 1)]), s[high1 + (ROW + 2)])
+        high = max(
+            max(high, max(s[high1 + 1], s[high1 + (2 * ROW + 1)])), max(s[high0 + (ROW + 1)], s[high2 + (ROW + 1)])
+        )
+        low = min(min(s[low1 + ROW], s[low1 + (ROW + 1)]), s[low1 + (ROW + 2)])
+        low = min(min(low, min(s[low1 + 1], s[low1 + (2 * ROW + 1)])), min(s[low0 + (ROW + 1)], s[low2 + (ROW + 1)]))
+        x = s[n + ((ONE + P) * PLANE + ROW + 1)]
+        h = s[n + ((ONE + H) * PLANE + ROW + 1)] if VARIABLE_H else real(1.0)
+        enters = inflow(west, east) + inflow(south, north) + inflow(below, above)
+        leaves = inflow(-west, -east) + inflow(-south, -north) + inflow(-below, -above)
+        s[n + ((TWO + UP) * PLANE + ROW + 1)] = share_of((high - x) * h, enters)
+        s[n + ((TWO + DOWN) * PLANE + ROW + 1)] = share_of((x - low) * h, leaves)
+
+
+@cell
+def limited_east(s, n):
+    """The flux through the west face of a point of plane p - 2, limited; n : one column before, one row below."""
+    f = s[n + (A1 * PLANE + ROW + 1)]
+    if LIMITED:
+        up, down = n + ((TWO + UP) * PLANE + ROW), n + ((TWO + DOWN) * PLANE + ROW)
+        f *= limiter(f, s[up], s[down], s[up + 1], s[down + 1])
+    return f
+
+
+@cell
+def limited_south(s, n):
+    """The same through its south face."""
+    f = s[n + (A2 * PLANE + ROW + 1)]
+    if LIMITED:
+        up, down = n + ((TWO + UP) * PLANE + 1), n + ((TWO + DOWN) * PLANE + 1)
+        f *= limiter(f, s[up], s[down], s[up + ROW], s[down + ROW])
+    return f
+
+
+@cell
+def limited_up(s, n):
+    """The same through the face below it."""
+    f = s[n + ((ONE + Z) * PLANE + ROW + 1)]
+    if LIMITED:
+        up, down = n + ((ONE + UP) * PLANE + ROW + 1), n + ((ONE + DOWN) * PLANE + ROW + 1)
+        f *= limiter(f, s[up], s[down], s[up + FRAME * PLANE], s[down + FRAME * PLANE])
+    return f
+
+
+@cell
+def limit_south(s, at, full):
+    """The limited fluxes through the south faces of a row, for the first one of a plane."""
+    for i in range(full):
+        s[at + i + (NORTH * PLANE + ROW + 1)] = limited_south(s, at + i)
+
+
+@cell
+def correct_row(s, at, full):
+    """The corrective pass: plane p - 3 is complete, in SUM of frame 1; plane p - 2 lacks the flux through its top."""
+    for i in range(full):
+        s[at + i + (EAST * PLANE + ROW + 1)] = limited_east(s, at + i)
+    for i in range(full):
+        n = at + i
+        north, below = limited_south(s, n + ROW), limited_up(s, n)
+        net = s[n + (EAST * PLANE + ROW + 2)] - s[n + (EAST * PLANE + ROW + 1)]
+        net += north - s[n + (NORTH * PLANE + ROW + 1)]
+        net -= below
+        if VARIABLE_H:
+            net /= s[n + ((ONE + H) * PLANE + ROW + 1)]
+            below /= s[n + (H * PLANE + ROW + 1)]
+        s[n + (NORTH * PLANE + 2 * ROW + 1)] = north
+        s[n + ((ONE + SUM) * PLANE + ROW + 1)] -= below
+        s[n + ((TWO + SUM) * PLANE + ROW + 1)] = s[n + ((ONE + P) * PLANE + ROW + 1)] - net
+
+
+@cell
+def store_plane(s, b, out, k, place):
+    """Plane k of the answer."""
+    edge = EDGE if ROW > 0 else 0
+    i0 = np.uint32(place.i0)
+    for r in range(place.rows):
+        at = np.uint32(b + ((ONE + SUM) * PLANE + EDGE) + (r + edge) * STRIDE)
+        j = np.uint32(place.j0 + r)
+        for i in range(place.columns):
+            out[k, j, i0 + i] = s[at + i]
+
+
+# -- a tile ---------------------------------------------------------------------------------------
+
+
+@cell
+def first_pass(s, b, place):
+    """The donor cell in plane p - 1."""
+    edge = 1 if ROW > 0 else 0
+    flux_north(s, np.uint32(b), place.full)
+    for r in range(place.rows + 4 * edge):
+        advect_row(s, np.uint32(b + r * STRIDE), place.full)
+
+
+@cell
+def correction(s, b, p, sides, place):
+    """Corrective fluxes, and the shares of them that points stand."""
+    edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p - 1 + EDGE]
+    west = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + EDGE]
+    east = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + place.columns + EDGE]
+    for r in range(edge, place.rows + 3 * edge):
+        at = np.uint32(b + r * STRIDE)
+        fluxes_row(s, at, place.full, passable)
+        s[at + np.uint32(A1 * PLANE + ROW + EDGE)] *= west
+        s[at + np.uint32(A1 * PLANE + ROW + EDGE + place.columns)] *= east
+    for r in range(edge, place.rows + 4 * edge):
+        at = np.uint32(b + r * STRIDE)
+        if edge == 1 and sides.numbers[AXIS_Y, PASSABLE, 0, place.j0 + r + 1] > real(0.0):
+            south_row(s, at, place.full)
+        else:
+            clear_row(s, at, place.full)
+    if LIMITED:
+        for r in range(edge, place.rows + 3 * edge):
+            shares_row(s, np.uint32(b + r * STRIDE), place.full)
+
+
+@cell
+def second_pass(s, b, place):
+    """Plane p - 3."""
+    edge = 2 if ROW > 0 else 0
+    limit_south(s, np.uint32(b + edge * STRIDE), place.full)
+    for r in range(edge, place.rows + edge):
+        correct_row(s, np.uint32(b + r * STRIDE), place.full)
+
+
+@cell
+def slide(s):
+    """Bring the last two frames to the beginning of the scratch."""
+    z = np.uint32(0)
+    for i in range(2 * FRAME * PLANE):
+        s[z + i] = s[z + i + (SLIDE * FRAME * PLANE)]
+
+
+@cell
+def march(s, arrays, out, sides, place, k0, k1):
+    """Planes k0 to k1 - 1 of a tile."""
+    frame = 0
+    for p in range(k0 - EDGE, k1 + EDGE):
+        b = frame * (FRAME * PLANE)
+        load(s, b, p, arrays, sides, place)
+        first_pass(s, b, place)
+        if p >= k0:
+            correction(s, b, p, sides, place)
+            second_pass(s, b, place)
+            if p >= k0 + EDGE:
+                store_plane(s, b, out, p - EDGE, place)
+        frame += 1
+        if frame == SLIDE:
+            slide(s)
+            frame = 0
+
+
+@entry
+def step_cpu(x, out, v, h, sides, scratch, counts):
+    """One step, x to out; v : `eagre.advection.plan.Advector`.
+
+    scratch : (pieces, numbers); counts : tiles along z, y and x.
+    """
+    nz, ny, nx = x.shape
+    tiles_z, tiles_y, tiles_x = counts
+    tiles, pieces = tiles_z * tiles_y * tiles_x, scratch.shape[0]
+    for piece in prange(pieces):
+        s, arrays = scratch[piece], (x, v.v3, v.v1, v.v2, h)
+        for tile in range(piece * tiles // pieces, (piece + 1) * tiles // pieces):
+            n = tile // tiles_x
+            tk, tj, ti = n // tiles_y, n - n // tiles_y * tiles_y, tile - n * tiles_x
+            i0, i1 = ti * nx // tiles_x, (ti + 1) * nx // tiles_x
+            j0, j1 = tj * ny // tiles_y, (tj + 1) * ny // tiles_y
+            full = (i1 - i0 + 5 + 7) // 8 * 8
+            place = Place(i0, j0, i1 - i0, j1 - j0, full)
+            march(s, arrays, out, sides, place, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)

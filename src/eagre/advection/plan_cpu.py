@@ -1,0 +1,96 @@
+"""The fused step on the CPU as a launch: tiles, scratch, switches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eagre.advection import scratch_cpu
+from eagre.advection.fused_cpu import step_cpu
+from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
+from eagre.backend.cells import Cell
+from eagre.backend.device import CpuDevice, Device, Launch, Work
+
+COLUMNS = {"single": 128, "double": 64}  # of a tile, at most
+ROWS = {"single": 16, "double": 16}
+PLANES = 24  # of a tile, at least, where the grid is cut for more threads
+VECTOR = 8
+
+
+def serves(device: Device, options: Options) -> bool:
+    """Whether there is a fused step for these options."""
+    return isinstance(device, CpuDevice) and options.passes == 2 and not options.third_order
+
+
+class FusedPlan(StagedPlan):
+    """Steps with one corrective pass, in one sweep over memory."""
+
+    device: CpuDevice
+
+    @cached_property
+    def _packed(self) -> dict[tuple[bool, bool, bool], scratch_cpu.Sides]:
+        return {}
+
+    @cached_property
+    def _tiles(self) -> tuple[int, int, int]:
+        """Tiles along z, y and x: as large as the scratch allows, four for a thread where the grid is high enough."""
+        nz, ny, nx = self.shape
+        across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS[self.precision])
+        wanted = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
+        return max(1, min(wanted, nz // PLANES)), *across
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        """STRIDE, ROW and PLANE of the scratch, which do not depend on the grid: a program serves all of them."""
+        stride = (COLUMNS[self.precision] + 5 + VECTOR - 1) // VECTOR * VECTOR + VECTOR
+        if self.shape[1] == 1:
+            return {"STRIDE": stride, "ROW": 0, "PLANE": stride}
+        return {"STRIDE": stride, "ROW": stride, "PLANE": stride * (ROWS[self.precision] + 6)}
+
+    @cached_property
+    def _scratch(self) -> Any:
+        frames = scratch_cpu.SLIDE.default + 2
+        numbers = frames * scratch_cpu.FRAME * self._sizes["PLANE"] + 2 * VECTOR
+        tiles = self._tiles[0] * self._tiles[1] * self._tiles[2]
+        return self.device.zeros((min(self.device.threads, tiles), numbers), self.dtype)
+
+    def _program(self, entry: Cell, variable: bool) -> Any:
+        key = (entry, variable)
+        if key not in self._programs:
+            switches = {"GAUGE": self.options.gauge, "LIMITED": self.options.nonoscillatory, "VARIABLE_H": variable}
+            switches |= {"TINY": TINY[self.precision], **self._sizes}
+            self._programs[key] = self.device.program(entry, self.precision, switches)
+        return self._programs[key]
+
+    @cached_property
+    def _still(self) -> Advector:
+        """No flux: for axes of one point."""
+        nz, ny, nx = self.shape
+        shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
+        one = [n == 1 for n in reversed(self.shape)]
+        zeros = self.device.zeros
+        return Advector(
+            *(zeros(shape, self.dtype) if still else None for shape, still in zip(shapes, one, strict=True))
+        )
+
+    def _sides(self, odd: tuple[bool, bool, bool]) -> scratch_cpu.Sides:
+        """The tables as two arrays."""
+        if odd not in self._packed:
+            longest = max(self.padded)
+            index, numbers = np.zeros((3, 5, longest), np.int32), np.zeros((3, 5, 2, longest), self.dtype)
+            for axis, (*tables, passable) in enumerate(self.tables(odd)):
+                for kind, table in enumerate(tables):
+                    index[axis, kind, : table.index.size] = table.index
+                    numbers[axis, kind, 0, : table.index.size] = table.factor
+                    numbers[axis, kind, 1, : table.index.size] = table.outside
+                numbers[axis, scratch_cpu.PASSABLE, 0, : passable.size] = passable
+            self._packed[odd] = scratch_cpu.Sides(index, numbers)
+        return self._packed[odd]
+
+    def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
+        faces = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
+        program = self._program(step_cpu, v.h is not None)
+        h = x if v.h is None else v.h
+        return [Launch(program, (x, out, Advector(*faces), h, self._sides(odd), self._scratch, self._tiles))]

@@ -1,0 +1,98 @@
+"""The scratch of the fused CPU step: where everything lies, and how it comes there from memory (see `fused_cpu`)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, switch
+
+STRIDE = switch("STRIDE", 152)  # numbers of a row of the scratch
+ROW = switch("ROW", 152)  # from a row to the next one; 0 where there is one row and nothing flows between rows
+PLANE = switch("PLANE", 152 * 24)
+SLIDE = switch("SLIDE", 2)  # places of the frames in the scratch
+VARIABLE_H = switch("VARIABLE_H", True)
+
+EDGE = 3  # ghost points
+FIELDS = 13
+FRAME = FIELDS  # planes
+# Planes of frame 2, which came with plane p: of the point p, of p - 1 from U on, of p - 2 from UP on.
+X, W, F3, U, Y, H, P, HIGH, LOW, Z, UP, DOWN, SUM = range(FIELDS)
+# Planes of frame 0 that nobody needs any more.
+A1, A2, EAST, NORTH = X, Z, UP, DOWN
+ONE, TWO = FRAME, 2 * FRAME  # planes from frame 0 to the others
+
+
+class Place(NamedTuple):
+    """Where a tile lies: its first column and row, and how many it has; `full` : columns in whole vectors."""
+
+    i0: int
+    j0: int
+    columns: int
+    rows: int
+    full: int
+
+
+class Sides(NamedTuple):
+    """Ghost points along z, y and x (`AXIS_Z` ...) of four kinds (`OF_FIELD` ...), and what is passable.
+
+    index : (3, 5, places); numbers : (3, 5, 2, places), factors and what is added. See `eagre.advection.ghosts`.
+    """
+
+    index: Any
+    numbers: Any
+
+
+AXIS_Z, AXIS_Y, AXIS_X = range(3)
+OF_FIELD, OF_H, ACROSS, ALONG, PASSABLE = range(5)
+
+
+@cell
+def ghost(a, k, j, sides, kind, t):
+    """What stands at place t of a row of a."""
+    factor, outside = sides.numbers[AXIS_X, kind, 0, t], sides.numbers[AXIS_X, kind, 1, t]
+    return factor * a[k, j, sides.index[AXIS_X, kind, t]] + outside
+
+
+@cell
+def load_row(s, at, a, k, j, scale, shift, sides, kind, place):
+    """A row of a with its ghost points."""
+    first = 1 if kind == ALONG else 0  # the first and the last point or face that stands for itself
+    last = a.shape[2] - 1 - first
+    low = max(0, first + EDGE - place.i0)
+    high = min(place.columns + 2 * EDGE, last + EDGE + 1 - place.i0)
+    to, source = np.uint32(at + low), np.uint32(place.i0 + low - EDGE)
+    for i in range(high - low):
+        s[to + i] = scale * a[k, j, source + i] + shift
+    for c in range(low):
+        s[at + np.uint32(c)] = scale * ghost(a, k, j, sides, kind, place.i0 + c) + shift
+    for c in range(high, place.columns + 2 * EDGE):
+        s[at + np.uint32(c)] = scale * ghost(a, k, j, sides, kind, place.i0 + c) + shift
+
+
+@cell
+def load_plane(s, at, a, p, kinds, sides, place):
+    """Plane p of a with its ghost points; kinds : of its places along z, y and x."""
+    kind_z, kind_y, kind_x = kinds
+    t = max(p + EDGE, 0)  # below the first plane nothing is needed
+    k, factor = sides.index[AXIS_Z, kind_z, t], sides.numbers[AXIS_Z, kind_z, 0, t]
+    for r in range(place.rows + (2 * EDGE if ROW > 0 else 0)):
+        n = place.j0 + r + (0 if ROW > 0 else EDGE)
+        scale = factor * sides.numbers[AXIS_Y, kind_y, 0, n]
+        shift = factor * sides.numbers[AXIS_Y, kind_y, 1, n] + sides.numbers[AXIS_Z, kind_z, 1, t]
+        j = sides.index[AXIS_Y, kind_y, n]
+        load_row(s, np.uint32(at + r * STRIDE), a, k, j, scale, shift, sides, kind_x, place)
+
+
+@cell
+def load(s, b, p, arrays, sides, place):
+    """What comes with plane p: the field, the flux into it, and the other fluxes and h of the plane below."""
+    kinds = (
+        (OF_FIELD, OF_FIELD, OF_FIELD), (ALONG, ACROSS, ACROSS), (ACROSS, ACROSS, ALONG), (ACROSS, ALONG, ACROSS),
+        (OF_H, OF_H, OF_H),
+    )  # fmt: skip
+    planes = (X, W, U, Y, H)
+    for n in range(5 if VARIABLE_H else 4):
+        below = 0 if n < 2 else 1
+        load_plane(s, b + (TWO + planes[n]) * PLANE, arrays[n], p - below, kinds[n], sides, place)

@@ -1,0 +1,227 @@
+"""What MPDATA must keep, and how fast its error falls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.advection import Mpdata as AnyMpdata
+from mpdata_runs import faces, rough, solenoidal
+
+GAUGE, SIGN = {}, {"variant": "sign-preserving"}
+
+
+def Mpdata(shape, *sides, **options):
+    """Fused kernels for what models run, else the reference: a fused program takes ten seconds to compile."""
+    fused = len(shape) == 3 and not options
+    return AnyMpdata(shape, *sides, kernels="fast" if fused else "reference", **options)
+
+
+def uniform(shape, courant):
+    """A uniform flow; courant along the axes of the array."""
+    return [np.full(faces(shape, axis), c) for axis, c in enumerate(courant)]
+
+
+def error(n, courant, ndim=3, dtype=np.float64, **options):
+    """psi = 2 + sin x sin y sin z carried for n steps on n points an axis, rms."""
+    grids = np.meshgrid(*[2 * np.pi / n * np.arange(n)] * ndim, indexing="ij")
+
+    def exact(shift):
+        return 2 + np.prod([np.sin(g - 2 * np.pi * s) for g, s in zip(grids, shift, strict=True)], axis=0)
+
+    start = exact([0.0] * ndim).astype(dtype)
+    v = [a.astype(dtype) for a in uniform(start.shape, courant)]
+    end = Mpdata(start.shape, **options).step(start, v, steps=n, check=False)
+    return np.sqrt(np.mean((end - exact(courant)) ** 2))
+
+
+def order(ns, courant, **options):
+    coarse, fine = (error(n, courant, **options) for n in ns)
+    return np.log2(coarse / fine)
+
+
+# -- what is kept ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_courant_number_of_one_is_a_shift(axis, sign):
+    x, _, _ = rough((4, 6, 5), low=-1.0)
+    v = uniform(x.shape, [sign * (axis == a) for a in range(3)])
+    assert np.array_equal(Mpdata(x.shape).step(x, v), np.roll(x, int(sign), axis))
+
+
+@pytest.mark.parametrize("options", [GAUGE, SIGN], ids=["gauge", "sign"])
+@pytest.mark.parametrize("side", ["periodic", "wall"])
+def test_conservation(side, options):
+    x, v, h = rough((7, 5, 6))
+    weights = h
+    if side == "wall":
+        for axis, n in enumerate(x.shape):
+            half = np.where((np.arange(n) == 0) | (np.arange(n) == n - 1), 0.5, 1.0)
+            weights = weights * half.reshape([-1 if a == axis else 1 for a in range(3)])
+    after = Mpdata(x.shape, side, **options).step(x, v, h, steps=20)
+    assert abs((weights * after).sum() / (weights * x).sum() - 1) < 1e-14
+
+
+def test_what_crosses_open_sides():
+    """The flux of the first pass is all that does."""
+    x, v, h = rough((5, 4, 6))
+    gained = 0.0
+    for axis in range(3):
+        u, f = np.moveaxis(v[axis], axis, 0), np.moveaxis(x, axis, 0)
+        gained += (u[0] * f[0]).sum() - (u[-1] * f[-1]).sum()
+    after = Mpdata(x.shape, "open").step(x, v, h)
+    assert abs((h * after).sum() - (h * x).sum() - gained) < 1e-13
+
+
+@pytest.mark.parametrize("options", [GAUGE, SIGN], ids=["gauge", "sign"])
+def test_a_constant_stays(options):
+    h = rough((6, 8, 5))[2]
+    v = solenoidal(h.shape)
+    after = Mpdata(h.shape, **options).step(np.full(h.shape, 0.7), v, h)
+    assert np.abs(after / 0.7 - 1).max() < 1e-15
+
+
+def test_the_gauge_knows_no_zero():
+    """mpdata(x + c) = mpdata(x) + c where the advector has no divergence."""
+    x, _, h = rough((6, 8, 5))
+    v, scheme = solenoidal(x.shape), Mpdata(x.shape)
+    assert np.abs(scheme.step(x + 3.0, v, h) - scheme.step(x, v, h) - 3.0).max() < 1e-14
+
+
+def test_the_limiter_makes_no_extrema():
+    x, _, h = rough((9, 8, 10))
+    v, before = solenoidal(x.shape, courant=0.9), x
+    for options in (GAUGE, SIGN, {"nonoscillatory": False}):
+        x, scheme = before, Mpdata(before.shape, **options)
+        donor = Mpdata(before.shape, passes=1)
+        for _ in range(5):
+            first = donor.step(x, v, h)
+            values = [np.roll(a, m, axis) for a in (x, first) for axis in range(3) for m in (-1, 0, 1)]
+            x = scheme.step(x, v, h)
+            beyond = max((x - np.max(values, axis=0)).max(), (np.min(values, axis=0) - x).max())
+            if "nonoscillatory" in options:
+                assert beyond > 1e-3
+                break
+            assert beyond < 1e-15
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+@pytest.mark.parametrize("nonoscillatory", [True, False])
+def test_the_sign_is_kept(nonoscillatory, passes):
+    x, v, h = rough((6, 8, 5))
+    x[x < 0.7] = 0.0
+    scheme = Mpdata(x.shape, "wall", variant="sign-preserving", passes=passes, nonoscillatory=nonoscillatory)
+    after = scheme.step(x, v, h, steps=10)
+    assert after.min() >= 0.0
+    if passes == 2:
+        assert np.abs(scheme.step(-x, v, h, steps=10) + after).max() < 1e-15
+
+
+def test_one_pass_is_upwind_whatever_the_variant():
+    x, v, h = rough((4, 5, 6))
+    one, other = (Mpdata(x.shape, passes=1, **options).step(x, v, h) for options in (GAUGE, SIGN))
+    assert np.array_equal(one, other)
+
+
+# -- orders ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("courant", "published"),
+    [((0.0, 0.0, 0.25), (5.6655e-3, 1.3590e-3)), ((0.25, 0.25, 0.0), (7.1344e-3, 9.2440e-4)),
+     ((0.25, 0.25, 0.25), (2.0392e-2, 4.0347e-3))],
+)  # fmt: skip
+def test_oblique_flow_has_the_published_errors(courant, published):
+    found = [error(n, courant, nonoscillatory=False) for n in (16, 32)]
+    assert [f"{e:.4e}" for e in found] == [f"{e:.4e}" for e in published]
+
+
+@pytest.mark.parametrize(
+    ("courant", "least", "options"),
+    [
+        ((0.25, 0.25, 0.25), 1.9, {"nonoscillatory": False}),
+        ((0.25, 0.25, 0.25), 1.7, GAUGE),
+        ((0.1, -0.2, 0.3), 1.9, GAUGE),
+        ((0.25, 0.25, 0.25), 1.9, {"nonoscillatory": False, **SIGN}),
+        ((0.25, 0.25, 0.25), 1.9, SIGN),
+        ((0.25, 0.25, 0.25), 2.9, {"nonoscillatory": False, "third_order": True}),
+    ],
+)
+def test_order(courant, least, options):
+    assert order((16, 32), courant, **options) > least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("courant", "least", "options"),
+    [
+        ((0.25, 0.25, 0.25), 1.9, {"nonoscillatory": False}),
+        ((0.25, 0.25, 0.25), 1.7, GAUGE),
+        ((0.1, -0.2, 0.3), 1.9, GAUGE),
+        ((0.25, 0.25, 0.25), 1.9, SIGN),
+        ((0.25, 0.25, 0.25), 2.9, {"nonoscillatory": False, "third_order": True}),
+    ],
+)
+def test_order_on_fine_grids(courant, least, options):
+    assert order((32, 64), courant, **options) > least
+
+
+def test_single_precision_follows():
+    wide, narrow = (error(16, (0.25, 0.25), 2, dtype) for dtype in (np.float64, np.float32))
+    assert abs(narrow / wide - 1) < 1e-3
+
+
+def stretched(n, **options):
+    """A diagonal flow in a plane seen through a stretched map x = X + 0.1 sin X of both axes."""
+    g = 2 * np.pi / n * np.arange(n)
+
+    def jacobian(a):
+        return 1 + 0.1 * np.cos(a)
+
+    y, x = np.meshgrid(g + 0.1 * np.sin(g), g + 0.1 * np.sin(g), indexing="ij")
+    c = 0.25
+    v = [c * np.outer(np.ones(n + 1), jacobian(g)), c * np.outer(jacobian(g), np.ones(n + 1))]
+    h = np.outer(jacobian(g), jacobian(g))
+    start = 2 + np.sin(x) * np.sin(y)
+    end = Mpdata((n, n), **options).step(start, v, h, steps=n)
+    way = c * 2 * np.pi
+    return np.sqrt(np.mean((end - 2 - np.sin(x - way) * np.sin(y - way)) ** 2))
+
+
+@pytest.mark.parametrize("options", [{"nonoscillatory": False}, GAUGE, SIGN], ids=["free", "gauge", "sign"])
+def test_order_on_a_stretched_grid(options):
+    assert np.log2(stretched(32, **options) / stretched(64, **options)) > 1.9
+
+
+# -- published revolutions ------------------------------------------------------------------------
+
+
+def cone(steps, **options):
+    """The rotating cone of libmpdata++: 101 x 101 points, six turns of 628 steps of 0.1."""
+    i = np.arange(101.0)
+    y, x = np.meshgrid(i, i, indexing="ij")
+    start = 1 + np.maximum(0.0, 4 * (1 - np.hypot(x - 50, y - 75) / 15))
+    rate, dt = 0.1, 0.1
+    v = [np.broadcast_to(rate * dt * (i - 50), (102, 101)).copy()]
+    v.append(np.broadcast_to(-rate * dt * (i[:, None] - 50), (101, 102)).copy())
+    return start, Mpdata((101, 101), "open", **options).step(start, v, steps=steps)
+
+
+CONE = [  # min, max, rms error over time
+    ({"variant": "sign-preserving", "nonoscillatory": False}, (0.86381076, 3.54697914, 0.00037726)),
+    ({"variant": "sign-preserving"}, (1.0, 3.52544410, 0.00036731)),
+    ({}, (1.0, 4.25518091, 0.00026658)),
+    ({"third_order": True}, (1.0, 4.24063598, 0.00010491)),
+    ({"variant": "sign-preserving", "third_order": True, "passes": 3}, (1.0, 4.26672894, 0.00012049)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "published"), CONE)
+def test_the_rotating_cone(options, published):
+    start, end = cone(628 * 6, **options)
+    rms = np.sqrt(np.mean((end - start) ** 2)) / (628 * 6 * 0.1)
+    found = (end.min(), end.max(), rms)
+    assert np.allclose(found, published, rtol=2e-3), found
