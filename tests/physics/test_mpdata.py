@@ -225,3 +225,35 @@ def test_the_rotating_cone(options, published):
     rms = np.sqrt(np.mean((end - start) ** 2)) / (628 * 6 * 0.1)
     found = (end.min(), end.max(), rms)
     assert np.allclose(found, published, rtol=2e-3), found
+
+
+def sphere(steps, **options):
+    """The revolving sphere of libmpdata++: 59 points an axis of length 100, one turn of 556 steps about (1, 1, 1)."""
+    n, dx, dt = 59, 100 / 58, 0.036 * np.pi
+    i = dx * np.arange(n) - 50
+    z, y, x = np.meshgrid(i, i, i, indexing="ij")
+    d = 25 / np.sqrt(3)
+    start = np.where((x + d) ** 2 + (y - d) ** 2 + (z - d) ** 2 < 15**2, 4.0, 0.0)
+    rate = 0.1 / np.sqrt(3) * dt / dx
+    v = [rate * (y - x), rate * (x - z), rate * (z - y)]  # along z, y, x
+    v = [np.concatenate([a, np.take(a, [-1], axis)], axis) for axis, a in enumerate(v)]
+    end = Mpdata(start.shape, "open", **options).step(start, v, steps=steps)
+    time = steps * dt
+    gone = end - start
+    return end.max(), end.min(), np.abs(gone).max(), np.sqrt(np.mean(gone**2)) / time, np.abs(gone).mean() / time
+
+
+SPHERE = [  # max, min, Linf, L2, L1
+    ({"passes": 1}, (1.72131033, 0.0, 3.38441916, 0.00567238, 0.00128141)),
+    ({"variant": "sign-preserving", "nonoscillatory": False}, (4.94170863, 0.0, 2.92022414, 0.00367407, 0.00065310)),
+    ({"variant": "sign-preserving"}, (3.99999989, 0.0, 2.90357355, 0.00365567, 0.00064920)),
+    ({"nonoscillatory": False}, (6.16075462, -1.01495101, 2.94529169, 0.00328204, 0.00064378)),
+    ({}, (3.99999978, 0.0, 2.74523808, 0.00281070, 0.00038398)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "published"), SPHERE)
+def test_the_revolving_sphere(options, published):
+    found = sphere(556, **options)
+    assert np.allclose(found, published, rtol=2e-3, atol=1e-6), found
