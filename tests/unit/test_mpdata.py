@@ -54,7 +54,7 @@ def test_what_is_no_scheme(arguments, options, message):
 def test_what_is_no_step(change, message):
     arguments = {"x": np.ones((4, 6)), "v": still((4, 6)), "h": np.ones((4, 6)), **change}
     with pytest.raises(InputError, match=message):
-        Mpdata((4, 6)).step(**arguments)
+        Mpdata((4, 6), kernels="reference").step(**arguments)
 
 
 def test_where_the_step_is_too_long():
@@ -62,17 +62,17 @@ def test_where_the_step_is_too_long():
     v[0][2, 3] = -0.6
     v[1][2, 4] = 0.6
     with pytest.raises(InputError, match=r"take 1\.2 of what point \(2, 3\) holds"):
-        Mpdata((4, 6)).step(np.ones((4, 6)), v)
-    Mpdata((4, 6)).step(np.ones((4, 6)), v, np.full((4, 6), 1.2))
+        Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v)
+    Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v, np.full((4, 6), 1.2))
     v[0][:], v[1][:] = 0.0, 1.0
-    Mpdata((4, 6)).step(np.ones((4, 6)), v)  # 1 is allowed
+    Mpdata((4, 6), kernels="reference").step(np.ones((4, 6)), v)  # 1 is allowed
 
 
 def test_both_signs_need_the_gauge():
     x = np.linspace(-1.0, 1.0, 6)
     with pytest.raises(InputError, match='variant = "gauge"'):
-        Mpdata((6,), variant="sign-preserving").step(x, still((6,)))
-    Mpdata((6,), variant="sign-preserving").step(-np.abs(x), still((6,)))
+        Mpdata((6,), variant="sign-preserving", kernels="reference").step(x, still((6,)))
+    Mpdata((6,), variant="sign-preserving", kernels="reference").step(-np.abs(x), still((6,)))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 5])
@@ -112,8 +112,8 @@ def test_axes_of_one_point_are_no_axes():
 
 def test_a_line():
     x, v, _ = rough((9,))
-    plane = Mpdata((9, 1)).step(x[:, None], [v[0][:, None], np.zeros((9, 2))])
-    assert np.allclose(Mpdata((9,)).step(x, v[0]), plane[:, 0], rtol=0.0, atol=1e-15)
+    plane = Mpdata((9, 1), kernels="reference").step(x[:, None], [v[0][:, None], np.zeros((9, 2))])
+    assert np.allclose(Mpdata((9,), kernels="reference").step(x, v[0]), plane[:, 0], rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.gpu

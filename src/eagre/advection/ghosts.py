@@ -27,7 +27,7 @@ class Open(NamedTuple):
 class Table(NamedTuple):
     """Places -depth to n + depth of an axis, (n + 2 depth + 1,): index of the point or face that stands there."""
 
-    index: Any
+    place: Any
     factor: Any
     outside: Any
 

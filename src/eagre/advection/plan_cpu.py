@@ -82,9 +82,9 @@ class FusedPlan(StagedPlan):
             index, numbers = np.zeros((3, 5, longest), np.int32), np.zeros((3, 5, 2, longest), self.dtype)
             for axis, (*tables, passable) in enumerate(self.tables(odd)):
                 for kind, table in enumerate(tables):
-                    index[axis, kind, : table.index.size] = table.index
-                    numbers[axis, kind, 0, : table.index.size] = table.factor
-                    numbers[axis, kind, 1, : table.index.size] = table.outside
+                    index[axis, kind, : table.place.size] = table.place
+                    numbers[axis, kind, 0, : table.place.size] = table.factor
+                    numbers[axis, kind, 1, : table.place.size] = table.outside
                 numbers[axis, scratch_cpu.PASSABLE, 0, : passable.size] = passable
             self._packed[odd] = scratch_cpu.Sides(index, numbers)
         return self._packed[odd]

@@ -37,10 +37,11 @@ class Place(NamedTuple):
 class Sides(NamedTuple):
     """Ghost points along z, y and x (`AXIS_Z` ...) of four kinds (`OF_FIELD` ...), and what is passable.
 
-    index : (3, 5, places); numbers : (3, 5, 2, places), factors and what is added. See `eagre.advection.ghosts`.
+    place : (3, 5, places), what stands there; numbers : (3, 5, 2, places), factors and what is added. See
+    `eagre.advection.ghosts`.
     """
 
-    index: Any
+    place: Any
     numbers: Any
 
 
@@ -52,7 +53,7 @@ OF_FIELD, OF_H, ACROSS, ALONG, PASSABLE = range(5)
 def ghost(a, k, j, sides, kind, t):
     """What stands at place t of a row of a."""
     factor, outside = sides.numbers[AXIS_X, kind, 0, t], sides.numbers[AXIS_X, kind, 1, t]
-    return factor * a[k, j, sides.index[AXIS_X, kind, t]] + outside
+    return factor * a[k, j, sides.place[AXIS_X, kind, t]] + outside
 
 
 @cell
@@ -76,12 +77,12 @@ def load_plane(s, at, a, p, kinds, sides, place):
     """Plane p of a with its ghost points; kinds : of its places along z, y and x."""
     kind_z, kind_y, kind_x = kinds
     t = max(p + EDGE, 0)  # below the first plane nothing is needed
-    k, factor = sides.index[AXIS_Z, kind_z, t], sides.numbers[AXIS_Z, kind_z, 0, t]
+    k, factor = sides.place[AXIS_Z, kind_z, t], sides.numbers[AXIS_Z, kind_z, 0, t]
     for r in range(place.rows + (2 * EDGE if ROW > 0 else 0)):
         n = place.j0 + r + (0 if ROW > 0 else EDGE)
         scale = factor * sides.numbers[AXIS_Y, kind_y, 0, n]
         shift = factor * sides.numbers[AXIS_Y, kind_y, 1, n] + sides.numbers[AXIS_Z, kind_z, 1, t]
-        j = sides.index[AXIS_Y, kind_y, n]
+        j = sides.place[AXIS_Y, kind_y, n]
         load_row(s, np.uint32(at + r * STRIDE), a, k, j, scale, shift, sides, kind_x, place)
 
 

@@ -28,7 +28,7 @@ FIELDS = 11
 @cell
 def fill(k, j, i, s, field, a, along_k, along_j, along_i):
     """A field with its ghost points; along_k and so on : `Table`."""
-    value = a[along_k.index[k], along_j.index[j], along_i.index[i]]
+    value = a[along_k.place[k], along_j.place[j], along_i.place[i]]
     value = along_i.factor[i] * value + along_i.outside[i]
     value = along_j.factor[j] * value + along_j.outside[j]
     s[field, k, j, i] = along_k.factor[k] * value + along_k.outside[k]
