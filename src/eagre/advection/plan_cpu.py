@@ -54,7 +54,8 @@ class FusedPlan(StagedPlan):
         frames = scratch_cpu.SLIDE.default + 2
         numbers = frames * scratch_cpu.FRAME * self._sizes["PLANE"] + 2 * VECTOR
         tiles = self._tiles[0] * self._tiles[1] * self._tiles[2]
-        return self.device.zeros((min(self.device.threads, tiles), numbers), self.dtype)
+        # Ones, so that columns beyond the tile, which fill vectors, are divided by something.
+        return np.ones((min(self.device.threads, tiles), numbers), self.dtype)
 
     def _program(self, entry: Cell, variable: bool) -> Any:
         key = (entry, variable)
