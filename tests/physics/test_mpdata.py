@@ -196,8 +196,8 @@ def test_order_on_a_stretched_grid(options):
 
 
 # -- published revolutions ------------------------------------------------------------------------
-# Extrema and L2 meet in six digits or more. What differs by up to 7e-4, L1 of the sphere and the third pass of the cone,
-# depends on what stands beyond open sides, and on limiting a third pass.
+# Extrema and L2 meet in five digits or more. What differs, by up to 7e-4, is L1 of the sphere and a third pass: perhaps
+# since they depend on what stands beyond open sides and on how a third pass is limited.
 
 
 def cone(steps, **options):
