@@ -12,6 +12,7 @@ ROWS = {
     "docs/reference/features-shallow-water-adi.md": range(1, 41),
     "docs/reference/features-barotropic.md": range(1, 29),
     "docs/reference/features-potential-waves.md": range(1, 31),
+    "docs/reference/features-anelastic.md": range(1, 31),
 }
 
 
