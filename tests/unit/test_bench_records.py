@@ -74,8 +74,8 @@ def test_the_times_of_the_thesis(threads, told):
 
 
 def test_another_model_is_refused():
-    with pytest.raises(InputError, match="anelastic"):
-        bench("anelastic", "cpu")
+    with pytest.raises(InputError, match="spherical"):
+        bench("spherical", "cpu")
 
 
 def test_lost_water_fails_the_verification():

@@ -16,6 +16,7 @@ class Clockwork:
     """A model whose steps take 0.7 s, but for the last one before each time it is told to land on."""
 
     grid = Grid(1, 1, 1.0, 1.0)
+    levels = None
     time_step = 0.7
 
     def __init__(self, time=0.0):

@@ -97,7 +97,7 @@ def test_validate_runs_what_it_is_asked_for(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("anelastic", {}, "shallow-water"),
+        ("spherical", {}, "shallow-water"),
         ("shallow-water", {"names": ["stokes"]}, "stoker"),
         ("shallow-water", {"names": [], "precision": "half"}, "double"),
     ],

@@ -117,6 +117,11 @@ class Until:
         Run once before; if there are any, they write `test.partials` too, and a start that is good enough ends it.
     look_every : int
         Iterations of a graph: how many are launched between two looks of the host, on a GPU.
+
+    Attributes
+    ----------
+    launches : list
+        The start and one iteration: for `Device.prepare`.
     """
 
     def __init__(
@@ -130,6 +135,7 @@ class Until:
         self._device, self._test = device, test
         self._start = [*start, test.launch] if start else []
         launches = [*iteration, test.launch]
+        self.launches = [*self._start, *launches]
         self._round = look_every if device.graphs else 1
         self._rounds = Rounds(device, lambda phase, size: (launches, size), (self._round,))
 

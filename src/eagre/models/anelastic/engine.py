@@ -51,6 +51,7 @@ class Engine:
         self._outflow = device.zeros((rows,), self.real)
         loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
         self._measure = device.over(loop, (rows,), (advector.v1, advector.v2, advector.v3, self.h, self._outflow))
+        self.steps.prepare([self._measure])
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
 
     @property

@@ -192,6 +192,11 @@ class Projection:
         return self.operator.exact
 
     @property
+    def launches(self) -> list[Work]:
+        """What a solution runs: for `Device.prepare`."""
+        return [*self._until.launches, *self._final]
+
+    @property
     def _takes_direct(self) -> bool:
         return self._method == "direct" or (self._method == "auto" and self.operator.exact)
 

@@ -14,6 +14,7 @@ doi:10.1016/j.compfluid.2007.12.001.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,6 +135,11 @@ class Steps:
         self._at_rest: AtRest | None = None
         self._dt = 0.0  # of `_at_rest`
         self.before = 0.0
+
+    def prepare(self, more: Sequence[Work]) -> None:
+        """Begin to compile what a step runs, and more."""
+        self._set_time_step(1.0)
+        self.device.prepare([*self.explicit(1.0), *self.projection.launches, *self.finish(), *more])
 
     def step(self, dt: float) -> Projected:
         """Make a step of dt seconds; returns iterations of the pressure, and what is left of dt div."""
