@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -66,16 +67,24 @@ class FieldValue:
         return self.source
 
 
+def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None, names: Sequence[str]) -> Any:
+    """A number in SI units, or an expression in `names`; None for anything else."""
+    if isinstance(value, str) and not is_quantity(value):
+        return Expression(value, names)
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        return parse_quantity(value, dimension or "number", key_of(info))
+    return None
+
+
 def _field(dimension: str | None) -> PlainValidator:
     def read(value: Any, info: ValidationInfo) -> FieldValue:
         if isinstance(value, FieldValue):
             return value
         if isinstance(value, dict):
             return FieldValue(check(RasterFile, value, info.context))
-        if isinstance(value, str) and not is_quantity(value):
-            return FieldValue(Expression(value, NAMES))
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-            return FieldValue(parse_quantity(value, dimension or "number", key_of(info)))
+        found = number_or_expression(value, info, dimension, NAMES)
+        if found is not None:
+            return FieldValue(found)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         raise InputError(
             f"{key_of(info)} = {literal(value)}",

@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import PlainValidator, ValidationInfo
 
 from eagre.config.expressions import Expression
+from eagre.config.fieldvalues import number_or_expression
 from eagre.config.toml import literal
-from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
+from eagre.config.units import DIMENSIONS
 from eagre.config.values import key_of
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
@@ -38,10 +39,9 @@ def _volume(dimension: str | None) -> PlainValidator:
     def read(value: Any, info: ValidationInfo) -> VolumeValue:
         if isinstance(value, VolumeValue):
             return value
-        if isinstance(value, str) and not is_quantity(value):
-            return VolumeValue(Expression(value, NAMES))
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-            return VolumeValue(parse_quantity(value, dimension or "number", key_of(info)))
+        found = number_or_expression(value, info, dimension, NAMES)
+        if found is not None:
+            return VolumeValue(found)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         raise InputError(
             f"{key_of(info)} = {literal(value)}",

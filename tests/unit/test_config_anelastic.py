@@ -1,0 +1,88 @@
+"""Case files of the anelastic model: what they make, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.config.problems import ConfigError
+from eagre.errors import InputError
+from eagre.grid import Grid, Levels
+from eagre.models.anelastic.config import AnelasticCase
+
+CASE = """\
+model = "anelastic"
+run = {{ end_time = 1.0 }}
+[domain]
+nx = 8
+{levels}
+length_x = 800.0
+{more}
+"""
+SOUNDING = "1000.0 300.0 {q}\n400.0 302.0 {q} 5.0 -1.0\n1200.0 306.0 {q} 9.0 -1.0\n"
+EQUAL = "levels = 5\nheight = 1000.0"
+
+
+def case(tmp_path, levels=EQUAL, more=""):
+    return AnelasticCase.loads(CASE.format(levels=levels, more=more), tmp_path)
+
+
+def test_a_sounding_is_the_ambient_air(tmp_path):
+    (tmp_path / "air").write_text(SOUNDING.format(q="0.0"))
+    air = case(tmp_path, more='[atmosphere]\nsounding = "air"').atmosphere.make()
+    z = np.array([0.0, 200.0, 400.0, 800.0])
+    np.testing.assert_allclose(air.ambient(z), [300.0, 301.0, 302.0, 304.0])
+    np.testing.assert_allclose(air.wind[0](z), [5.0, 5.0, 5.0, 7.0])
+    np.testing.assert_allclose(air.reference(z), 300.0)
+    assert air.equations == "anelastic"
+
+
+def test_moist_air_is_refused_or_virtual(tmp_path):
+    (tmp_path / "air").write_text(SOUNDING.format(q="10.0"))
+    with pytest.raises(InputError, match="10 g/kg"):
+        case(tmp_path, more='[atmosphere]\nsounding = "air"').atmosphere.make()
+    air = case(tmp_path, more='[atmosphere]\nsounding = "air"\nmoisture = "virtual"').atmosphere.make()
+    np.testing.assert_allclose(air.ambient(np.zeros(1)), 300.0 * 1.0061)
+
+
+def test_fields_in_space(tmp_path):
+    found = case(tmp_path, more='[initial]\nu = "3 km/h"\ntheta = "x + 1000 * z + 1e6 * ground"')
+    grid, ground = Grid(2, 1, 10.0, 10.0), np.array([[0.0, 2.0]])
+    levels = Levels(np.array([0.0, 100.0]), np.array([1.0, 0.0]), ground)
+    assert found.initial.u.at_points(grid, levels) == pytest.approx(3.0 / 3.6)
+    expected = [[[5.0, 15.0 + 2e3 + 2e6]], [[5.0 + 1e5, 15.0 + 1e5 + 2e6]]]
+    np.testing.assert_allclose(found.initial.theta.at_points(grid, levels), expected)
+
+
+def test_noise_is_that_of_its_seed(tmp_path):
+    more = "[initial]\nnoise = {amplitude = 0.5, seed = 4, below = 300.0}"
+    noise, grid, levels = case(tmp_path, more=more).initial.noise, Grid(6, 5, 1.0, 1.0), Levels(100.0 * np.arange(7))
+    first, second = noise.make(levels, grid), noise.make(levels, grid)
+    np.testing.assert_array_equal(first, second)
+    assert np.abs(first).max() <= 0.5 and np.abs(first[:4]).min() > 0.0 and not first[4:].any()
+
+
+def test_rotation_by_latitude(tmp_path):
+    assert case(tmp_path, more="[numerics]\nlatitude = 30.0").numerics.f == pytest.approx(7.292115e-5)
+    assert case(tmp_path, more="[numerics]\ncoriolis = 1e-4").numerics.f == 1e-4
+    assert case(tmp_path).numerics.f == 0.0
+
+
+@pytest.mark.parametrize(
+    ("levels", "more", "words"),
+    [
+        ("levels = 5", "", "no height"),
+        ("levels = [0.0, 10.0]\nheight = 10.0", "", "both heights of levels and height"),
+        ("levels = [0.0, 10.0, 5.0]", "", "heights that rise"),
+        ("levels = 0\nheight = 10.0", "", "a number of 1 or more"),
+        (EQUAL, '[atmosphere]\nequations = "elastic"', "anelastic, boussinesq, incompressible"),
+        (EQUAL, "[atmosphere]\nwind = [1.0]", "\\[u, v\\]"),
+        (EQUAL, "[initial]\nu = true", "an expression in x, y, z and ground"),
+        (EQUAL, '[initial]\ntheta = "bed"', '"bed" is not known'),
+        (EQUAL, "[numerics]\nlatitude = 30.0\ncoriolis = 1e-4", "both coriolis and latitude"),
+        (EQUAL, "[absorber]\nthickness = 10.0", "rate"),
+    ],
+)
+def test_what_is_refused(tmp_path, levels, more, words):
+    with pytest.raises(ConfigError, match=words):
+        case(tmp_path, levels, more)
