@@ -106,7 +106,7 @@ def test_an_end_that_is_not_ahead_is_refused():
 
 def test_a_second_interrupt_stops_at_once_and_gives_the_signal_back():
     """The first one waits for the steps under way; these never end."""
-    before = signal.getsignal(signal.SIGINT)
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored
 
     class Stuck(Clockwork):
         def advance(self, until, max_steps):
@@ -114,9 +114,12 @@ def test_a_second_interrupt_stops_at_once_and_gives_the_signal_back():
                 signal.raise_signal(signal.SIGINT)
             raise AssertionError("the second interrupt was not heard")
 
-    with pytest.raises(KeyboardInterrupt):
-        run(Stuck(), 1.0)
-    assert signal.getsignal(signal.SIGINT) is before
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(Stuck(), 1.0)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, outside)
 
 
 @pytest.mark.parametrize(("start", "end"), [(-0.5, 1.0), (0.5, 2.5), (3.0, 4.0)])
