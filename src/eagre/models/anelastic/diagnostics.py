@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.metric import derivative
 
 Array = np.ndarray
 
@@ -39,15 +40,6 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
         values = engine.field(name).astype(np.float64)
         found |= {f"total_{name}": float(np.sum(mass * values)), f"min_{name}": float(values.min())}
     return found
-
-
-def derivative(a: Array, axis: int, spacing: float, periodic: bool) -> Array:
-    """Centred differences over two spacings, one-sided on walls; 0 along an axis of one point."""
-    if a.shape[axis] == 1:
-        return np.zeros(a.shape)
-    if periodic:
-        return (np.roll(a, -1, axis) - np.roll(a, 1, axis)) / (2.0 * spacing)
-    return np.gradient(a, spacing, axis=axis)
 
 
 def vorticity(engine: Engine) -> tuple[Array, Array, Array]:

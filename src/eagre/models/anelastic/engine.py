@@ -39,7 +39,7 @@ class Engine:
         levels = setup.levels
         self.metric = Metric(
             setup.shape, setup.spacing, setup.sides,
-            levels=levels.height - levels.height[0] if setup.sides[0] != "periodic" else None, hill=levels.ground,
+            levels=levels.height if setup.sides[0] != "periodic" else None, hill=levels.ground,
         )  # fmt: skip
         self.slopes = Slopes(**self.metric.arrays(device, precision))
         mass = self.rest.density * self.metric.jacobian

@@ -18,6 +18,15 @@ from eagre.models.anelastic.lines import Grid
 SIDES = ("periodic", "wall", "open")
 
 
+def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.ndarray:
+    """Centred differences over two spacings, one-sided on walls; 0 along an axis of one point."""
+    if a.shape[axis] == 1:
+        return np.zeros(a.shape)
+    if periodic:
+        return (np.roll(a, -1, axis) - np.roll(a, 1, axis)) / (2.0 * spacing)
+    return np.gradient(a, spacing, axis=axis)
+
+
 class Metric:
     """The map from the computational box to heights, on NumPy arrays in double precision.
 
@@ -106,12 +115,7 @@ class Metric:
         self.jacobian = share * self.stretch[:, None, None]
 
     def _difference(self, hill: np.ndarray, axis: int) -> np.ndarray:
-        n, d = self.shape[axis + 1], self.spacing[axis + 1]
-        if n == 1:
-            return np.zeros_like(hill)
-        if self.sides[axis + 1] == "periodic":
-            return (np.roll(hill, -1, axis) - np.roll(hill, 1, axis)) / (2.0 * d)
-        return np.gradient(hill, d, axis=axis)
+        return derivative(hill, axis, self.spacing[axis + 1], self.sides[axis + 1] == "periodic")
 
     @property
     def weights(self) -> np.ndarray:

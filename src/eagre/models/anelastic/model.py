@@ -26,7 +26,7 @@ from eagre.models.anelastic.inputs import (
     checked_volume,
     one_device,
 )
-from eagre.models.anelastic.outputs import check_names, facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.anelastic.setup import Setup, spacing_of
 from eagre.models.anelastic.stability import checked_steps, first_step, longest_viscous_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
@@ -240,7 +240,8 @@ class AnelasticFlow(BaseModel):
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels."""
-        check_names([name], self._engine)
+        if name not in self.variables:
+            raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         return field_of(self._engine, name).astype(field_type(self))
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
@@ -93,11 +90,3 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
         ("pressure", f"{per_step:.1f} iterations a step, dt div {counts['divergence']:.2g} after the last"),
         ("Courant number", f"{counts['courant']:.3g} in the last step"),
     ]
-
-
-def check_names(names: Any, engine: Engine) -> None:
-    """Refuse names that are no fields."""
-    known = [variable.name for variable in variables_of(engine.setup)]
-    for name in names:
-        if name not in known:
-            raise InputError(f"the field {name!r}", allowed=", ".join(known))

@@ -128,8 +128,7 @@ class Steps:
         self.projection = Projection(
             device, precision, metric, rest.density, velocity=self.fields.now, tolerance=setup.tolerance
         )
-        sides = (setup.sides[0], setup.sides[1], setup.sides[2])
-        self._advection = plan_of(device, precision, setup.shape, sides, Options())
+        self._advection = plan_of(device, precision, setup.shape, setup.sides, Options())
         self._masses = masses
         self._loops: dict[str, Any] = {}
         self._at_rest: AtRest | None = None

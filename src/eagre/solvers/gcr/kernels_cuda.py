@@ -35,15 +35,22 @@ def largest_of(tree, t, threads, value):
 
 
 @cell
+def store_sum(tree, t, n, value, partials):
+    """A block's sum as its part of row n."""
+    add_up(tree, t, THREADS, value)
+    if t == 0:
+        partials[n, 0, cuda.blockIdx.x] = tree[0]
+    cuda.syncthreads()
+
+
+@cell
 def store_both(tree, t, largest, squares, partials):
     """A block's largest number and sum."""
     largest_of(tree, t, THREADS, largest)
     if t == 0:
         partials[0, 0, cuda.blockIdx.x] = tree[0]
     cuda.syncthreads()
-    add_up(tree, t, THREADS, squares)
-    if t == 0:
-        partials[1, 0, cuda.blockIdx.x] = tree[0]
+    store_sum(tree, t, 1, squares, partials)
 
 
 @cell
@@ -132,13 +139,8 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
             one = weighed(weight, edges, np.uint32(n), shape[0], shape[1], shape[2]) * its
             along += float(one * r[n])
             square += float(one * its)
-        add_up(tree, t, THREADS, along)
-        if t == 0:
-            partials[0, 0, cuda.blockIdx.x] = tree[0]
-        cuda.syncthreads()
-        add_up(tree, t, THREADS, square)
-        if t == 0:
-            partials[1, 0, cuda.blockIdx.x] = tree[0]
+        store_sum(tree, t, 0, along, partials)
+        store_sum(tree, t, 1, square, partials)
 
 
 @cell
