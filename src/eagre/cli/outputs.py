@@ -13,6 +13,7 @@ from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.config.case import Case
+    from eagre.config.problems import Key
     from eagre.contract import Model
     from eagre.io import FieldWriter
     from eagre.stepping.run import Event
@@ -24,8 +25,10 @@ class OutputPlan:
 
     Parameters
     ----------
-    fields, gauges, particles, probes, restart : Path or None
+    fields, gauges, particles, restart : Path or None
         Files; None is not written.
+    measured : tuple of (key, Path)
+        Files of the case's `measured` sections.
     log : Path or None
         What the model noted on its way, written at the end.
     checkpoint : Path
@@ -39,7 +42,7 @@ class OutputPlan:
     fields: Path | None
     gauges: Path | None
     particles: Path | None
-    probes: Path | None
+    measured: tuple[tuple[Key, Path], ...]
     log: Path | None
     restart: Path | None
     checkpoint: Path
@@ -52,15 +55,15 @@ class OutputPlan:
         return [path for path in (*(path for _, path in self._outputs), self.restart) if path is not None]
 
     @property
-    def _outputs(self) -> list[tuple[str, Path | None]]:
+    def _outputs(self) -> list[tuple[Key, Path | None]]:
         """Files of every section but [restart]."""
-        named = ("output", self.fields), ("gauges", self.gauges), ("particles", self.particles)
-        return [*named, ("probes", self.probes), ("breaking", self.log)]
+        named = (("output",), self.fields), (("gauges",), self.gauges), (("particles",), self.particles)
+        return [*named, *self.measured, (("breaking",), self.log)]
 
     @property
-    def places(self) -> list[tuple[str, Path]]:
+    def places(self) -> list[tuple[Key, Path]]:
         """Every file that the run may write, with its section; the restart is the last."""
-        return [*((key, path) for key, path in self._outputs if path is not None), ("restart", self.checkpoint)]
+        return [*((key, path) for key, path in self._outputs if path is not None), (("restart",), self.checkpoint)]
 
 
 def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputPlan:
@@ -86,21 +89,21 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     gauges = case.gauges.file if case.gauges and case.gauges.points else None
     drifting = getattr(case, "particles", None)
     particles = drifting.file if drifting else None
-    measured = getattr(case, "probes", None)
-    probes = measured.file if measured else None
+    measured = tuple((key, section.file) for key, section in case.measured)
     restart = case.restart.file if case.restart else None
-    beside = next((path.parent for path in (fields, gauges, particles, probes) if path is not None), None)
+    files = (fields, gauges, particles, *(path for _, path in measured))
+    beside = next((path.parent for path in files if path is not None), None)
     folder = beside or case.directory
     log = beside / f"{case.name}_{case.log_name}.csv" if beside and case.log_name else None
     checkpoint = restart or folder / f"{case.name}_restart.nc"
     plan = OutputPlan(
-        fields, gauges, particles, probes, log, restart, checkpoint, origin is not None, overwrite
+        fields, gauges, particles, measured, log, restart, checkpoint, origin is not None, overwrite
     )  # fmt: skip
     _check_places(case, plan, origin)
     for key, path in plan.places[:-1]:
         if path.exists() and not (plan.append or overwrite):
             raise case.problem(
-                (key, "file"),
+                (*key, "file"),
                 InputError(
                     f"{path}, which exists already",
                     allowed="a new file name, or permission to replace the file",
@@ -118,7 +121,7 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
     seen: list[Path] = []
     for key, path in plan.places:
         inputs = list(case.inputs) + ([origin] if origin is not None else [])
-        if key == "restart" and origin is not None:
+        if key == ("restart",) and origin is not None:
             inputs = [file for file in inputs if not same_place(file, origin)]
         _prepare_folder(path)
         try:
@@ -128,11 +131,11 @@ def _check_places(case: Case, plan: OutputPlan, origin: Path | None) -> None:
             for file in inputs:
                 if same_place(path, file):
                     raise InputError(f"{path}, which the case reads ({file})", allowed="another file than the inputs")
-            if key == "restart":
+            if key == ("restart",):
                 restart_place(path)
         except InputError as error:
             if path in plan.files:
-                raise case.problem((key, "file"), error) from None
+                raise case.problem((*key, "file"), error) from None
             fix = '[restart]\nfile = "restart.nc"'
             raise InputError(f"{error.what}, for the restart of this run", allowed=error.allowed, fix=fix) from None
         seen.append(path)
@@ -171,7 +174,8 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     stack : ExitStack
         Closes the files.
     """
-    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter, ProbeWriter
+    from eagre.config.problems import spell_key
+    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter
     from eagre.stepping.run import Event
 
     options = _options(case, plan)
@@ -199,10 +203,11 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))
         add("particles", drifting.interval, tracks.write, at_start=new[plan.particles])
-    if plan.probes is not None:
-        section, measuring = _probes(case, model)
-        series = stack.enter_context(ProbeWriter(plan.probes, model, measuring, **options))
-        add("probes", section.interval, series.write, at_start=new[plan.probes])
+    for key, section in case.measured:
+        with case.at(*key, *section.culprit):
+            writer = stack.enter_context(section.open(section.file, model, **options))
+        at_start = section.at_start and new[section.file]
+        add(spell_key(key), section.interval, writer.write, at_start=at_start)
     if case.restart is not None and plan.restart is not None:
         add("restart", case.restart.interval, _restarts(plan.restart, fields), at_start=False)
     return events
@@ -217,13 +222,6 @@ def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
         "append": plan.append,
         "until": case.run.end_time,
     }
-
-
-def _probes(case: Case, model: Model) -> tuple[Any, Any]:
-    """The section [probes], and its probes in the model."""
-    section = getattr(case, "probes", None)
-    with case.at("probes", "points"):
-        return section, section and section.measuring(model)
 
 
 def write_log(case: Case, model: Model, plan: OutputPlan) -> None:

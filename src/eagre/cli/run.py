@@ -156,8 +156,8 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))
-    if plan.probes is not None:
-        rows.append(("probes", f"{plan.probes}: velocity, acceleration and pressure"))
+    for key, section in case.measured:
+        rows.append((str(key[0]), f"{section.file}: {section.note}"))
     if plan.particles is not None:
         rows.append(("particles", f"{plan.particles}: {len(model.particle_positions)} particles"))
     if model.diagnostics().get("wet_fraction") == 0.0:

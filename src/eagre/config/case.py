@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 from eagre.config.nearest import did_you_mean
 from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
 from eagre.config.section import Section, check
-from eagre.config.sections import GaugesSection, OutputSection, RestartSection, RunSection
+from eagre.config.sections import GaugesSection, MeasuredSection, OutputSection, RestartSection, RunSection
 from eagre.config.toml import line_of, parse_toml, read_toml
 from eagre.errors import InputError
 
@@ -133,6 +133,18 @@ class Case(Section):
             yield
         except InputError as error:
             raise self.problem(key, error) from None
+
+    @property
+    def measured(self) -> list[tuple[Key, MeasuredSection]]:
+        """Every section that asks for a file of measurements, with its key; an empty one writes none."""
+        found: list[tuple[Key, MeasuredSection]] = []
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, MeasuredSection):
+                found.append(((name,), value))
+            elif isinstance(value, list):
+                found += [((name, n), one) for n, one in enumerate(value) if isinstance(one, MeasuredSection)]
+        return [(key, section) for key, section in found if section.any]
 
     @property
     def log_name(self) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from eagre.config.problems import Problem, Problems
+from eagre.config.problems import Key, Problem, Problems
 from eagre.config.section import Section
 from eagre.config.toml import literal
 from eagre.config.values import (
@@ -100,6 +101,36 @@ class GaugesSection(Section):
     variables: VariableNames | None = Field(
         default=None, description="names of fields", examples=[["surface_elevation"]]
     )
+
+
+class MeasuredSection(Section):
+    """A file of what a model measures on its way, beside fields and gauges; sections of a model derive from it."""
+
+    file: SeriesOutputFile = Field(description="a file name that ends in .nc or .csv, relative to the case file")
+    interval: PositiveSeconds = Field(description="the time between records")
+
+    at_start: ClassVar[bool] = True  # whether there is something to write at the start
+    culprit: ClassVar[Key] = ()  # the key that is wrong if `open` refuses its input
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to write."""
+        return True
+
+    @property
+    def note(self) -> str:
+        """What the file holds, for people."""
+        raise NotImplementedError(f"{type(self).__name__}.note")
+
+    def open(self, path: Path, model: Any, **options: Any) -> Any:
+        """The writer of a model's file: a context manager whose `write(model)` adds a record.
+
+        Raises
+        ------
+        InputError
+            If the model cannot measure this.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.open")
 
 
 class RestartSection(Section):

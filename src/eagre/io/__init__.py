@@ -9,6 +9,7 @@ from eagre.io.gauges import GaugeWriter
 from eagre.io.netcdf import FieldWriter
 from eagre.io.particles import ParticleWriter
 from eagre.io.probes import ProbeWriter
+from eagre.io.profiles import ProfileWriter
 from eagre.io.resample import dem_to_corners, grid_from_dem, raster_to_centres
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
 from eagre.io.series import read_series
@@ -19,6 +20,7 @@ __all__ = [
     "GaugeWriter",
     "ParticleWriter",
     "ProbeWriter",
+    "ProfileWriter",
     "RestartHeader",
     "WriteError",
     "dem_to_corners",

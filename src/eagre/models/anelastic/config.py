@@ -26,6 +26,7 @@ from eagre.config.volumes import NumberVolume, SpeedVolume, VolumeValue
 from eagre.constants import EARTH_ROTATION, GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
+from eagre.models.anelastic.measured_sections import ProfilesSection
 
 if TYPE_CHECKING:
     from eagre.models.anelastic.atmosphere import Atmosphere
@@ -259,6 +260,7 @@ class AnelasticCase(Case):
     )
     absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
 
     def build(self, device: str | None = None, precision: str | None = None) -> AnelasticFlow:
         """Make the model.
@@ -283,7 +285,7 @@ class AnelasticCase(Case):
         levels, ground = self._levels(grid)
         numerics, domain = self.numerics, self.domain
         with self.naming("domain", "atmosphere", "initial", "numerics", "run"):
-            return AnelasticFlow(
+            model = AnelasticFlow(
                 grid,
                 domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
                 height=domain.height,
@@ -301,6 +303,10 @@ class AnelasticCase(Case):
                 device=device or self.run.device,
                 precision=precision or self.run.precision,
             )
+        if self.profiles is not None:
+            with self.at("profiles", "heights"):
+                model.averages(self.profiles.every, self.profiles.heights)
+        return model
 
     def _levels(self, grid: Grid) -> tuple[Levels, np.ndarray | float | None]:
         """Heights of the points, and of the ground if it is not flat."""

@@ -15,6 +15,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
+from eagre.models.anelastic.averages import EVERY, Averages
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.inputs import (
@@ -123,6 +124,7 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = grid, precision
+        self._averaging: tuple[int, Any] | None = None
         self.device = one_device(select_devices(device))
         kinds = checked_sides(sides)
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
@@ -181,6 +183,8 @@ class AnelasticFlow(BaseModel):
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
         self._stepper = Stepper(self._engine, 0.0, self._courant, self.setup.time_step)
+        if self._averaging is not None:
+            self._stepper.averages = Averages(self._engine, 0.0, *self._averaging)
 
     @property
     def engine(self) -> Engine:
@@ -250,6 +254,37 @@ class AnelasticFlow(BaseModel):
         j, i = check_sample(names, points, flat, self.grid)
         return {name: self.field(name)[j, i] for name in names}
 
+    def averages(self, every: int = EVERY, heights: Any = None) -> Averages:
+        """Begin to gather horizontally averaged profiles, in place of those that were gathered before.
+
+        Parameters
+        ----------
+        every : int
+            Steps between two samples.
+        heights : (n,) array, m, optional
+            Over z = 0; without them the levels, over a hill those of flat ground from the lowest ground on.
+
+        Returns
+        -------
+        Averages
+            Its ``take(model.time)`` gives the profiles since the last `take`, and begins anew.
+
+        Raises
+        ------
+        InputError
+            For heights under the ground or above the top.
+        """
+        found = Averages(self._engine, self.time, every, heights)
+        self._averaging = (found.every, None if heights is None else found.heights)
+        self._stepper.averages = found
+        self._stepper.keeper.forget()
+        return found
+
+    @property
+    def gathered(self) -> Averages | None:
+        """What `averages` gathers; None where it was not asked to."""
+        return self._stepper.averages
+
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
@@ -259,6 +294,7 @@ class AnelasticFlow(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         own = self._stepper.state()
+        own = {name: array for name, array in own.items() if not name.startswith("averages")}  # may be asked for anew
         fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
         check_state(state, fields, self.grid, [name for name in own if name not in fields])
         self._stepper.restore(state)

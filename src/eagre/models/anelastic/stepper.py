@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
+from eagre.models.anelastic.averages import Averages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
@@ -34,6 +35,7 @@ class Stepper:
         self.time_step = first
         self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
         self._failure: Failure | None = None
+        self.averages: Averages | None = None
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
 
     @property
@@ -62,6 +64,8 @@ class Stepper:
                 self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
                 return made + 1
             self._adapt(dt, found)
+            if self.averages is not None:
+                self.averages.stepped(self.time)
         return count
 
     def _adapt(self, dt: float, found: float) -> None:
@@ -98,10 +102,13 @@ class Stepper:
 
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
-        return {**self.engine.state(), "clock": np.array([self._landed, self._since, self.time_step])}
+        gathered = {} if self.averages is None else self.averages.state()
+        return {**self.engine.state(), **gathered, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
         self.engine.restore(state)
         self._landed, self._since, self.time_step = map(float, state["clock"])
         self._failure = None
+        if self.averages is not None:
+            self.averages.restore(state, self.time)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from eagre.config.problems import Key
 from eagre.config.section import Section
+from eagre.config.sections import MeasuredSection
 from eagre.config.values import Metres, PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
 from eagre.models.potential_waves.measuring import LEVELS
 
 if TYPE_CHECKING:
-    from eagre.models.potential_waves.measuring import Measuring
+    from eagre.io import ProbeWriter
     from eagre.models.potential_waves.model import PotentialWaves
 
 
@@ -49,8 +52,10 @@ class ProbeSection(Section):
         return self
 
 
-class ProbesSection(Section):
+class ProbesSection(MeasuredSection):
     """Velocity, acceleration and pressure under the surface over time, in a NetCDF or CSV file."""
+
+    culprit: ClassVar[Key] = ("points",)
 
     file: SeriesOutputFile = Field(
         description="a file name that ends in .nc or .csv, relative to the case file", examples=["probes.nc"]
@@ -69,6 +74,14 @@ class ProbesSection(Section):
                 raise InputError(f"two probes {name!r}", allowed="a name of its own for each", fix=f'name = "{name} 2"')
         return self
 
-    def measuring(self, model: PotentialWaves) -> Measuring:
-        """The probes of a model."""
-        return model.measuring({one.name: one.model_dump(exclude={"name"}) for one in self.points})
+    @property
+    def note(self) -> str:
+        """What the file holds."""
+        return "velocity, acceleration and pressure"
+
+    def open(self, path: Path, model: PotentialWaves, **options: Any) -> ProbeWriter:
+        """The writer of a model's probes."""
+        from eagre.io import ProbeWriter
+
+        measuring = model.measuring({one.name: one.model_dump(exclude={"name"}) for one in self.points})
+        return ProbeWriter(path, model, measuring, **options)

@@ -1,0 +1,117 @@
+"""Averages over an interval at heights, over time, in NetCDF."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Protocol
+
+import numpy as np
+
+from eagre.contract import Model
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.io.cf import global_attributes, level_attributes, time_attributes, variable_attributes
+from eagre.io.files import output_file
+from eagre.io.records import RecordFile
+
+_TIMES_A_CHUNK = 64
+
+
+class Averaging(Protocol):
+    """What a model has that gathers profiles."""
+
+    heights: np.ndarray
+    share: np.ndarray
+    variables: Sequence[Variable]
+    every: int
+    start: float
+
+    def take(self, time: float) -> dict[str, np.ndarray]:
+        """Averages of each variable from `start` to `time`, s, (n,); the next interval begins there."""
+        ...
+
+
+class ProfileWriter:
+    """Write profiles of a model, one record an interval.
+
+    Parameters
+    ----------
+    path : path-like
+        The ``.nc`` file: dimensions (time, z); ``time_bounds`` are begin and end of each interval.
+    model : Model
+        Read: `grid`, `levels`, `kind`, `precision`, `device`, `settings()`, `time`.
+    averages : Averaging
+        Of that model.
+    attributes, start_date, overwrite, append, until
+        As for `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used.
+    WriteError
+        If the disk is full; the message says what is safe.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], model: Model, averages: Averaging, *,
+        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
+        append: bool = False, until: float = -math.inf,
+    ) -> None:  # fmt: skip
+        self._averages = averages
+        full = output_file(path, suffixes=(".nc",), overwrite=overwrite or append, what="profile file")
+        time = time_attributes(start_date) | {"bounds": "time_bounds"}
+        if append and full.exists():
+            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
+            self._check_same()
+            return
+        self._file = RecordFile.create(full, global_attributes(model, attributes), time)
+        self._declare(model)
+
+    def _declare(self, model: Model) -> None:
+        file, averages = self._file, self._averages
+        file.attribute("featureType", "timeSeriesProfile")
+        file.attribute("averages", f"over the horizontal, of every {averages.every} steps, over time_bounds")
+        file.dimension("bounds", 2)
+        file.variable("time_bounds", ("time", "bounds"), np.dtype(np.float64), {}, chunks=(_TIMES_A_CHUNK, 2))
+        hill = model.levels is not None and model.levels.ground is not None
+        about = level_attributes() | ({"standard_name": "altitude", "long_name": "height over z = 0"} if hill else {})
+        file.dimension("z", averages.heights.size)
+        file.variable("z", ("z",), np.dtype(np.float64), about, data=averages.heights)
+        share = {"long_name": "share of the plane that is in the air", "units": "1"}
+        file.variable("air_share", ("z",), np.dtype(np.float64), share, data=averages.share)
+        chunks = (_TIMES_A_CHUNK, averages.heights.size)
+        for one in averages.variables:
+            about = variable_attributes(one) | {"cell_methods": "area: mean time: mean"}
+            file.variable(one.name, ("time", "z"), np.dtype(np.float64), about, chunks=chunks, fill=True)
+        file.ready()
+
+    def _check_same(self) -> None:
+        """Refuse to append other profiles."""
+        held, names = self._file.variables, [one.name for one in self._averages.variables]
+        if all(name in held for name in (*names, "z")) and np.array_equal(held["z"][...], self._averages.heights):
+            return
+        self._file.close()
+        raise InputError(
+            f"{self._file.path}: it holds other profiles", allowed="those of the run that goes on",
+            fix="another file name",
+        )  # fmt: skip
+
+    def write(self, model: Model) -> None:
+        """Append the averages of the interval that ends at `model.time`; nothing happens if it has no length."""
+        start, time = self._averages.start, float(model.time)
+        if time > start:
+            self._file.append(time, self._averages.take(time) | {"time_bounds": np.array([start, time])})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> ProfileWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

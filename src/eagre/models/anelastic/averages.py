@@ -1,0 +1,293 @@
+"""Horizontally averaged profiles of a run, gathered on its device: means, fluxes, third moments, turbulent energy.
+
+Turbulence is what departs from the horizontal average of the moment. With e = (u'^2 + v'^2 + w'^2) / 2, pi = p'/rho_b:
+
+    d<e>/dt = -<u'w'> dU/dz - <v'w'> dV/dz - <w'w'> dW/dz      shear
+              + (g / theta_b) <w'theta'>                       buoyancy
+              - (1/rho_b) d(rho_b <w'e>)/dz                    transport
+              - (1/rho_b) d(rho_b <w'pi'>)/dz                  pressure
+              + residual,
+
+where the residual is what the advection scheme, viscosity, a closure and absorbers take: the dissipation, negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.checks import checked_number
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.given import own_array
+from eagre.models.anelastic import average_cells as cells
+from eagre.models.anelastic.average_cells import CARRIED, WIND, Columns, Winds
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_scalar
+
+Array = np.ndarray
+EVERY = 10
+
+
+class Rows(NamedTuple):
+    """Which row of the sums a quantity has."""
+
+    means: tuple[str, ...]
+    moments: tuple[str, ...]
+
+    def of(self, name: str) -> int:
+        """The row of a quantity."""
+        return (*self.means, *self.moments, "shear").index(name)
+
+    @property
+    def count(self) -> int:
+        """Of all rows."""
+        return len(self.means) + len(self.moments) + 1
+
+
+class Averages:
+    """Profiles of a run between two records.
+
+    Parameters
+    ----------
+    engine : Engine
+    time : float, s
+        The present.
+    every : int
+        Steps between two samples. Each counts by the time since the one before, and there is one at each record.
+    heights : (n,), m, optional
+        Where; without them the levels, over a hill those of flat ground from the lowest ground on.
+
+    Attributes
+    ----------
+    heights : (n,) array, m
+        Over z = 0.
+    share : (n,) array
+        Of the plane that is in the air.
+    variables : tuple of Variable
+        What `take` gives.
+
+    Raises
+    ------
+    InputError
+        For heights under the ground or above the top.
+    """
+
+    def __init__(self, engine: Engine, time: float, every: int = EVERY, heights: Any = None) -> None:
+        self._engine = engine
+        self.every = int(checked_number("every", every, 1, 2**31))
+        self.heights, interpolated = _heights(engine, heights)
+        carried = (*(("theta",) if engine.setup.stratified else ()), *engine.setup.scalars)
+        self._carried = carried
+        moments = (*WIND, *(f"{name} {one}" for name in carried for one in CARRIED))
+        self._rows = Rows(("u", "v", "w", "pressure", *carried), moments)
+        self._columns, self.share = _columns(engine, self.heights, interpolated)
+        self._switches = {"INTERPOLATED": interpolated}
+        self._loops: dict[str, Any] = {}
+        device, size = engine.device, self.heights.size
+        self._sums = device.zeros((self._rows.count - 1, size, engine.setup.shape[2]), np.float64)
+        self._found, self._gathered = (device.zeros((self._rows.count, size), np.float64) for _ in range(2))
+        weight = self.share * self._weight
+        self._over_weight = device.array(np.divide(1.0, weight, out=np.zeros(size), where=weight > 0.0))
+        self._neighbours = _neighbours(self.heights, engine.setup.sides[0], engine.setup.height)
+        self._near = tuple(device.array(one) for one in self._neighbours)
+        self.variables: Sequence[Variable] = self._declared()
+        self.begin(time)
+
+    @property
+    def _weight(self) -> float:
+        """Points of a plane, those on sides by their halves."""
+        return float(np.multiply.outer(*_plane_weights(self._engine)).sum())
+
+    def _declared(self) -> tuple[Variable, ...]:
+        carried = [one for name in self._engine.setup.scalars for one in of_scalar(name)]
+        stratified = self._engine.setup.stratified
+        budget = [one for one in BUDGET if stratified or one.name != "tke_buoyancy"]
+        return (*MEANS, *WINDS, *(THETA if stratified else ()), *carried, *budget)
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    def begin(self, time: float) -> None:
+        """Forget what was gathered: an interval begins at the present time, s."""
+        self._sample()
+        self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
+        self._first = self._energy(self._engine.device.host(self._found))
+        self.start, self._last, self._since = time, time, 0
+
+    def stepped(self, time: float) -> None:
+        """Note that a step has led to a time, s; sample if it is time to."""
+        self._since += 1
+        if self._since >= self.every:
+            self._add(time)
+
+    def _add(self, time: float) -> None:
+        """Sample the present for the time since the last sample."""
+        self._sample()
+        self._run([("gather", (self._rows.count, self.heights.size), (self._found, time - self._last, self._gathered))])
+        self._last, self._since = time, 0
+
+    def take(self, time: float) -> dict[str, Array]:
+        """Averages, (n,) each, from `start` to the present time, s, where the next interval begins.
+
+        What is under the ground is not a number; so is the budget at and next to heights that the ground cuts.
+        """
+        if time > self._last:
+            self._add(time)
+        lasted = time - self.start
+        if not lasted > 0.0:
+            raise InputError(f"profiles at t = {time:g} s", allowed=f"times after t = {self.start:g} s")
+        host = self._engine.device.host
+        found, energy = host(self._gathered) / lasted, self._energy(host(self._found))
+        result = self._named(found)
+        result |= self._budget(found, result, (energy - self._first) / lasted)
+        self._engine.device.fill(self._gathered, np.zeros(found.shape))
+        self._first, self.start = energy, time
+        cut = self.share <= 0.0
+        return {one.name: np.where(cut, np.nan, result[one.name]) for one in self.variables}
+
+    # -- sums on the device -------------------------------------------------------------------------
+
+    def _sample(self) -> None:
+        """Averages of the present in `_found`."""
+        engine, rows, columns = self._engine, self._rows, self._columns
+        own, means = engine.steps.fields, len(self._rows.means)
+        dt = engine.steps.before
+        scale = 2.0 / dt if dt else 0.0
+        carried = [own.theta] * engine.setup.stratified + list(own.scalars)
+        fields = Winds(own.now.u, own.now.v, own.now.w, engine.steps.projection.phi)
+        plane = (self.heights.size, engine.setup.shape[2])
+        work: list[tuple[str, tuple[int, ...], tuple[Any, ...]]] = []
+        for row, one in enumerate((*fields, *carried)):
+            work.append(("sum_field", plane, (one, scale if row == 3 else 1.0, columns, row, self._sums)))
+        found, mean = self._found, [self._found[row] for row in range(means)]
+        work.append(("average", (means, plane[0]), (self._sums[:means], self._over_weight, found)))
+        work.append(("sum_wind", plane, (fields, scale, columns, Winds(*mean[:4]), means, self._sums)))
+        for n, (one, average) in enumerate(zip(carried, mean[4:], strict=True)):
+            row = means + len(WIND) + n * len(CARRIED)
+            work.append(("sum_carried", plane, (one, own.now.w, average, mean[2], columns, row, self._sums)))
+        moments = (self._sums[means:], self._over_weight, found[means:])
+        work.append(("average", (len(rows.moments), plane[0]), moments))
+        u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
+        work.append(
+            ("set_shear", plane[:1], (Winds(*mean[:4]), Winds(u, v, w, w), *self._near, found[rows.of("shear")]))
+        )
+        self._run(work)
+
+    def _run(self, work: Sequence[tuple[str, tuple[int, ...], tuple[Any, ...]]]) -> None:
+        device, launches = self._engine.device, []
+        for name, region, arguments in work:
+            if name not in self._loops:
+                self._loops[name] = device.loop(getattr(cells, name), "double", self._switches)
+            launches.append(device.over(self._loops[name], region, arguments))
+        device.run(launches)
+
+    # -- what a record holds ------------------------------------------------------------------------
+
+    def _energy(self, found: Array) -> Array:
+        """<e> of rows."""
+        uu, vv, ww = (found[self._rows.of(name)] for name in ("uu", "vv", "ww"))
+        return 0.5 * (uu + vv + ww)
+
+    def _named(self, found: Array) -> dict[str, Array]:
+        """Means and moments by the names of `variables`."""
+        row = self._rows.of
+        result = {name: found[row(name)] for name in self._rows.means}
+        if "theta" in self._carried:
+            result["theta_perturbation"] = result["theta"]
+            result["theta"] = self._engine.setup.air.ambient(self.heights) + result["theta"]
+        result |= {one.name: found[row(key)] for key, one in zip(WIND, WINDS[:7], strict=False)}
+        for name in self._carried:
+            keys = [f"{name} {one}" for one in CARRIED]
+            result |= {one.name: found[row(key)] for key, one in zip(keys, of_scalar(name)[1:], strict=True)}
+        return result | {"turbulent_kinetic_energy": self._energy(found)}
+
+    def _budget(self, found: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
+        """Rates of the turbulent energy, m2 s-3."""
+        air, row = self._engine.setup.air, self._rows.of
+        low, high, over = self._neighbours
+        density = air.density(self.heights)
+        rates = {"tke_storage": storage, "tke_shear": found[row("shear")]}
+        if "theta" in self._carried:
+            rates["tke_buoyancy"] = air.gravity / air.reference(self.heights) * result["w_theta_covariance"]
+        for name, key in (("tke_transport", "we"), ("tke_pressure", "wp")):
+            flux = density * found[row(key)]
+            rates[name] = -(flux[high] - flux[low]) * over / density
+        rates["tke_residual"] = storage - sum(rate for name, rate in rates.items() if name != "tke_storage")
+        cut = np.minimum(self.share, np.minimum(self.share[low], self.share[high])) < 1.0
+        return {name: np.where(cut, np.nan, rate) for name, rate in rates.items()}
+
+    # -- restart ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Array]:
+        """What a run that goes on needs."""
+        host = self._engine.device.host
+        return {
+            "averages": np.stack([host(self._gathered), host(self._found)]),
+            "averages_first": self._first,
+            "averages_clock": np.array([self.start, self._last, self._since]),
+        }
+
+    def restore(self, state: Mapping[str, Array], time: float) -> None:
+        """Take up a state of `state`; one without such averages lets an interval begin at the present time, s."""
+        held = state.get("averages")
+        if held is None or held.shape != (2, self._rows.count, self.heights.size):
+            self.begin(time)
+            return
+        for array, values in zip((self._gathered, self._found), held, strict=True):
+            self._engine.device.fill(array, values)
+        self._first = np.array(state["averages_first"])
+        start, last, since = map(float, state["averages_clock"])
+        self.start, self._last, self._since = start, last, int(since)
+
+
+def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
+    """Heights of averages, and whether they lie between levels."""
+    levels = engine.setup.levels
+    lowest, top = 0.0 if levels.ground is None else float(levels.ground.min()), float(levels.height[-1])
+    if heights is None:
+        return levels.height[levels.height >= lowest], levels.ground is not None
+    found = own_array("heights", heights)
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
+        raise InputError("these heights of profiles", allowed="heights that rise, m", fix="heights = [10.0, 50.0]")
+    wrong = found[(found < lowest) | (found > top)]
+    if wrong.size:
+        raise InputError(f"profiles at z = {wrong[0]:g} m", allowed=f"from the ground, {lowest:g} m, to {top:g} m")
+    same = levels.ground is None and np.array_equal(found, levels.height)
+    return found, not same
+
+
+def _plane_weights(engine: Engine) -> tuple[Array, Array]:
+    """Shares of a cell along y and x: one half on a side."""
+    found = []
+    for n, side in zip(engine.setup.shape[1:], engine.setup.sides[1:], strict=True):
+        weight = np.ones(n)
+        if n > 1 and side != "periodic":
+            weight[[0, -1]] = 0.5
+        found.append(weight)
+    return found[0], found[1]
+
+
+def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
+    """The columns on the device, and the share of the plane at each height that is in the air."""
+    levels, array = engine.setup.levels, engine.device.array
+    ground = np.zeros(engine.setup.shape[1:]) if levels.ground is None else levels.ground
+    y, x = _plane_weights(engine)
+    plane = np.multiply.outer(y, x)
+    share = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
+    planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2
+    return Columns(*map(array, (heights, levels.height, *planes, y, x))), share
+
+
+def _neighbours(heights: Array, side: str, period: float) -> tuple[Array, Array, Array]:
+    """Heights below and above each, one-sided at the ends, and one over their distance, m-1."""
+    n = heights.size
+    low, high = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
+    apart = heights[high] - heights[low]
+    if side == "periodic" and n > 1:
+        low, high = np.arange(n) - 1, (np.arange(n) + 1) % n
+        low[0] = n - 1
+        apart = (heights[high] - heights[low]) % period
+    over = np.divide(1.0, apart, out=np.zeros(n), where=apart > 0.0)
+    return low, high, over

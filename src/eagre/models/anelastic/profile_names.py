@@ -1,0 +1,50 @@
+"""What horizontally averaged profiles are called in files."""
+
+from __future__ import annotations
+
+from eagre.fields import Variable
+
+MEANS = (
+    Variable("u", "m s-1", "mean wind along x", "x_wind"),
+    Variable("v", "m s-1", "mean wind along y", "y_wind"),
+    Variable("w", "m s-1", "mean upward wind", "upward_air_velocity"),
+    Variable("pressure", "m2 s-2", "mean pressure perturbation over the reference density, up to a constant"),
+)
+WINDS = (
+    Variable("u_variance", "m2 s-2", "variance of the wind along x"),
+    Variable("v_variance", "m2 s-2", "variance of the wind along y"),
+    Variable("w_variance", "m2 s-2", "variance of the upward wind"),
+    Variable("uv_covariance", "m2 s-2", "covariance of both horizontal winds"),
+    Variable("uw_covariance", "m2 s-2", "resolved upward flux of momentum along x over density"),
+    Variable("vw_covariance", "m2 s-2", "resolved upward flux of momentum along y over density"),
+    Variable("w_third_moment", "m3 s-3", "third central moment of the upward wind"),
+    Variable(
+        "turbulent_kinetic_energy", "m2 s-2", "resolved turbulent kinetic energy of a unit of mass",
+        "specific_turbulent_kinetic_energy_of_air",
+    ),
+)  # fmt: skip
+THETA = (
+    Variable("theta", "K", "mean potential temperature", "air_potential_temperature"),
+    Variable("theta_perturbation", "K", "mean potential temperature over that of the ambient air"),
+    Variable("w_theta_covariance", "K m s-1", "resolved upward flux of potential temperature"),
+    Variable("theta_variance", "K2", "variance of the potential temperature"),
+    Variable("theta_third_moment", "K3", "third central moment of the potential temperature"),
+)
+BUDGET = (
+    Variable("tke_storage", "m2 s-3", "rate of the resolved turbulent kinetic energy"),
+    Variable("tke_shear", "m2 s-3", "resolved turbulent kinetic energy made from the mean wind"),
+    Variable("tke_buoyancy", "m2 s-3", "resolved turbulent kinetic energy made by buoyancy"),
+    Variable("tke_transport", "m2 s-3", "divergence of the resolved flux of turbulent kinetic energy, negative"),
+    Variable("tke_pressure", "m2 s-3", "divergence of the flux of pressure, negative"),
+    Variable("tke_residual", "m2 s-3", "what is left: dissipation by the scheme, viscosity, closure and absorbers"),
+)
+
+
+def of_scalar(name: str) -> tuple[Variable, ...]:
+    """Mean, flux, variance and third moment of what is carried."""
+    return (
+        Variable(name, "1", f"mean of the passive scalar {name}"),
+        Variable(f"w_{name}_covariance", "m s-1", f"resolved upward flux of {name}"),
+        Variable(f"{name}_variance", "1", f"variance of {name}"),
+        Variable(f"{name}_third_moment", "1", f"third central moment of {name}"),
+    )

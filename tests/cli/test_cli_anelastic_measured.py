@@ -1,0 +1,90 @@
+"""`eagre run` with the files that the anelastic model measures on its way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+CASE = """\
+model = "anelastic"
+[run]
+end_time = {end}
+device = "cpu"
+precision = "double"
+[domain]
+nx = 16
+ny = 12
+levels = 9
+length_x = 1600.0
+length_y = 1200.0
+height = 800.0
+{ground}
+[atmosphere]
+equations = "boussinesq"
+buoyancy_frequency = 0.01
+wind = [5.0, 1.0]
+[initial]
+noise = {{amplitude = 0.5, seed = 3, below = "500 m"}}
+[scalars]
+dye = "where(z < 300, 1, 0)"
+[output]
+file = "{name}.nc"
+interval = 60.0
+variables = ["u", "v", "w", "theta", "dye"]
+[restart]
+file = "{name}_restart.nc"
+{more}
+"""
+HILL = 'ground = "100 * exp(-((x - 800) / 200)**2)"'
+PROFILES = '[profiles]\nfile = "{name}_profiles.nc"\ninterval = 40.0\nevery = 2\n'
+
+
+def write(tmp_path, name, more, end=120.0, ground=""):
+    path = tmp_path / f"{name}.toml"
+    path.write_text(CASE.format(name=name, end=end, ground=ground, more=more.format(name=name)))
+    return path
+
+
+def test_profiles_of_a_run_and_of_one_that_goes_on_in_an_interval(eagre, opened, tmp_path):
+    whole = eagre("run", write(tmp_path, "whole", PROFILES))
+    assert whole.code == 0, whole.err
+    assert "averages over 40 s of every 2 steps" in whole.out
+    found = opened(tmp_path / "whole_profiles.nc")
+    np.testing.assert_array_equal(found["time"], [40.0, 80.0, 120.0])
+    np.testing.assert_array_equal(found["time_bounds"].values, [[0.0, 40.0], [40.0, 80.0], [80.0, 120.0]])
+    assert found["u"].dims == ("time", "z") and found["z"].attrs["standard_name"] == "height"
+    assert found["theta"].attrs["standard_name"] == "air_potential_temperature"
+    assert float(found["u"].mean()) == pytest.approx(5.0, abs=1e-3)
+    assert (found["u_variance"].values[:, 2] > 0.0).all() and np.isfinite(found["tke_residual"].values).all()
+    assert eagre("run", write(tmp_path, "parts", PROFILES, 60.0)).code == 0
+    more = eagre("run", write(tmp_path, "parts", PROFILES), "--restart", tmp_path / "parts_restart.nc")
+    assert more.code == 0, more.err
+    parts = opened(tmp_path / "parts_profiles.nc")
+    np.testing.assert_array_equal(parts["time_bounds"].values[1:3], [[40.0, 60.0], [60.0, 80.0]])
+    np.testing.assert_array_equal(parts["w_variance"].values[-1], found["w_variance"].values[-1])
+
+
+def test_profiles_over_a_hill_are_at_heights(eagre, opened, tmp_path):
+    done = eagre("run", write(tmp_path, "hill", PROFILES + "heights = [20.0, 90.0, 400.0]", 40.0, HILL))
+    assert done.code == 0, done.err
+    found = opened(tmp_path / "hill_profiles.nc")
+    assert found["z"].attrs["standard_name"] == "altitude"
+    share = found["air_share"].values
+    assert 0.0 < share[0] < share[1] < 1.0 and share[2] == 1.0
+    assert np.isfinite(found["u"].values).all() and np.isnan(found["tke_shear"].values[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (PROFILES + "heights = [900.0]", ["profiles.heights", "z = 900 m", "to 800 m"]),
+        (PROFILES.replace(".nc", ".csv"), ["profiles.file", ".nc"]),
+        (PROFILES.replace("every = 2", "every = 0"), ["profiles.every"]),
+        (PROFILES.replace("_profiles", ""), ["two outputs"]),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(eagre, tmp_path, more, words):
+    done = eagre("run", write(tmp_path, "bad", more))
+    assert done.code == 2, done.err
+    for word in words:
+        assert word in done.err

@@ -1,0 +1,215 @@
+"""Horizontally averaged profiles of anelastic flow against sums in plain NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.constants import GRAVITY
+from eagre.errors import InputError
+from eagre.models.anelastic.atmosphere import boussinesq
+
+TIGHT = {"single": 3e-5, "double": 1e-12}
+
+
+def flow(precision="double", hill=False, sides=None, shape=(9, 6, 8), **options):
+    """Noise in stratified air."""
+    nz, ny, nx = shape
+    sides = sides or {}
+    wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
+    grid = eagre.Grid.of_points(nx, ny, 800.0, 600.0, periodic=wraps)
+    rng = np.random.default_rng(5)
+    wind = tuple(rng.standard_normal(shape) + mean for mean in (10.0, -3.0, 0.0))
+    ground = 150.0 * np.exp(-(((grid.x - 400.0) / 150.0) ** 2)) * np.ones(grid.shape) if hill else None
+    return eagre.AnelasticFlow(
+        grid, nz, height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind,
+        theta=rng.standard_normal(shape), scalars={"dye": rng.random(shape)}, sides=sides, ground=ground,
+        device="cpu", precision=precision, **options,
+    )  # fmt: skip
+
+
+def plane_weights(model):
+    found = []
+    for n, side in zip(model.setup.shape[1:], model.setup.sides[1:], strict=True):
+        one = np.ones(n)
+        if side == "wall":
+            one[0] = one[-1] = 0.5
+        found.append(one)
+    return found[0][:, None] * found[1][None, :]
+
+
+def at_heights(model, field, heights):
+    """A field at heights, linear between the points of each column; not a number under the ground."""
+    z = np.broadcast_to(model.levels.z, field.shape)
+    out = np.empty((len(heights), *field.shape[1:]))
+    for j in range(field.shape[1]):
+        for i in range(field.shape[2]):
+            out[:, j, i] = np.interp(heights, z[:, j, i], field[:, j, i], left=np.nan)
+    return out
+
+
+def expected_of(model, heights):
+    """Averages of the moment, and the horizontal means."""
+    air = {name: at_heights(model, model.field(name).astype(float), heights)
+           for name in ("u", "v", "w", "pressure", "theta_perturbation", "dye")}  # fmt: skip
+    weights = np.broadcast_to(plane_weights(model), air["u"].shape)
+
+    def mean(field):
+        inside = np.isfinite(field)
+        return np.array([
+            np.sum((weights[k] * field[k])[inside[k]]) / np.sum(weights[k][inside[k]]) for k in range(len(heights))
+        ])  # fmt: skip
+
+    means = {name: mean(field) for name, field in air.items()}
+    u, v, w, p, theta, dye = (air[name] - means[name][:, None, None] for name in air)
+    energy = 0.5 * (u * u + v * v + w * w)
+    found = dict(means) | {
+        "u_variance": mean(u * u), "v_variance": mean(v * v), "w_variance": mean(w * w),
+        "uv_covariance": mean(u * v), "uw_covariance": mean(u * w), "vw_covariance": mean(v * w),
+        "w_third_moment": mean(w**3), "turbulent_kinetic_energy": mean(energy),
+        "w_theta_covariance": mean(w * theta), "theta_variance": mean(theta**2), "theta_third_moment": mean(theta**3),
+        "w_dye_covariance": mean(w * dye), "dye_variance": mean(dye**2), "dye_third_moment": mean(dye**3),
+    }  # fmt: skip
+    found["theta"] = means["theta_perturbation"] + 300.0 * (1.0 + 1e-4 / GRAVITY * np.asarray(heights))
+    return found | {"we": mean(w * energy), "wp": mean(w * p)}
+
+
+def over_time(model, averages, times):
+    """Averages of the moments after steps, by the lengths of the steps, and what `averages` gathers."""
+    sums, first = {}, expected_of(model, averages.heights)
+    begin = before = model.time
+    for _ in range(times):
+        model.advance(1e9, max_steps=1)
+        now = expected_of(model, averages.heights)
+        slopes = {name: gradient(now[name], averages.heights) for name in ("u", "v", "w")}
+        fluxes = {"u": "uw_covariance", "v": "vw_covariance", "w": "w_variance"}
+        now["shear"] = -np.sum([now[fluxes[name]] * slopes[name] for name in slopes], axis=0)
+        for name, values in now.items():
+            sums[name] = sums.get(name, np.zeros(values.shape)) + (model.time - before) * values
+        before = model.time
+    length = model.time - begin
+    means = {name: values / length for name, values in sums.items()}
+    means["tke_storage"] = (now["turbulent_kinetic_energy"] - first["turbulent_kinetic_energy"]) / length
+    return means, averages.take(model.time)
+
+
+def gradient(values, heights):
+    """Between neighbours, one-sided at the ends."""
+    found = np.empty(values.size)
+    found[1:-1] = (values[2:] - values[:-2]) / (heights[2:] - heights[:-2])
+    found[0] = (values[1] - values[0]) / (heights[1] - heights[0])
+    found[-1] = (values[-1] - values[-2]) / (heights[-1] - heights[-2])
+    return found
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize(
+    ("sides", "hill", "heights"),
+    [
+        ({}, False, None),
+        ({"x": "wall"}, False, None),
+        ({"y": "wall"}, False, [0.0, 130.0, 200.0, 799.0]),
+        ({"x": "wall", "y": "wall"}, True, None),
+        ({}, True, [30.0, 170.0, 300.0, 500.0, 800.0]),
+    ],
+)
+def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
+    model = flow(precision, hill, sides, courant=0.4)
+    averages = model.averages(1, heights)
+    means, found = over_time(model, averages, 4)
+    air = averages.share > 0.0
+    for name in [one.name for one in averages.variables if not one.name.startswith("tke_")]:
+        scale = np.nanmax(np.abs(means[name])) if name != "pressure" else np.nanmax(np.abs(means["wp"]))
+        np.testing.assert_allclose(found[name][air], means[name][air], rtol=0, atol=TIGHT[precision] * scale + 1e-12)
+    whole = np.isfinite(found["tke_shear"])
+    assert whole.sum() >= 3
+    if not hill:
+        assert whole.all()
+    density = 1.0
+    rates = {
+        "tke_storage": means["tke_storage"],
+        "tke_shear": means["shear"],
+        "tke_buoyancy": GRAVITY / 300.0 * means["w_theta_covariance"],
+        "tke_transport": -gradient(density * means["we"], averages.heights),
+        "tke_pressure": -gradient(density * means["wp"], averages.heights),
+    }
+    for name, rate in rates.items():
+        scale = np.nanmax(np.abs(rate[whole])) + 1e-3
+        np.testing.assert_allclose(found[name][whole], rate[whole], rtol=0, atol=30 * TIGHT[precision] * scale)
+    total = np.sum([found[name] for name in (*rates, "tke_residual") if name != "tke_storage"], axis=0)
+    np.testing.assert_allclose(total[whole], found["tke_storage"][whole], rtol=1e-9, atol=1e-12)
+
+
+def test_samples_every_few_steps_count_by_their_time():
+    model, twin = flow(courant=0.4), flow(courant=0.4)
+    averages, total, before = model.averages(3), 0.0, 0.0
+    for n in range(8):
+        model.advance(1e9, max_steps=1)
+        twin.advance(1e9, max_steps=1)
+        if n in (2, 5, 7):
+            total += (twin.time - before) * twin.field("u").astype(float).mean(axis=(1, 2))
+            before = twin.time
+    np.testing.assert_allclose(averages.take(model.time)["u"], total / before, rtol=1e-13)
+
+
+def test_the_same_run_gives_the_same_bits():
+    found = []
+    for _ in range(2):
+        model = flow("single", True)
+        averages = model.averages(2)
+        model.advance(1e9, max_steps=6)
+        found.append(averages.take(model.time))
+    for name, values in found[0].items():
+        np.testing.assert_array_equal(values, found[1][name])
+
+
+def test_a_large_mean_does_not_hide_small_eddies():
+    model = flow("single")
+    rng, shape = np.random.default_rng(1), model.setup.shape
+    small = 1e-2 * rng.standard_normal(shape)
+    for array, values in zip(model.engine.steps.fields.now, (small + 100.0, small, small), strict=True):
+        model.engine.device.fill(array, values.astype(np.float32))
+    averages = model.averages(1)
+    fast = model.field("u").astype(float)
+    averages.stepped(1.0)
+    found = averages.take(1.0)["u_variance"]
+    np.testing.assert_allclose(found, fast.var(axis=(1, 2)), rtol=1e-9)
+
+
+def test_an_interval_goes_on_after_a_restart():
+    whole, part, other = (flow(courant=0.4) for _ in range(3))
+    gathered = [one.averages(3) for one in (whole, part, other)]
+    whole.advance(1e9, max_steps=8)
+    part.advance(1e9, max_steps=4)
+    other.restore(part.state())
+    other.advance(1e9, max_steps=4)
+    one, two = gathered[0].take(whole.time), gathered[2].take(other.time)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name])
+
+
+def test_a_state_without_averages_begins_an_interval():
+    part, other = flow(courant=0.4), flow(courant=0.4)
+    part.advance(1e9, max_steps=2)
+    averages = other.averages()
+    other.restore(part.state())
+    assert averages.start == part.time
+    part.averages()
+    flow(courant=0.4).restore(part.state())
+
+
+@pytest.mark.parametrize(
+    ("heights", "words"), [([-1.0, 10.0], "z = -1"), ([10.0, 900.0], "to 800"), ([20.0, 10.0], "rise"), ([], "rise")]
+)
+def test_heights_that_are_not_in_the_air_are_refused(heights, words):
+    with pytest.raises(InputError, match=words):
+        flow().averages(1, heights)
+
+
+def test_heights_under_all_ground_are_refused():
+    model = flow(hill=True, sides={"x": "wall", "y": "wall"})
+    lowest = model.levels.ground.min()
+    assert lowest > 0.01
+    with pytest.raises(InputError, match="from the ground"):
+        model.averages(1, [0.5 * lowest])
