@@ -1,0 +1,68 @@
+"""Small runs of the anelastic model in which everything that it has is switched on somewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eagre.cases.air import decaying_turbulence, taylor_green
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.model import AnelasticFlow
+
+
+def hill_grid(nx=24, ny=12):
+    return Grid.of_points(nx, ny, 24e3, 12e3, -12e3, -6e3, (True, True))
+
+
+def hill_of(grid, height=500.0):
+    return height / (1.0 + (grid.x / 3000.0) ** 2 + (grid.y[:, None] / 3000.0) ** 2)
+
+
+def flow_over_a_hill(**options):
+    grid = hill_grid()
+    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 2.0))
+    chosen = {"time_step": 20.0, "absorber": (3e3, 0.02), "coriolis": 1e-4, **options}
+    return AnelasticFlow(grid, 17, height=8e3, atmosphere=air, ground=hill_of(grid), **chosen)
+
+
+def stratified_bubble(**options):
+    grid = Grid.of_points(25, 1, 4800.0, 1.0)
+    z = np.linspace(0.0, 3200.0, 17)[:, None, None]
+    warm = 2.0 * np.exp(-((np.hypot(grid.x - 2400.0, z - 1000.0) / 600.0) ** 2))
+    dye = np.where(z < 1000.0, 1.0, 0.0) * np.ones((17, 1, 25))
+    chosen = {"time_step": 10.0, "viscosity": 10.0, "sides": {"x": "wall"}, **options}
+    air = boussinesq(buoyancy_frequency=0.01)
+    return AnelasticFlow(grid, 17, height=3200.0, atmosphere=air, theta=warm, scalars={"dye": dye}, **chosen)
+
+
+def vortices(**options):
+    return taylor_green(17, 0.02, **{"time_step": 0.1, **options})
+
+
+def turbulence(**options):
+    return decaying_turbulence(16, "solenoidal", **{"time_step": 0.1, **options})
+
+
+RUNS = {
+    "hill": flow_over_a_hill,
+    "bubble": stratified_bubble,
+    "vortices": vortices,
+    "turbulence": turbulence,
+}
+STEPS = 12
+
+
+def fields_of(model):
+    """All fields with levels that a step changes."""
+    return {name: model.field(name) for name in ("u", "v", "w", *model.setup.scalars)} | (
+        {"theta": model.field("theta_perturbation")} if model.setup.stratified else {}
+    )
+
+
+def assert_close(found, expected, share):
+    """Fields differ by less than `share` of their own largest size, velocities of the fastest."""
+    speed = max(np.abs(expected[name]).max() for name in "uvw")
+    for name, field in expected.items():
+        size = speed if name in "uvw" else np.abs(field).max()
+        apart = np.abs(found[name] - field).max()
+        assert apart <= share * size, (name, apart / size)
