@@ -66,7 +66,7 @@ def test_the_advector_is_that_of_the_oracle(device, shape, walls, hill, precisio
 
     advector = FaceFluxes(
         device, precision, shape, on(density), Slopes(*map(on, parts)), air.spacing,
-        tuple(not wall for wall in walls), hill,
+        tuple("wall" if wall else "periodic" for wall in walls), hill,
     )  # fmt: skip
     device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), air.dt, ratio))
     device.synchronize()
@@ -81,7 +81,9 @@ def test_the_advector_of_a_wind_without_divergence_has_none():
     air, density, parts = air_of(shape, walls, False)
     v, _ = oracle.project([RNG.standard_normal(shape) for _ in range(3)], air)
     device = CpuDevice()
-    advector = FaceFluxes(device, "double", shape, density, Slopes(*parts), air.spacing, (False, False, True), False)
+    advector = FaceFluxes(
+        device, "double", shape, density, Slopes(*parts), air.spacing, ("wall", "wall", "periodic"), False
+    )
     device.run(advector.launches(Velocity(*v), Velocity(*v), air.dt, 0.5))
     v1, v2, v3 = advector.v1, advector.v2, advector.v3
     net = np.diff(v1, axis=2) + np.diff(v2, axis=1) + np.diff(v3, axis=0)

@@ -7,7 +7,7 @@ handed in, as the oracle of MPDATA.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,13 +32,20 @@ class Air:
     coriolis: float = 0.0
     absorber: Array | float = 0.0  # alpha = beta
     wind: tuple[Array | float, Array | float] = (0.0, 0.0)  # u_e, v_e
+    geostrophic: tuple[Array | float, Array | float] | None = None  # u_g, v_g; else u_e, v_e
+    is_open: tuple[bool, bool, bool] = (False, False, False)  # along z, y, x: then walls too, with wind through them
+    push: Callable[[list[Array]], list[Array | float]] | None = None  # explicit tendencies of u, v, w, theta
     viscosity: float = 0.0
     diffusivity: float = 0.0
     advect: Callable[..., Array] = field(default=lambda x, *_: x)
 
 
-def wide(a: Array, axis: int, walls: bool, sign: float = 1.0) -> Array:
-    """One point more on both ends: the other end, or the mirror image about the outermost point."""
+def wide(a: Array, axis: int, walls: bool, sign: float = 1.0, is_open: bool = False) -> Array:
+    """One point more on both ends: the other end, the mirror image about the outermost point, or on a straight line."""
+    if is_open and a.shape[axis] > 1:
+        n = a.shape[axis]
+        ends = [2.0 * np.take(a, [k], axis) - np.take(a, [m], axis) for k, m in ((0, 1), (n - 1, n - 2))]
+        return np.concatenate([ends[0], a, ends[1]], axis)
     if a.shape[axis] == 1:
         return np.concatenate([a, a, a], axis)
     first, second = np.take(a, [0], axis), np.take(a, [1], axis)
@@ -50,7 +57,7 @@ def wide(a: Array, axis: int, walls: bool, sign: float = 1.0) -> Array:
 def difference(a: Array, axis: int, air: Air, sign: float = 1.0) -> Array:
     """(a_{i+1} - a_{i-1}) / (2 d)."""
     n = a.shape[axis]
-    b = wide(a, axis, air.walls[axis], sign)
+    b = wide(a, axis, air.walls[axis], sign, air.is_open[axis])
     return (np.take(b, range(2, n + 2), axis) - np.take(b, range(n), axis)) / (2.0 * air.spacing[axis])
 
 
@@ -64,7 +71,7 @@ def faces(v: list[Array], air: Air) -> list[Array]:
     """Courant fluxes through n + 1 faces an axis: v1, v2, v3."""
     found = []
     for axis, star in zip((X, Y, Z), contravariant(v, air), strict=True):
-        b = wide(air.density * star, axis, air.walls[axis], -1.0)
+        b = wide(air.density * star, axis, air.walls[axis], -1.0, air.is_open[axis])
         n = star.shape[axis]
         mean = 0.5 * (np.take(b, range(n + 1), axis) + np.take(b, range(1, n + 2), axis))
         found.append(air.dt / air.spacing[axis] * mean if n > 1 else 0.0 * mean)
@@ -83,14 +90,18 @@ def explicit_part(hat: list[Array], theta: Array, air: Air) -> list[Array]:
     a, gamma = 0.5 * air.dt * air.absorber, 0.5 * air.dt * air.coriolis
     c11, c12, c33 = coefficients(air)
     ue, ve = air.wind
-    ru = hat[0] + a * ue - gamma * ve
-    rv = hat[1] + a * ve + gamma * ue
+    ug, vg = air.geostrophic or air.wind
+    ru = hat[0] + a * ue - gamma * vg
+    rv = hat[1] + a * ve + gamma * ug
     rw = hat[2] + 0.5 * air.dt * air.buoyancy * theta / (1.0 + a)
     return [c11 * ru + c12 * rv, c11 * rv - c12 * ru, c33 * rw]
 
 
 def accelerated(first: list[Array], phi: Array, air: Air) -> list[Array]:
-    """v = v^ - C G grad phi, with no flow through a wall: there its own derivative of phi does not count."""
+    """v = v^ - C G grad phi, with no flow through a wall, and the ambient wind through open sides.
+
+    There the own derivative of phi does not count.
+    """
     c11, c12, c33 = coefficients(air)
     zero = np.zeros_like(phi)
     p = [difference(phi, axis, air) for axis in (X, Y, Z)]
@@ -116,12 +127,13 @@ def accelerated(first: list[Array], phi: Array, air: Air) -> list[Array]:
             for n in on:
                 p[walled[n][0]][point] = 0.0
     without = contravariant(velocity(p), air)
+    through = [air.wind[m] * np.ones_like(phi) * air.is_open[axis] for m, axis in ((0, X), (1, Y))] + [zero]
     for point in np.ndindex(phi.shape):
         on = [n for n, (_, axis) in enumerate(walled) if point[axis] in (0, phi.shape[axis] - 1)]
         if on:
             rows = [walled[n][0] for n in on]
             matrix = [[np.broadcast_to(answers[n][m] - still[m], phi.shape)[point] for n in on] for m in rows]
-            found = np.linalg.solve(matrix, [-without[m][point] for m in rows])
+            found = np.linalg.solve(matrix, [through[m][point] - without[m][point] for m in rows])
             for m, value in zip(rows, found, strict=True):
                 p[m][point] = value
     return velocity(p)
@@ -140,11 +152,12 @@ def project(first: list[Array], air: Air) -> tuple[list[Array], Array]:
     shape = first[0].shape
     size = first[0].size
     zero = [np.zeros(shape)] * 3
+    still = replace(air, wind=(0.0, 0.0))
     matrix = np.empty((size, size))
     for n in range(size):
         unit = np.zeros(size)
         unit[n] = 1.0
-        matrix[:, n] = divergence(accelerated(zero, unit.reshape(shape), air), air).ravel()
+        matrix[:, n] = divergence(accelerated(zero, unit.reshape(shape), still), still).ravel()
     right = -divergence(accelerated(first, np.zeros(shape), air), air).ravel()
     phi = np.linalg.lstsq(matrix, right, rcond=1e-11)[0].reshape(shape)
     return accelerated(first, phi, air), phi
@@ -182,9 +195,26 @@ class State:
 def start(v: list[Array], theta: Array, air: Air) -> State:
     """A state without divergence: v^-1 = v^0 and no forces."""
     shape = v[0].shape
-    pure = Air(air.spacing, air.walls, air.dt, air.density, air.g13, air.g23, air.g33)
+    pure = Air(
+        air.spacing, air.walls, air.dt, air.density, air.g13, air.g23, air.g33, wind=air.wind, is_open=air.is_open
+    )
     v, _ = project(v, pure)
     return State(v, theta, list(v), [np.zeros(shape) for _ in range(4)], np.zeros(shape))
+
+
+def held(x: Array, name: str, fluxes: list[Array], air: Air) -> Array:
+    """On open sides where air enters: the ambient wind along the side, no perturbation of theta."""
+    value = dict(zip("uv", air.wind, strict=True)).get(name, 0.0) * np.ones_like(x)
+    for axis, flux, own in ((X, fluxes[0], "u"), (Y, fluxes[1], "v")):
+        if not air.is_open[axis] or name == own or x.shape[axis] == 1:
+            continue
+        inside = np.zeros(x.shape, bool)
+        for end, sign in ((0, 1.0), (-1, -1.0)):
+            where = [slice(None)] * 3
+            where[axis] = end
+            inside[tuple(where)] = sign * np.take(flux, end, axis) > 0.0
+        x = np.where(inside, value, x)
+    return x
 
 
 def step(old: State, air: Air, before: float | None = None) -> State:
@@ -195,11 +225,13 @@ def step(old: State, air: Air, before: float | None = None) -> State:
     fields = [*old.v, old.theta]
     rates = [air.diffusivity if name == "theta" else air.viscosity for name in PARITY]
     drag = [nu * laplacian(f, PARITY[name], air) for nu, f, name in zip(rates, fields, PARITY, strict=True)]
+    if air.push is not None:
+        drag = [one + more for one, more in zip(drag, air.push(fields), strict=True)]
     last = drag if old.drag is None else old.drag
     hats = []
     for f, force, now, then, name in zip(fields, old.forces, drag, last, PARITY, strict=True):
         moved = air.advect(f + scale * force + half * now, *fluxes, air.density, PARITY[name])
-        hats.append(moved + half * ((1.0 + scale) * now - scale * then))
+        hats.append(held(moved + half * ((1.0 + scale) * now - scale * then), name, fluxes, air))
     v, phi = project(explicit_part(hats[:3], hats[3], air), air)
     theta = (hats[3] - half * v[2] * air.lapse) / (1.0 + half * air.absorber)
     forces = [new - hat for new, hat in zip([*v, theta], hats, strict=True)]

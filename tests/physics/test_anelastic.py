@@ -12,9 +12,11 @@ from eagre.cases.air import (
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.stability import longest_explicit_step
 
 ON = {"device": "cpu", "precision": "double"}
 
@@ -105,3 +107,14 @@ def test_a_scalar_is_kept_and_stays_in_its_bounds():
     assert dye.min() > -1e-9 and dye.max() < 1.0 + 1e-9 and dye[8:].max() > 0.05
     w = model.field("w")
     assert np.abs(w[[0, -1]]).max() < 1e-12 and np.abs(model.field("u")[:, :, [0, -1]]).max() < 1e-12
+
+
+def test_noise_does_not_grow_with_the_longest_step_that_viscosity_bears():
+    grid = Grid.of_points(16, 1, 16.0, 1.0, periodic=(True, True))
+    zigzag = (-1.0) ** np.arange(16) * np.ones((1, 1, 16))
+    longest = longest_explicit_step(0.5, (1, 1, 16), (1.0, 1.0, 1.0))
+    model = AnelasticFlow(grid, 1, velocity=(0.0, zigzag, 0.0), viscosity=0.5, time_step=longest, **ON)
+    model.advance(100.0 * longest)
+    assert np.abs(model.field("v")).max() <= 1.0
+    with pytest.raises(InputError, match="time_step"):
+        AnelasticFlow(grid, 1, viscosity=0.5, time_step=1.01 * longest, **ON)

@@ -26,7 +26,16 @@ def advect(sides):
     return moved
 
 
-def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussinesq):
+def slope_of(ground, axis, spacing, side):
+    """Differences over two spacings, one-sided on sides that are not periodic."""
+    if ground.shape[axis] == 1:
+        return np.zeros(ground.shape)
+    if side == "periodic":
+        return (np.roll(ground, -1, axis) - np.roll(ground, 1, axis)) / (2.0 * spacing)
+    return np.gradient(ground, spacing, axis=axis)
+
+
+def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussinesq, push=None, geostrophic=None, **more):
     """A model with all that it has, and the oracle's air and state beside it."""
     nz, ny, nx = shape
     wraps = sides[2] == "periodic", sides[1] == "periodic"
@@ -34,22 +43,22 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     height, dt = 400.0, 3.0
     air = equations(buoyancy_frequency=0.05, wind=(3.0, -2.0))
     around = np.sin(2.0 * np.pi * (grid.x - grid.x[0]) / 700.0 + 0.3) * np.cos(2.0 * np.pi * grid.y / 500.0)[:, None]
-    if hill and sides[2] == "wall":
-        around = np.cos(np.pi * (grid.x - grid.x[0]) / 700.0) * np.ones((ny, 1))
+    if hill and sides[2] != "periodic":
+        around = np.cos((2.0 if sides[2] == "open" else 1.0) * np.pi * (grid.x - grid.x[0]) / 700.0) * np.ones((ny, 1))
     ground = 40.0 * (1.2 + around) if hill else None
     wind = [RNG.standard_normal(shape) for _ in range(3)]
     theta = RNG.standard_normal(shape)
     model = AnelasticFlow(
         grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=ground,
         sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
-        absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double",
+        absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
     )  # fmt: skip
     levels = np.linspace(0.0, height, nz)[:, None, None]
     slopes, jacobian, z = {}, 1.0, levels
     if ground is not None:
-        walls = [side == "wall" for side in sides]
+        walls = [side != "periodic" for side in sides]
         flat = oracle.Air((1.0, grid.dy, grid.dx), (False, walls[1], walls[2]), dt, np.ones(1))
-        h_x, h_y = (oracle.difference(ground[None], axis, flat)[0] for axis in (2, 1))
+        h_x, h_y = (slope_of(ground, axis - 1, flat.spacing[axis], sides[axis]) for axis in (2, 1))
         share = 1.0 - ground / height
         z, jacobian = ground + share * levels, share
         fade = -(1.0 - levels / height) / share
@@ -58,9 +67,11 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     at = np.sin(0.5 * np.pi * np.clip((levels - height) / 250.0 + 1.0, 0.0, 1.0)) ** 2
     ambient = (air.ambient(z + 0.5 * spacing) - air.ambient(z - 0.5 * spacing)) / spacing
     theirs = oracle.Air(
-        (spacing, grid.dy, grid.dx), tuple(side == "wall" for side in sides), dt,
+        (spacing, grid.dy, grid.dx), tuple(side != "periodic" for side in sides), dt,
         np.broadcast_to(air.density(z) * jacobian, shape), **slopes, stability=9.81 * ambient / air.reference(z),
         lapse=ambient, buoyancy=9.81 / air.reference(z), coriolis=coriolis, absorber=0.1 * at, wind=(3.0, -2.0),
+        is_open=tuple(side == "open" for side in sides), geostrophic=geostrophic,
+        push=None if push is None else push(grid, z, ambient),
         viscosity=viscosity, diffusivity=0.5 * viscosity, advect=advect(sides),
     )  # fmt: skip
     return model, oracle.start(wind, theta, theirs), theirs
@@ -74,8 +85,11 @@ CASES = {
     "hill": (((5, 4, 6), ("wall", "periodic", "periodic"), True), {"equations": anelastic}),
     "turning-hill": (((4, 5, 5), ("wall", "periodic", "periodic"), True), {"coriolis": 0.2}),
     "hill-at-wall": (((5, 1, 6), ("wall", "periodic", "wall"), True), {}),
+    "open": (((5, 1, 6), ("wall", "periodic", "open"), False), {"equations": anelastic}),
+    "open-box": (((4, 5, 5), ("wall", "open", "open"), False), {"coriolis": 0.2}),
+    "open-hill": (((5, 1, 7), ("wall", "periodic", "open"), True), {"equations": anelastic}),
 }
-QUICK = ("flat", "plane", "hill")
+QUICK = ("flat", "plane", "hill", "open")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,13 @@ def test_rotation_by_latitude(tmp_path):
     assert case(tmp_path).numerics.f == 0.0
 
 
+def test_open_sides_with_layers(tmp_path):
+    more = 'sides_x = "open"\nx0 = 100.0\n[absorber]\nthickness_x = "0.2 km"\nrate = 0.1\nside_rate = 0.05'
+    model = case(tmp_path, more=more).build("cpu", "double")
+    assert model.setup.sides == ("wall", "periodic", "open") and not model.setup.absorber.any()
+    np.testing.assert_allclose(model.setup.side_absorber[0, [0, 3, 7]], [0.05, 0.0, 0.05])
+
+
 @pytest.mark.parametrize(
     ("levels", "more", "words"),
     [
@@ -81,6 +88,9 @@ def test_rotation_by_latitude(tmp_path):
         (EQUAL, '[initial]\ntheta = "bed"', '"bed" is not known'),
         (EQUAL, "[numerics]\nlatitude = 30.0\ncoriolis = 1e-4", "both coriolis and latitude"),
         (EQUAL, "[absorber]\nthickness = 10.0", "rate"),
+        (EQUAL, "[absorber]\nrate = 0.1", "no thickness"),
+        (EQUAL, 'sides_y = "closed"', "periodic, wall, open"),
+        (EQUAL, 'sides_z = "open"', "periodic, wall"),
     ],
 )
 def test_what_is_refused(tmp_path, levels, more, words):

@@ -8,6 +8,8 @@ from eagre.backend.device import Device, Launch
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.kernels import Extrapolation, Slopes, Velocity
 
+KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPEN}
+
 
 class FaceFluxes:
     """Mass fluxes of a time step over the volume of a cell, (nz, ny, nx + 1), (nz, ny + 1, nx) and (nz + 1, ny, nx).
@@ -26,7 +28,7 @@ class FaceFluxes:
     slopes : Slopes
         On the device.
     spacing : (dz, dy, dx), m
-    periodic : (z, y, x)
+    sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
     """
 
@@ -38,12 +40,13 @@ class FaceFluxes:
         h: Any,
         slopes: Slopes,
         spacing: tuple[float, float, float],
-        periodic: tuple[bool, bool, bool],
+        sides: tuple[str, str, str],
         terrain: bool,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
         self._loops: dict[str, Any] = {}
-        self._h, self._slopes, self._spacing, self._periodic = h, slopes, spacing, periodic
+        self._h, self._slopes, self._spacing = h, slopes, spacing
+        self._kinds = [KINDS[side] for side in sides]
         self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
         self.v2 = device.zeros((nz, ny + 1, nx), h.dtype)
@@ -66,13 +69,13 @@ class FaceFluxes:
         found = []
         if nx > 1:
             found += [self._over("face_x", (nz, ny, nx - 1), eastward)]
-            found += [self._over("ends_x", (nz, ny, 1), (*eastward, int(self._periodic[2])))]
+            found += [self._over("ends_x", (nz, ny, 1), (*eastward, self._kinds[2]))]
         if ny > 1:
             found += [self._over("face_y", (nz, ny - 1, nx), northward)]
-            found += [self._over("ends_y", (nz, 1, nx), (*northward, int(self._periodic[1])))]
+            found += [self._over("ends_y", (nz, 1, nx), (*northward, self._kinds[1]))]
         if nz > 1:
             found += [self._over("face_z", (nz - 1, ny, nx), upward)]
-            found += [self._over("ends_z", (1, ny, nx), (*upward, int(self._periodic[0])))]
+            found += [self._over("ends_z", (1, ny, nx), (*upward, self._kinds[0]))]
         return found
 
     def _weights(self, dt: float, ratio: float, spacing: float) -> Extrapolation:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Speed = Annotated[float, quantity("speed")]
 Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
 Side = Annotated[str, one_of("periodic", "wall")]
+LateralSide = Annotated[str, one_of("periodic", "wall", "open")]
 
 
 def _wind(wind: list[float]) -> list[float]:
@@ -69,8 +70,8 @@ class DomainSection(Section):
     )
     x0: Metres = Field(default=0.0, description="x of the first point, metres")
     y0: Metres = Field(default=0.0, description="y of the first point, metres")
-    sides_x: Side = Field(default="periodic", description="periodic or wall")
-    sides_y: Side = Field(default="periodic", description="periodic or wall")
+    sides_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
+    sides_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
     sides_z: Side = Field(default="wall", description="wall or periodic")
     ground: LengthField | None = Field(
         default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
@@ -199,10 +200,34 @@ class InitialSection(Section):
 
 
 class AbsorberSection(Section):
-    """A layer below the top that draws wind and temperature to the ambient air."""
+    """Layers that draw wind and temperature to the ambient air: below the top, and at the ends of x and y."""
 
-    thickness: PositiveMetres = Field(description="of the layer, metres", examples=[4000.0])
-    rate: Frequency = Field(description="at the top, 1/s; it rises as sin^2", gt=0, examples=[0.02])
+    thickness: PositiveMetres | None = Field(
+        default=None, description="of the layer below the top, metres", examples=[4000.0]
+    )
+    rate: Frequency = Field(description="at the top and the ends, 1/s; it rises as sin^2", gt=0, examples=[0.02])
+    thickness_x: PositiveMetres | None = Field(
+        default=None, description="of layers at both ends of x, metres", examples=[10000.0]
+    )
+    thickness_y: PositiveMetres | None = Field(
+        default=None, description="of layers at both ends of y, metres", examples=[10000.0]
+    )
+    side_rate: Frequency | None = Field(default=None, description="at the ends; without it rate", gt=0, examples=[0.01])
+
+    @model_validator(mode="after")
+    def _some_layer(self) -> AbsorberSection:
+        if self.thickness is None and self.thickness_x is None and self.thickness_y is None:
+            raise InputError("no thickness", allowed="thickness, thickness_x or thickness_y", fix="thickness = 4000.0")
+        return self
+
+    def options(self) -> dict[str, Any]:
+        """What the model takes."""
+        rate = self.rate if self.side_rate is None else self.side_rate
+        layers = {"x": self.thickness_x, "y": self.thickness_y}
+        return {
+            "absorber": None if self.thickness is None else (self.thickness, self.rate),
+            "side_absorber": {axis: (width, rate) for axis, width in layers.items() if width is not None},
+        }
 
 
 class NumericsSection(Section):
@@ -296,7 +321,7 @@ class AnelasticCase(Case):
                 coriolis=numerics.f,
                 viscosity=numerics.viscosity,
                 diffusivity=numerics.diffusivity,
-                absorber=None if self.absorber is None else (self.absorber.thickness, self.absorber.rate),
+                **({} if self.absorber is None else self.absorber.options()),
                 time_step=numerics.time_step,
                 courant=numerics.courant,
                 tolerance=numerics.tolerance,

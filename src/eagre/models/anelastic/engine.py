@@ -101,17 +101,14 @@ class Engine:
         for name, array in self._arrays().items():
             if name in fields:
                 self.device.fill(array, fields[name].astype(self.real))
+        self.steps.inflow.start(fields)
         self.project()
         for past, now in zip(own.past, own.now, strict=True):
             self.device.copy(past, now)
 
     def _arrays(self) -> dict[str, Any]:
         """Arrays of the present by the names of fields."""
-        own = self.steps.fields
-        found: dict[str, Any] = dict(zip(COMPONENTS, own.now, strict=True))
-        if own.theta is not None:
-            found["theta"] = own.theta
-        return found | dict(zip(self.setup.scalars, own.scalars, strict=True))
+        return self.steps.fields.present
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field of the present or of ``"phi"``, (nz, ny, nx)."""
@@ -125,8 +122,8 @@ class Engine:
         found |= {f"force_{name}": array for name, array in zip(COMPONENTS, own.forces, strict=True)}
         if own.heating is not None:
             found["force_theta"] = own.heating
-        found |= {f"drag_{n}": array for n, array in enumerate(own.last_drag)}
-        return found
+        found |= {f"drag_{name}": array for name, array in own.last_drag.items()}
+        return found | self.steps.inflow.arrays
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""

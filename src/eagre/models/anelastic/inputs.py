@@ -14,7 +14,7 @@ from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, Levels
 
-SIDES = ("periodic", "wall")
+SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
 WORDS = 24  # a point: three velocities three times, theta' twice, fluxes, phi, the solver's
 RESERVED = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
 
@@ -38,7 +38,7 @@ def checked_sides(sides: Any) -> tuple[str, str, str]:
     given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(sides or {})
     for name in given:
         one_of("sides", name, ("x", "y", "z"))
-    return tuple(one_of(f"sides of {axis}", given[axis], SIDES) for axis in "zyx")  # type: ignore[return-value]
+    return tuple(one_of(f"sides of {axis}", given[axis], SIDES[axis]) for axis in "zyx")  # type: ignore[return-value]
 
 
 def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, periodic: bool) -> Levels:
@@ -114,3 +114,24 @@ def checked_absorber(absorber: Any, heights: np.ndarray) -> np.ndarray:
     if found.shape != heights.shape or not (np.isfinite(found) & (found >= 0.0)).all():
         raise InputError("this absorber", allowed=f"(thickness, rate), or {heights.size} rates >= 0, s-1")
     return found
+
+
+def checked_side_absorber(given: Mapping[str, Any] | None, grid: Grid) -> np.ndarray | None:
+    """Rates of layers at the ends of x and y, (ny, nx), s-1, from (thickness, m, rate at the end, s-1) by axis.
+
+    The rate rises as sin^2 from a layer's inner edge; where two meet the larger one counts.
+    """
+    total = np.zeros(grid.shape)
+    for axis, layer in (given or {}).items():
+        one_of("side_absorber", axis, ("x", "y"))
+        points = grid.x if axis == "x" else grid.y
+        if points.size == 1:
+            raise InputError(f"side_absorber along {axis}, which has one point", allowed="axes of several points")
+        half = 0.5 * float(points[-1] - points[0])
+        thickness = checked_number(f"thickness of the side_absorber along {axis}", layer[0], 1e-6, half)
+        rate = checked_number(f"rate of the side_absorber along {axis}", layer[1], 0.0, 1e3)
+        from_end = half - np.abs(points - 0.5 * (points[0] + points[-1]))
+        part = np.clip(1.0 - from_end / thickness, 0.0, 1.0)
+        along = rate * np.sin(0.5 * np.pi * part) ** 2
+        total = np.maximum(total, along[None, :] if axis == "x" else along[:, None])
+    return total if total.any() else None

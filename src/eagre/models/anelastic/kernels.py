@@ -15,7 +15,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.places import place
 
 TERRAIN = switch("TERRAIN", False)
-VISCOUS = switch("VISCOUS", False)
+DRIVEN = switch("DRIVEN", False)  # whether a field has explicit tendencies
 STRATIFIED = switch("STRATIFIED", True)
 
 
@@ -102,26 +102,39 @@ def face_z(k, j, i, now, then, h, g, weights, out):
     out[k + 1, j, i] = first + upward_mass_flux(k + 1, j, i, now, then, h, g, weights)
 
 
+WALL, PERIODIC, OPEN = 0, 1, 2  # kinds of the ends of an axis
+
+
 @cell
-def ends_x(k, j, i, now, then, h, weights, out, periodic):
-    """The outer faces of a row: those of the other end, or the mirror image; region (nz, ny, 1)."""
+def ends_x(k, j, i, now, then, h, weights, out, kind):
+    """The outer faces of a row; region (nz, ny, 1).
+
+    Those of the other end, the mirror image, or on open sides the one whose mean with the next face is the flux
+    through the side: a side's point owns half a cell.
+    """
     n = now.shape[2]
     low, high = -out[k, j, 1], -out[k, j, n - 1]
-    if periodic:
+    if kind == PERIODIC:
         low = mass_flux(k, j, n - 1, now, then, h, weights) + mass_flux(k, j, 0, now, then, h, weights)
         high = low
+    elif kind == OPEN:
+        low += real(4.0) * mass_flux(k, j, 0, now, then, h, weights)
+        high += real(4.0) * mass_flux(k, j, n - 1, now, then, h, weights)
     out[k, j, 0] = low
     out[k, j, n] = high
 
 
 @cell
-def ends_y(k, j, i, now, then, h, weights, out, periodic):
-    """The outer faces along y; region (nz, 1, nx)."""
+def ends_y(k, j, i, now, then, h, weights, out, kind):
+    """The outer faces along y, as `ends_x`; region (nz, 1, nx)."""
     n = now.shape[1]
     low, high = -out[k, 1, i], -out[k, n - 1, i]
-    if periodic:
+    if kind == PERIODIC:
         low = mass_flux(k, n - 1, i, now, then, h, weights) + mass_flux(k, 0, i, now, then, h, weights)
         high = low
+    elif kind == OPEN:
+        low += real(4.0) * mass_flux(k, 0, i, now, then, h, weights)
+        high += real(4.0) * mass_flux(k, n - 1, i, now, then, h, weights)
     out[k, 0, i] = low
     out[k, n, i] = high
 
@@ -146,7 +159,7 @@ def ends_z(k, j, i, now, then, h, g, weights, out, periodic):
 def add_force(k, j, i, x, force, drag, half, scale):
     """What is advected, in place of x: x + scale F + dt/2 D; F: the last step's half force, D: explicit tendencies."""
     value = x[k, j, i] + scale * force[k, j, i]
-    if VISCOUS:
+    if DRIVEN:
         value += half * drag[k, j, i]
     x[k, j, i] = value
 
@@ -156,6 +169,12 @@ def add_force_to_wind(k, j, i, x, force, drag, half, scale, past):
     """The same, and past = x: the velocity of the step before in the next one."""
     past[k, j, i] = x[k, j, i]
     add_force(k, j, i, x, force, drag, half, scale)
+
+
+@cell
+def add_tendency(k, j, i, x, drag, half):
+    """X += dt/2 D: of fields without implicit forces."""
+    x[k, j, i] += half * drag[k, j, i]
 
 
 @cell

@@ -18,18 +18,20 @@ from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompre
 from eagre.models.anelastic.averages import EVERY, Averages
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import (
     check_memory,
     checked_absorber,
     checked_levels,
     checked_scalars,
+    checked_side_absorber,
     checked_sides,
     checked_volume,
     one_device,
 )
 from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.anelastic.setup import Setup, spacing_of
-from eagre.models.anelastic.stability import checked_steps, first_step, longest_viscous_step
+from eagre.models.anelastic.stability import checked_steps, first_step, forcing_rate, longest_explicit_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
@@ -59,8 +61,9 @@ class AnelasticFlow(BaseModel):
         Potential temperature over the ambient one at the start.
     scalars : mapping of name to (nz, ny, nx) array
         What is carried along.
-    sides : mapping of "x", "y", "z" to "periodic" or "wall"
-        x and y are periodic and z has walls if not given.
+    sides : mapping of "x", "y", "z" to "periodic", "wall" or (x and y) "open"
+        x and y are periodic and z has walls if not given. Through open sides blows the ambient wind; what flows in has
+        its wind and temperature, and scalars as they are there at the start.
     ground : float or (ny, nx) array, m
         Height of the ground; levels follow it and are flat at the top.
     coriolis : float, s-1
@@ -69,6 +72,10 @@ class AnelasticFlow(BaseModel):
         Of momentum and of theta, over flat ground; explicit.
     absorber : (thickness, rate) or (nz,) array
         Layer below the top that draws wind and theta to the ambient air, m and s-1.
+    side_absorber : mapping of "x", "y" to (thickness, rate)
+        Layers at both ends of an axis that draw wind and theta to the ambient air, m and s-1.
+    forcing : Forcing
+        Geostrophic wind, subsidence, heating and nudging by profiles.
     time_step : float, s
         Without it steps follow `courant`.
     courant : float
@@ -115,6 +122,8 @@ class AnelasticFlow(BaseModel):
         viscosity: float = 0.0,
         diffusivity: float | None = None,
         absorber: Any = None,
+        side_absorber: Mapping[str, tuple[float, float]] | None = None,
+        forcing: Forcing | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -136,7 +145,10 @@ class AnelasticFlow(BaseModel):
         diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
         if found.ground is not None and nu + diffusion > 0.0:
             raise InputError("viscosity over ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
-        bears = longest_viscous_step(max(nu, diffusion), shape, spacing_of(found, grid))
+        drive, sides_rate = forcing or Forcing(), checked_side_absorber(side_absorber, grid)
+        drive.check(float(found.height[-1]), air.gravity > 0.0, tuple(scalars or ()))
+        rates = forcing_rate(drive, sides_rate, found)
+        bears = longest_explicit_step(max(nu, diffusion), shape, spacing_of(found, grid), rates)
         longest, self._courant = checked_steps(time_step, courant, bears)
         self.setup = Setup(
             grid=grid,
@@ -148,6 +160,8 @@ class AnelasticFlow(BaseModel):
             viscosity=nu,
             diffusivity=diffusion,
             absorber=checked_absorber(absorber, found.height),
+            side_absorber=sides_rate,
+            forcing=drive,
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             scalars=tuple(scalars or ()),
         )

@@ -70,13 +70,42 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "diffusivity": setup.diffusivity,
         "tolerance": setup.tolerance,
         "gravity": air.gravity,
+        **_air_of(setup),
     }
+
+
+def _air_of(setup: Setup) -> dict[str, str | float | int]:
+    """Ambient wind, m/s, N, s-1 (below 0 where air overturns), and absorbing layers: numbers, or their range."""
+    air, z = setup.air, setup.levels.z
+    stability = air.stability(z, setup.spacing[0])
+    found: dict[str, str | float | int] = {
+        "ambient_wind_x": _range_of(air.wind[0](z)),
+        "ambient_wind_y": _range_of(air.wind[1](z)),
+        "buoyancy_frequency": _range_of(np.sign(stability) * np.sqrt(np.abs(stability))),
+    }
+    if setup.absorber.any():
+        lowest = setup.levels.height[np.flatnonzero(setup.absorber)[0]]
+        found["absorber"] = f"up to {setup.absorber.max():.6g} s-1 from z = {lowest:.6g} m"
+    if setup.side_absorber is not None:
+        found["side_absorber"] = f"up to {setup.side_absorber.max():.6g} s-1"
+    return found
+
+
+def _range_of(values: np.ndarray) -> str | float:
+    """A number, or the least and the largest."""
+    low, high = (float(f"{bound:.6g}") for bound in (values.min(), values.max()))
+    return low if low == high else f"{low:g} to {high:g}"
 
 
 def remarks_of(setup: Setup) -> list[str]:
     """The grid's spacings and what there is beside advection and pressure."""
     dz, dy, dx = setup.spacing
     found = [f"spacings {dx:.4g}, {dy:.4g} and {dz:.4g} m; {setup.air.equations} equations"]
+    ends = zip("yx", setup.sides[1:], strict=True)
+    if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
+        found.append(
+            f"open sides along {' and '.join(lateral)} without a layer that absorbs: waves come back from them"
+        )
     if not setup.viscous:
         found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.models.anelastic.forcing import profile_of
 from eagre.models.anelastic.setup import Setup
 
 Array = np.ndarray
@@ -29,6 +30,8 @@ class RestState:
         g / theta_b.
     wind : pair, m/s
         u_e, v_e.
+    balanced : pair, m/s
+        The wind in balance with the pressure where the Earth turns: the geostrophic one, or the ambient one.
     absorber : s-1
     """
 
@@ -38,6 +41,7 @@ class RestState:
     lapse: Array
     buoyancy: Array
     wind: tuple[Array, Array]
+    balanced: tuple[Array, Array]
     absorber: Array
 
     @classmethod
@@ -47,13 +51,15 @@ class RestState:
         theta_b = air.reference(z)
         stability = air.stability(z, spacing)
         gravity = air.gravity
+        still, wind = np.zeros(z.shape), setup.forcing.geostrophic or air.wind
         return cls(
             air.density(z),
             air.ambient(z),
             stability,
-            stability * theta_b / gravity if gravity else np.zeros(z.shape),
+            stability * theta_b / gravity if gravity else still,
             gravity / theta_b,
-            (air.wind[0](z) + np.zeros(z.shape), air.wind[1](z) + np.zeros(z.shape)),
+            (air.wind[0](z) + still, air.wind[1](z) + still),
+            (profile_of("u", wind[0])(z) + still, profile_of("v", wind[1])(z) + still),
             np.broadcast_to(setup.absorber[:, None, None], z.shape),
         )
 
@@ -67,13 +73,13 @@ class RestState:
         half = 0.5 * dt
         a, gamma = half * self.absorber, half * coriolis
         size = (1.0 + a) ** 2 + gamma**2
-        ue, ve = self.wind
+        (ue, ve), (ug, vg) = self.wind, self.balanced
         return {
             "c11": (1.0 + a) / size,
             "c12": gamma / size,
             "c33": 1.0 / (1.0 + a + half**2 * self.stability / (1.0 + a)),
-            "ue": a * ue - gamma * ve,
-            "ve": a * ve + gamma * ue,
+            "ue": a * ue - gamma * vg,
+            "ve": a * ve + gamma * ug,
             "lift": half * self.buoyancy / (1.0 + a),
             "lapse": half * self.lapse,
             "keep": 1.0 / (1.0 + a),

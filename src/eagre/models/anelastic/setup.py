@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.forcing import Forcing
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class Setup:
 
     grid: Grid  # its centres are the columns of points
     levels: Levels
-    sides: tuple[str, str, str]  # of z, y, x: "periodic", "wall"
+    sides: tuple[str, str, str]  # of z, y, x: "periodic", "wall", of y and x "open"
     air: Atmosphere
     time_step: float  # s, the longest
     coriolis: float  # s-1
@@ -25,6 +26,8 @@ class Setup:
     absorber: np.ndarray  # (nz,), s-1
     tolerance: float  # of dt max |div|
     scalars: tuple[str, ...] = ()
+    side_absorber: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
+    forcing: Forcing = field(default_factory=Forcing)
 
     @property
     def shape(self) -> tuple[int, int, int]:

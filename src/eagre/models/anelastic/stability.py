@@ -9,6 +9,8 @@ import numpy as np
 
 from eagre.checks import checked_number
 from eagre.errors import InputError
+from eagre.grid import Levels
+from eagre.models.anelastic.forcing import Forcing, profile_of, rates_of
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.setup import Setup
 
@@ -17,10 +19,26 @@ COURANT = 0.5
 QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
 
 
-def longest_viscous_step(viscosity: float, shape: Sequence[int], spacing: Sequence[float]) -> float:
-    """``1 / (2 nu sum 1/d^2)``, s: from here on explicit viscosity is not stable."""
-    rate = 2.0 * viscosity * sum(1.0 / d**2 for d, n in zip(spacing, shape, strict=True) if n > 1)
+def longest_explicit_step(viscosity: float, shape: Sequence[int], spacing: Sequence[float], rate: float = 0.0) -> float:
+    """``1 / (4 nu sum 1/d^2 + rate)``, s: from here on explicit tendencies are not stable.
+
+    They are extrapolated from two steps (Adams and Bashforth), which holds for decays up to 1 / dt.
+    """
+    rate += 4.0 * viscosity * sum(1.0 / d**2 for d, n in zip(spacing, shape, strict=True) if n > 1)
     return min(LONGEST, 1.0 / rate) if rate > 0.0 else LONGEST
+
+
+def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> float:
+    """The fastest decay that forcing and layers at sides (rates, s-1) make, s-1."""
+    z, found = levels.z, 0.0
+    if forcing.nudging is not None:
+        found += float(rates_of(forcing.nudging, z).max())
+    if forcing.subsidence is not None:
+        if z.shape[0] < 2:
+            raise InputError("subsidence in a layer of one level", allowed="two levels or more")
+        speed = np.abs(profile_of("subsidence", forcing.subsidence)(z)) + np.zeros(z.shape)
+        found += 2.0 * float(speed.max() / np.diff(z, axis=0).min())
+    return found + (0.0 if sides is None else float(sides.max()))
 
 
 def checked_steps(time_step: float | None, courant: float | None, longest: float) -> tuple[float, float | None]:
@@ -29,7 +47,7 @@ def checked_steps(time_step: float | None, courant: float | None, longest: float
     Raises
     ------
     InputError
-        If both are given, or the time step is longer than viscosity bears.
+        If both are given, or the time step is longer than explicit tendencies bear.
     """
     if time_step is None:
         return longest, checked_number("courant", COURANT if courant is None else courant, 1e-6, 1.0)
@@ -37,7 +55,7 @@ def checked_steps(time_step: float | None, courant: float | None, longest: float
         raise InputError("both time_step and courant", allowed="one of them", fix=f"courant = {COURANT:g}")
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
-        allowed = f"up to {longest:.3g} s with this viscosity and these spacings"
+        allowed = f"up to {longest:.3g} s with this viscosity and forcing and these spacings"
         raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {_rounded_down(longest):g}")
     return dt, None
 

@@ -14,7 +14,7 @@ doi:10.1016/j.compfluid.2007.12.001.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,14 +24,13 @@ from eagre.advection.plan import Advector, Options
 from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
-from eagre.models.anelastic.kernels import AtRest, Axis, Slopes, Velocity
+from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
-
-PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1), "theta": (1, 1, 1)}
-"""Signs of the mirror images of a field beyond walls of z, y and x."""
+from eagre.models.anelastic.sides import Inflow, set_wind_through
+from eagre.models.anelastic.tendencies import EVEN, PARITY, Tendencies, driven
 
 
 class Moved(NamedTuple):
@@ -54,31 +53,35 @@ class Fields:
         Half forces dt/2 R of the velocity; within a step v_hat.
     theta, heating
         theta', K, and its half force; None where nothing is buoyant.
-    scalars : list
-        Passive scalars.
+    scalars : dict
+        Passive scalars by name.
     spare
         Where one of them is advected to.
-    drag : list
-        Explicit tendencies D^n of u, v, w and theta'; none without viscosity.
-    last_drag : list
+    drag : dict
+        Explicit tendencies D^n by the names of the fields that have any.
+    last_drag : dict
         D^(n-1).
     """
 
-    def __init__(self, setup: Setup, device: Device, real: Any) -> None:
+    def __init__(self, setup: Setup, device: Device, real: Any, driven: Sequence[str]) -> None:
         def zeros() -> Any:
             return device.zeros(setup.shape, real)
 
         self.now, self.past, self.forces = (Velocity(zeros(), zeros(), zeros()) for _ in range(3))
         self.theta, self.heating = (zeros(), zeros()) if setup.stratified else (None, None)
-        self.scalars = [zeros() for _ in setup.scalars]
+        self.scalars = {name: zeros() for name in setup.scalars}
         self.spare = zeros() if self.scalars else None
-        count = 3 + setup.stratified if setup.viscous else 0
-        self.drag, self.last_drag = ([zeros() for _ in range(count)] for _ in range(2))
+        self.drag, self.last_drag = ({name: zeros() for name in driven} for _ in range(2))
 
     def moved(self) -> list[Moved]:
         """Every field that forces act on."""
         found = [Moved(*one) for one in zip("uvw", self.now, self.forces, self.past, strict=True)]
         return found if self.theta is None else [*found, Moved("theta", self.theta, self.heating, None)]
+
+    @property
+    def present(self) -> dict[str, Any]:
+        """Arrays of the present by the names of fields."""
+        return {one.name: one.x for one in self.moved()} | self.scalars
 
 
 class Steps:
@@ -117,20 +120,21 @@ class Steps:
         masses: Any,
     ) -> None:
         self.setup, self.device, self.precision = setup, device, precision
-        self._rest, self._h, self._stretch = rest, h, slopes.stretch
+        self._rest = rest
         self._real = np.float32 if precision == "single" else np.float64
-        self.fields = Fields(setup, device, self._real)
-        periodic = tuple(side == "periodic" for side in setup.sides)
-        self._periodic = (periodic[0], periodic[1], periodic[2])
-        known = (setup.shape, h, slopes, setup.spacing, self._periodic, setup.terrain)
+        self.fields = fields = Fields(setup, device, self._real, driven(setup, rest))
+        self._tendencies = Tendencies(setup, device, precision, rest, h, slopes.stretch, fields.present, fields.drag)
+        self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
+        known = (setup.shape, h, slopes, setup.spacing, setup.sides, setup.terrain)
         self.advector = FaceFluxes(device, precision, *known)
-        self._switches = {"TERRAIN": setup.terrain, "VISCOUS": setup.viscous, "STRATIFIED": setup.stratified}
+        self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
         self.projection = Projection(
             device, precision, metric, rest.density, velocity=self.fields.now, tolerance=setup.tolerance
         )
+        self.change_at_sides = set_wind_through(self.projection, setup, rest)
         self._advection = plan_of(device, precision, setup.shape, setup.sides, Options())
         self._masses = masses
-        self._loops: dict[str, Any] = {}
+        self._loops: dict[tuple[Any, ...], Any] = {}
         self._at_rest: AtRest | None = None
         self._dt = 0.0  # of `_at_rest`
         self.before = 0.0
@@ -156,19 +160,30 @@ class Steps:
         half, scale = self._real(0.5 * dt), self._real(dt / before)
         found: list[Work] = list(self.advector.launches(fields.now, fields.past, dt, 0.5 * dt / before))
         moved = fields.moved()
-        found += self._drag()
-        for one, drag in zip(moved, fields.drag or [one.x for one in moved], strict=True):
-            name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
-            found.append(self._over(name, one.x, one.force, drag, half, scale, *more))
+        found += self._tendencies.launches()
         for one in moved:
-            found += self._advect(one.x, one.force, PARITY[one.name])
-        for x in fields.scalars:
-            found += [*self._advect(x, fields.spare, PARITY["theta"]), self._over("take", x, fields.spare)]
-        more = scale if self.before else self._real(0.0)
-        for one, drag, last in zip(moved, fields.drag, fields.last_drag, strict=False):
-            found.append(self._over("add_drag", one.force, drag, last, half, more))
+            name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
+            drag, switches = fields.drag.get(one.name, one.x), {"DRIVEN": one.name in fields.drag}
+            found.append(self._over(name, one.x, one.force, drag, half, scale, *more, switches=switches))
+        for one in moved:
+            found += self._advect(one.x, one.force, PARITY.get(one.name, EVEN))
+            found += self._with_tendency(one.name, one.force, half, scale)
+        for name, x in fields.scalars.items():
+            if name in fields.drag:
+                found.append(self._over("add_tendency", x, fields.drag[name], half))
+            found += [*self._advect(x, fields.spare, EVEN), *self._with_tendency(name, fields.spare, half, scale)]
+            found.append(self._over("take", x, fields.spare))
         heat = fields.forces.w if fields.heating is None else fields.heating
         return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
+
+    def _with_tendency(self, name: str, hat: Any, half: Any, scale: Any) -> list[Work]:
+        """Launches that add the explicit tendency of the end of the step, and hold what flows in."""
+        fields, faces = self.fields, self.advector
+        found: list[Work] = []
+        if name in fields.drag:
+            more = scale if self.before else self._real(0.0)
+            found.append(self._over("add_drag", hat, fields.drag[name], fields.last_drag[name], half, more))
+        return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
 
     def finish(self) -> list[Work]:
         """Launches from v^(n+1) to theta' and the half forces."""
@@ -176,19 +191,6 @@ class Steps:
         found: list[Work] = [self._over("finish_velocity", fields.now, fields.forces)]
         if fields.theta is not None:
             found.append(self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest))
-        return found
-
-    def _drag(self) -> list[Work]:
-        """Launches that set the explicit tendencies of u, v, w and theta'."""
-        setup, found = self.setup, []
-        for one, target in zip(self.fields.moved(), self.fields.drag, strict=False):
-            viscosity = setup.diffusivity if one.name == "theta" else setup.viscosity
-            axes = [
-                Axis(self._real(viscosity / d**2 if n > 1 else 0.0), int(wraps), self._real(sign))
-                for n, d, wraps, sign in zip(setup.shape, setup.spacing, self._periodic, PARITY[one.name], strict=True)
-            ]
-            arguments = (self._h, self._stretch, *reversed(axes))
-            found.append(self._over("viscous", one.x, *arguments, target))
         return found
 
     def _advect(self, x: Any, out: Any, parity: tuple[int, int, int]) -> list[Work]:
@@ -212,7 +214,9 @@ class Steps:
         self.projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"])
         self._dt = dt
 
-    def _over(self, name: str, *arguments: Any) -> Work:
-        if name not in self._loops:
-            self._loops[name] = self.device.loop(getattr(kernels, name), self.precision, self._switches)
-        return self.device.over(self._loops[name], self.setup.shape, arguments)
+    def _over(self, name: str, *arguments: Any, switches: Mapping[str, Any] | None = None) -> Work:
+        key = (name, *(switches or {}).values())
+        if key not in self._loops:
+            known = self._switches | dict(switches or {})
+            self._loops[key] = self.device.loop(getattr(kernels, name), self.precision, known)
+        return self.device.over(self._loops[key], self.setup.shape, arguments)

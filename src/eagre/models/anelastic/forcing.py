@@ -1,0 +1,95 @@
+"""What drives air beside the ambient state: profiles of geostrophic wind, subsidence, heating, and nudging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eagre.checks import checked_number
+from eagre.errors import InputError
+from eagre.models.anelastic.profiles import Exponential, Profile, check_tops
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Nudging:
+    """Relaxation of every point towards profiles: ``dx/dt = ... - (x - x_p(z)) / tau(z)``.
+
+    Parameters
+    ----------
+    time_scale : float or Profile, s
+        tau, above 0.
+    u, v : float or Profile, m/s, optional
+    theta : float or Profile, K, optional
+        Potential temperature itself, not its perturbation.
+    scalars : mapping of name to float or Profile
+        What is not given is not nudged.
+    """
+
+    time_scale: float | Profile
+    u: float | Profile | None = None
+    v: float | Profile | None = None
+    theta: float | Profile | None = None
+    scalars: Mapping[str, float | Profile] = field(default_factory=dict)
+
+    def targets(self) -> dict[str, Profile]:
+        """Profiles by the names of fields."""
+        given = {"u": self.u, "v": self.v, "theta": self.theta, **self.scalars}
+        return {name: profile_of(name, value) for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Forcing:
+    """Profiles of height that drive the air.
+
+    Parameters
+    ----------
+    geostrophic : pair of float or Profile, m/s, optional
+        Wind (u_g, v_g) that the pressure gradient of the large scale would balance: ``-f k x (v - v_g)``. Without it
+        the ambient wind.
+    subsidence : float or Profile, m/s, optional
+        w_s, below 0 downwards: ``-w_s d/dz`` of u, v, theta and scalars.
+    heating : float or Profile, K/s, optional
+        Of theta; below 0 cooling.
+    nudging : Nudging, optional
+    """
+
+    geostrophic: tuple[float | Profile, float | Profile] | None = None
+    subsidence: float | Profile | None = None
+    heating: float | Profile | None = None
+    nudging: Nudging | None = None
+
+    def check(self, height: float, stratified: bool, scalars: tuple[str, ...]) -> None:
+        """Refuse profiles that end below the top, m, and what drives a field that there is not."""
+        given = [("subsidence", self.subsidence), ("heating", self.heating)]
+        if self.geostrophic is not None:
+            given += [(f"geostrophic wind {name}", one) for name, one in zip("uv", self.geostrophic, strict=True)]
+        targets = {} if self.nudging is None else self.nudging.targets()
+        if self.nudging is not None:
+            given.append(("time_scale of nudging", self.nudging.time_scale))
+        named = [(name, profile_of(name, one)) for name, one in given if one is not None]
+        check_tops([*named, *((f"nudging {name}", one) for name, one in targets.items())], height)
+        if not stratified and (self.heating is not None or "theta" in targets):
+            raise InputError("heating or nudging of theta in incompressible flow", allowed="air that is buoyant",
+                             fix='equations = "boussinesq"')  # fmt: skip
+        known = ("u", "v", "theta", *scalars)
+        if missing := [name for name in targets if name not in known]:
+            raise InputError(f"nudging of {missing[0]!r}", allowed=", ".join(known))
+        if self.nudging is not None and not targets:
+            raise InputError("nudging without a profile", allowed="a profile of u, v, theta or a scalar", fix="u = 5.0")
+
+
+def profile_of(name: str, value: float | Profile) -> Profile:
+    """A profile, or a number as one."""
+    return value if callable(value) else Exponential(checked_number(name, value, -1e12, 1e12))
+
+
+def rates_of(nudging: Nudging, z: Array) -> Array:
+    """1 / tau at heights, s-1."""
+    scale = profile_of("time_scale", nudging.time_scale)(z) + np.zeros(z.shape)
+    if not (scale > 0.0).all():
+        raise InputError(f"time_scale = {scale.min():g} s", allowed="above 0 at all heights", fix="time_scale = 3600.0")
+    return 1.0 / scale

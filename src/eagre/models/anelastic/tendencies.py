@@ -1,0 +1,138 @@
+"""Explicit tendencies of a step: diffusion, forcing by profiles, layers at lateral sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Work, check_precision
+from eagre.models.anelastic import forces, kernels
+from eagre.models.anelastic.forces import Push
+from eagre.models.anelastic.forcing import profile_of, rates_of
+from eagre.models.anelastic.kernels import Axis
+from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
+"""Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
+EVEN = (1, 1, 1)
+
+
+def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
+    """Sources S and rates R of fields that profiles drive, both (nz, 1, 1) or (nz, ny, nx), by name."""
+    forcing, z = setup.forcing, setup.levels.z
+    nothing, found = np.zeros(z.shape), {}
+    if forcing.nudging is not None:
+        rate = rates_of(forcing.nudging, z)
+        for name, profile in forcing.nudging.targets().items():
+            target = profile(z) - (rest.theta if name == "theta" else 0.0)
+            found[name] = rate * target, rate
+    source = nothing
+    if forcing.heating is not None:
+        source = source + profile_of("heating", forcing.heating)(z)
+    if forcing.subsidence is not None and setup.stratified:
+        source = source - profile_of("subsidence", forcing.subsidence)(z) * rest.lapse
+    if source.any():
+        before, rate = found.get("theta", (nothing, nothing))
+        found["theta"] = before + source, rate
+    return found
+
+
+def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
+    """Names of the fields with explicit tendencies."""
+    wind = ("u", "v", "w", "theta") if setup.stratified else ("u", "v", "w")
+    found = set(pushes(setup, rest))
+    if setup.viscous or setup.side_absorber is not None:
+        found |= set(wind)
+    if setup.diffusivity > 0.0:
+        found |= set(setup.scalars)
+    if setup.forcing.subsidence is not None:
+        found |= {"u", "v", *wind[3:], *setup.scalars}
+    return tuple(name for name in (*wind, *setup.scalars) if name in found)
+
+
+class Tendencies:
+    """Launches that set D of fields.
+
+    Parameters
+    ----------
+    setup : Setup
+    device : Device
+    precision : {"single", "double"}
+    rest : RestState
+    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+        Density times Jacobian.
+    stretch : (nz,), on the device
+    fields : mapping of name to (nz, ny, nx)
+        The state, and by the same names D.
+    """
+
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, stretch: Any,
+        fields: Mapping[str, Any], out: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self._setup, self._device, self._precision = setup, device, precision
+        self._real, self._h, self._stretch = check_precision(precision), h, stretch
+        self._fields, self._out = fields, out
+        self._launches = self._diffusion() + self._pushes(rest)
+
+    def launches(self) -> list[Work]:
+        """Launches that set D from the present state."""
+        return self._launches
+
+    def _diffusivity(self, name: str) -> float:
+        return self._setup.viscosity if name in PARITY else self._setup.diffusivity
+
+    def _is_diffused(self, name: str) -> bool:
+        return self._setup.viscous and (name not in self._setup.scalars or self._setup.diffusivity > 0.0)
+
+    def _diffusion(self) -> list[Work]:
+        setup, found = self._setup, []
+        for name, out in self._out.items():
+            if not self._is_diffused(name):
+                continue
+            signs = PARITY.get(name, EVEN)
+            axes = [
+                Axis(
+                    self._real(self._diffusivity(name) / d**2 if n > 1 else 0.0), int(side == "periodic"),
+                    self._real(sign if side == "wall" else 1.0),
+                )
+                for n, d, side, sign in zip(setup.shape, setup.spacing, setup.sides, signs, strict=True)
+            ]  # fmt: skip
+            found.append(self._over(kernels.viscous, {}, self._fields[name], self._h, self._stretch, *axes[::-1], out))
+        return found
+
+    def _pushes(self, rest: RestState) -> list[Work]:
+        setup, z, found = self._setup, self._setup.levels.z, []
+        given, nothing = pushes(setup, rest), self._profile(np.zeros(z.shape))
+        sinks, speed, over_dz = setup.forcing.subsidence is not None, nothing, nothing
+        if setup.forcing.subsidence is not None:
+            speed = self._profile(profile_of("subsidence", setup.forcing.subsidence)(z) + np.zeros(z.shape))
+            over_dz = self._profile(1.0 / np.diff(z, axis=0))
+        sides = np.zeros((1, 1)) if setup.side_absorber is None else setup.side_absorber
+        rate_sides = self._device.array(sides.astype(self._real))
+        ambient = {"u": rest.wind[0], "v": rest.wind[1]}
+        for name, out in self._out.items():
+            source, rate = (self._profile(one) for one in given[name]) if name in given else (nothing, nothing)
+            switches = {
+                "DIFFUSED": self._is_diffused(name),
+                "RELAXED": name in given,
+                "SUBSIDING": sinks and name != "w",
+                "ABSORBED": setup.side_absorber is not None and name not in setup.scalars,
+            }
+            if not any(switches[key] for key in ("RELAXED", "SUBSIDING", "ABSORBED")):
+                continue
+            around = self._profile(ambient[name]) if name in ambient else nothing
+            push = Push(source, rate, speed, over_dz, rate_sides, around)
+            found.append(self._over(forces.add_push, switches, self._fields[name], push, out))
+        return found
+
+    def _profile(self, values: Array) -> Any:
+        return self._device.array(np.ascontiguousarray(values, self._real))
+
+    def _over(self, cell: Any, switches: dict[str, Any], *arguments: Any) -> Work:
+        loop = self._device.loop(cell, self._precision, {"TERRAIN": self._setup.terrain, **switches})
+        return self._device.over(loop, self._setup.shape, arguments)

@@ -1,0 +1,97 @@
+"""Open lateral sides of the anelastic model, and the layers that absorb waves before them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.model import AnelasticFlow
+
+ON = {"device": "cpu", "precision": "double"}
+
+
+def over_a_hill(side):
+    """Stratified wind over a hill 10 m high, with layers at the ends of x."""
+    periodic = side == "periodic"
+    grid = Grid.of_points(60 + (not periodic), 1, 60e3, 1.0, -30e3, periodic=(periodic, True))
+    ground = np.maximum(10.0 / (1.0 + (grid.x / 4e3) ** 2) - 10.0 / (1.0 + 7.5**2), 0.0)
+    model = AnelasticFlow(
+        grid, 31, height=15e3, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0)), ground=ground[None],
+        absorber=(6e3, 0.02), side_absorber={"x": (12e3, 0.01)}, sides={"x": side}, time_step=30.0,
+        tolerance=1e-7, **ON,
+    )  # fmt: skip
+    model.advance(3 * 3600.0)
+    return model
+
+
+def test_a_hill_with_open_sides_makes_the_wave_of_the_periodic_one():
+    ours, theirs = over_a_hill("open"), over_a_hill("periodic")
+    near = slice(18, 43)  # within 12 km of the hill: outside the layers
+    for name in "uw":
+        found, expected = (model.field(name)[:, 0, near] for model in (ours, theirs))
+        wave = np.abs(expected - expected.mean()).max()
+        assert np.abs(found - expected).max() < 0.01 * wave, name
+        assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.9999
+    u = ours.field("u")
+    np.testing.assert_allclose(u[:, :, [0, -1]], 10.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("ny", [1, 5])
+def test_a_uniform_wind_and_a_constant_scalar_stay(ny):
+    """Through sides that are open in x and y, with a density that falls with height."""
+    grid = Grid.of_points(8, ny, 800.0, 500.0, periodic=(False, False))
+    air = anelastic(buoyancy_frequency=0.01, wind=(5.0, -3.0 * (ny > 1)))
+    model = AnelasticFlow(
+        grid, 5, height=800.0, atmosphere=air, sides={"x": "open", "y": "open"},
+        scalars={"dye": np.full((5, ny, 8), 2.0)}, time_step=5.0, tolerance=1e-12, **ON,
+    )  # fmt: skip
+    model.advance(100.0)
+    np.testing.assert_allclose(model.field("u"), 5.0, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.field("v"), air.wind[1](0.0), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.field("dye"), 2.0, rtol=0, atol=1e-9)
+    assert np.abs(model.field("theta_perturbation")).max() < 1e-9
+
+
+@pytest.mark.parametrize("wind", [8.0, -8.0])
+def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
+    """A warm bubble and a scalar leave; from the windward side comes the scalar that was on that side."""
+    grid = Grid.of_points(21, 1, 2000.0, 1.0, periodic=(False, True))
+    bump = np.exp(-(((grid.x - 1000.0) / 250.0) ** 2)) * np.ones((5, 1, 1))
+    side = np.where(grid.x == (0.0 if wind > 0.0 else 2000.0), 0.5, 0.0)
+    model = AnelasticFlow(
+        grid, 5, height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), sides={"x": "open"},
+        theta=bump, scalars={"dye": np.maximum(bump, side)}, time_step=10.0, tolerance=1e-10, **ON,
+    )  # fmt: skip
+    model.advance(500.0)
+    assert np.abs(model.field("theta_perturbation")).max() < 1e-3
+    np.testing.assert_allclose(model.field("dye"), 0.5, rtol=0, atol=1e-3)
+
+
+def test_layers_at_sides_damp_as_their_rate_says():
+    """Without anything else a wind falls as exp(-A t) towards the ambient one."""
+    grid = Grid.of_points(9, 1, 800.0, 1.0, periodic=(True, True))
+    model = AnelasticFlow(
+        grid, 1, height=1.0, velocity=(0.0, 1.0, 0.0), side_absorber={"x": (200.0, 0.02)}, time_step=0.5, **ON
+    )
+    model.advance(50.0)
+    rates = model.setup.side_absorber[0]
+    assert rates[0] == pytest.approx(0.02) and rates[4] == 0.0 and rates == pytest.approx(rates[::-1], abs=1e-12)
+    np.testing.assert_allclose(model.field("v")[0, 0], np.exp(-50.0 * rates), rtol=2e-5)
+
+
+def test_what_open_sides_refuse():
+    grid = Grid.of_points(16, 1, 1600.0, 1.0)
+    given = {"height": 1000.0, "sides": {"x": "open"}, **ON}
+    wind = boussinesq(wind=(10.0, 0.0))
+    slope = 400.0 * (grid.x / 1600.0)[None]
+    with pytest.raises(InputError, match="so that as much air leaves as enters"):
+        AnelasticFlow(grid, 9, atmosphere=wind, ground=slope, **given)
+    with pytest.raises(InputError, match="'wall', 'periodic'"):
+        AnelasticFlow(grid, 9, height=1000.0, sides={"z": "open"}, **ON)
+    with pytest.raises(InputError, match="time_step"):
+        AnelasticFlow(grid, 9, side_absorber={"x": (200.0, 0.5)}, time_step=3.0, **given)
+    with pytest.raises(InputError, match="which has one point"):
+        AnelasticFlow(grid, 9, side_absorber={"y": (200.0, 0.5)}, **given)
