@@ -79,7 +79,7 @@ def test_a_step_that_is_too_long_is_a_blow_up_with_its_place(eagre, tmp_path):
         ("height = 1600.0", "", "height = 10000.0"),
         ("courant = 0.5", "courant = 0.5\ntime_step = 2.0", "one of them"),
         ('"2 * exp', '"2 * exq', 'the function "exq"'),
-        ('sides_x = "wall"', 'sides_x = "open"', "periodic, wall"),
+        ('sides_x = "wall"', 'sides_x = "shut"', "periodic, wall"),
         ("dye =", "w =", "a name of letters"),
         ("interval = 20.0", 'interval = 20.0\nvariables = ["w"]', "w_max"),
         ("[numerics]", "[numerics]\nviscosity = 1.0\n[absorber]\nthickness = 9000.0\nrate = 0.1", "thickness"),

@@ -17,6 +17,7 @@ from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
 from eagre.models.anelastic.averages import EVERY, Averages
 from eagre.models.anelastic.diagnostics import diagnostics_of
+from eagre.models.anelastic.drives import checked_drives
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import (
@@ -24,14 +25,13 @@ from eagre.models.anelastic.inputs import (
     checked_absorber,
     checked_levels,
     checked_scalars,
-    checked_side_absorber,
     checked_sides,
     checked_volume,
     one_device,
 )
 from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
 from eagre.models.anelastic.setup import Setup, spacing_of
-from eagre.models.anelastic.stability import checked_steps, first_step, forcing_rate, longest_explicit_step
+from eagre.models.anelastic.stability import checked_steps, first_step, longest_explicit_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
@@ -141,14 +141,12 @@ class AnelasticFlow(BaseModel):
         check_memory(shape, self.device, precision)
         air = atmosphere or incompressible()
         check_height(air, float(found.height[-1]))
-        nu = checked_number("viscosity", viscosity, 0.0, 1e9)
-        diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
-        if found.ground is not None and nu + diffusion > 0.0:
-            raise InputError("viscosity over ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
-        drive, sides_rate = forcing or Forcing(), checked_side_absorber(side_absorber, grid)
-        drive.check(float(found.height[-1]), air.gravity > 0.0, tuple(scalars or ()))
-        rates = forcing_rate(drive, sides_rate, found)
-        bears = longest_explicit_step(max(nu, diffusion), shape, spacing_of(found, grid), rates)
+        drives = checked_drives(
+            found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), viscosity=viscosity,
+            diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
+        )  # fmt: skip
+        most = max(drives.viscosity, drives.diffusivity)
+        bears = longest_explicit_step(most, shape, spacing_of(found, grid), drives.rate(found))
         longest, self._courant = checked_steps(time_step, courant, bears)
         self.setup = Setup(
             grid=grid,
@@ -157,11 +155,8 @@ class AnelasticFlow(BaseModel):
             air=air,
             time_step=longest,
             coriolis=checked_number("coriolis", coriolis, -1e3, 1e3),
-            viscosity=nu,
-            diffusivity=diffusion,
             absorber=checked_absorber(absorber, found.height),
-            side_absorber=sides_rate,
-            forcing=drive,
+            **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             scalars=tuple(scalars or ()),
         )
