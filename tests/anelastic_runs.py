@@ -7,7 +7,9 @@ import numpy as np
 from eagre.cases.air import decaying_turbulence, taylor_green
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.profiles import Table
 
 
 def hill_grid(nx=24, ny=12):
@@ -43,7 +45,37 @@ def turbulence(**options):
     return decaying_turbulence(16, "solenoidal", **{"time_step": 0.1, **options})
 
 
+def open_sides(**options):
+    """A hill between open sides, with layers before them and a scalar that flows in."""
+    grid = Grid.of_points(25, 9, 24e3, 12e3, -12e3, -6e3)
+    ground = np.maximum(hill_of(grid, 300.0) - 30.0, 0.0)
+    ground[[0, -1]], ground[:, [0, -1]] = 0.0, 0.0
+    chosen = {"time_step": 20.0, "side_absorber": {"x": (5e3, 0.01), "y": (3e3, 0.01)}, **options}
+    return AnelasticFlow(
+        grid, 13, height=8e3, atmosphere=anelastic(buoyancy_frequency=0.01, wind=(10.0, 3.0)), ground=ground,
+        sides={"x": "open", "y": "open"}, scalars={"dye": np.where(grid.x < -6e3, 1.0, 0.0) * np.ones((13, 9, 1))},
+        **chosen,
+    )  # fmt: skip
+
+
+def forced(**options):
+    """Everything that profiles drive, in stratified noise."""
+    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    noise = np.random.default_rng(3).standard_normal((13, 10, 12))
+    drive = Forcing(
+        (8.0, -2.0), Table(np.array([0.0, 600.0]), np.array([0.0, -0.05])), -1e-3,
+        Nudging(300.0, u=6.0, v=0.0, theta=301.0, scalars={"dye": 0.5}),
+    )  # fmt: skip
+    chosen = {"time_step": 2.0, "viscosity": 1.0, "coriolis": 1e-3, **options}
+    return AnelasticFlow(
+        grid, 13, height=600.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(8.0, 0.0)), theta=0.1 * noise,
+        scalars={"dye": noise**2}, forcing=drive, **chosen,
+    )  # fmt: skip
+
+
 RUNS = {
+    "open": open_sides,
+    "forced": forced,
     "hill": flow_over_a_hill,
     "bubble": stratified_bubble,
     "vortices": vortices,

@@ -9,8 +9,11 @@ import pytest
 
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.profiles import Table
 from oracle import anelastic as oracle
+from oracle.anelastic_forcing import Drive
 from oracle.mpdata import mpdata
 
 RNG = np.random.default_rng(11)
@@ -71,7 +74,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
         np.broadcast_to(air.density(z) * jacobian, shape), **slopes, stability=9.81 * ambient / air.reference(z),
         lapse=ambient, buoyancy=9.81 / air.reference(z), coriolis=coriolis, absorber=0.1 * at, wind=(3.0, -2.0),
         is_open=tuple(side == "open" for side in sides), geostrophic=geostrophic,
-        push=None if push is None else push(grid, z, ambient),
+        push=None if push is None else push(grid, z, air, ambient),
         viscosity=viscosity, diffusivity=0.5 * viscosity, advect=advect(sides),
     )  # fmt: skip
     return model, oracle.start(wind, theta, theirs), theirs
@@ -89,7 +92,36 @@ CASES = {
     "open-box": (((4, 5, 5), ("wall", "open", "open"), False), {"coriolis": 0.2}),
     "open-hill": (((5, 1, 7), ("wall", "periodic", "open"), True), {"equations": anelastic}),
 }
-QUICK = ("flat", "plane", "hill", "open")
+
+
+def forced(grid, z, air, lapse):
+    """The oracle's side of `FORCED`."""
+    half = 0.5 * (grid.x[-1] - grid.x[0])
+    part = np.clip(1.0 - (half - np.abs(grid.x - 0.5 * (grid.x[0] + grid.x[-1]))) / 200.0, 0.0, 1.0)
+    return Drive(
+        z, lapse, air.ambient(z), (3.0, -2.0), -0.8, 0.05, 40.0, (5.0, 1.0), 301.0 + 0.2 * z,
+        0.03 * np.sin(0.5 * np.pi * part) ** 2,
+    )  # fmt: skip
+
+
+WARMER = Table(np.array([0.0, 400.0]), np.array([301.0, 381.0]))
+FORCED = {
+    "forcing": Forcing(
+        (4.0, -1.0),
+        -0.8,
+        0.05,
+        Nudging(40.0, u=5.0, v=1.0, theta=Table(np.array([0.0, 400.0]), np.array([301.0, 381.0]))),
+    ),
+    "side_absorber": {"x": (200.0, 0.03)},
+    "geostrophic": (4.0, -1.0),
+    "coriolis": 0.2,
+    "push": forced,
+}
+CASES |= {
+    "forced": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {"viscosity": 2.0, **FORCED}),
+    "forced-hill": (((4, 4, 5), ("wall", "periodic", "periodic"), True), FORCED),
+}
+QUICK = ("forced", "flat", "plane", "hill", "open")
 
 
 @pytest.mark.parametrize(

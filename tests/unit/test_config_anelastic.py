@@ -96,3 +96,49 @@ def test_open_sides_with_layers(tmp_path):
 def test_what_is_refused(tmp_path, levels, more, words):
     with pytest.raises(ConfigError, match=words):
         case(tmp_path, levels, more)
+
+
+FORCING = """
+[numerics]
+latitude = 45.0
+[forcing]
+geostrophic_u = {file = "wind.csv", value = "ug", units = "km/h"}
+geostrophic_v = "z / 1000"
+subsidence = {heights = [0.0, "1 km"], values = [0.0, "-1 cm/s"]}
+heating = "-2 / 86400"
+[forcing.nudging]
+time_scale = "1 h"
+theta = {file = "wind.csv", value = "theta"}
+"""
+
+
+def test_profiles_that_drive_the_air(tmp_path):
+    (tmp_path / "wind.csv").write_text("z (km),ug,theta (K)\n0,36.0,300\n2,72.0,310\n")
+    found = case(tmp_path, more=FORCING).forcing.make()
+    z = np.array([0.0, 500.0])
+    np.testing.assert_allclose(found.geostrophic[0](z), [10.0, 12.5])
+    np.testing.assert_allclose(found.geostrophic[1](z), [0.0, 0.5])
+    np.testing.assert_allclose(found.subsidence(z), [0.0, -0.005])
+    np.testing.assert_allclose(found.heating(z), -2.0 / 86400.0)
+    assert found.nudging.time_scale == 3600.0 and found.nudging.u is None
+    np.testing.assert_allclose(found.nudging.theta(z), [300.0, 302.5])
+    model = case(tmp_path, more=FORCING).build("cpu", "double")
+    np.testing.assert_allclose(model.engine.rest.balanced[0][:, 0, 0], [10.0, 11.25, 12.5, 13.75, 15.0])
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("geostrophic_u = 1.0", "no geostrophic_v"),
+        ('subsidence = "t"', '"t" is not known'),
+        ("heating = true", "an expression in z"),
+        ("heating = {heights = [0.0, 1.0], values = [1.0]}", "2 heights and 1 values"),
+        ('heating = {file = "no.csv"}', "no.csv"),
+        ("nudging = {u = 1.0}", "time_scale"),
+        ("geostrophic_u = 1.0\ngeostrophic_v = 0.0", "where nothing turns"),
+        ("subsidence = {heights = [0.0, 1.0], values = [1.0, 1.0]}", "up to 1 m"),
+    ],
+)
+def test_forcing_that_is_refused(tmp_path, lines, words):
+    with pytest.raises(InputError, match=words):
+        case(tmp_path, more=f"[forcing]\n{lines}").build("cpu")

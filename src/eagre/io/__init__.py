@@ -6,6 +6,7 @@ The libraries behind it (rasterio, xarray, h5netcdf, h5py) are imported by the f
 from eagre.io.dem import Dem, read_dem, read_raster
 from eagre.io.files import WriteError
 from eagre.io.gauges import GaugeWriter
+from eagre.io.heights import read_heights
 from eagre.io.netcdf import FieldWriter
 from eagre.io.particles import ParticleWriter
 from eagre.io.probes import ProbeWriter
@@ -27,6 +28,7 @@ __all__ = [
     "grid_from_dem",
     "raster_to_centres",
     "read_dem",
+    "read_heights",
     "read_raster",
     "read_restart",
     "read_restart_header",

@@ -26,6 +26,7 @@ from eagre.config.volumes import NumberVolume, SpeedVolume, VolumeValue
 from eagre.constants import EARTH_ROTATION, GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
+from eagre.models.anelastic.forcing_sections import ForcingSection
 from eagre.models.anelastic.measured_sections import ProfilesSection
 
 if TYPE_CHECKING:
@@ -284,6 +285,7 @@ class AnelasticCase(Case):
         default_factory=dict, description="a table of name = value: passive scalars at the start"
     )
     absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
+    forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
 
@@ -309,6 +311,8 @@ class AnelasticCase(Case):
             air = self.atmosphere.make()
         levels, ground = self._levels(grid)
         numerics, domain = self.numerics, self.domain
+        with self.at("forcing"):
+            forcing = None if self.forcing is None else self.forcing.make()
         with self.naming("domain", "atmosphere", "initial", "numerics", "run"):
             model = AnelasticFlow(
                 grid,
@@ -322,6 +326,7 @@ class AnelasticCase(Case):
                 viscosity=numerics.viscosity,
                 diffusivity=numerics.diffusivity,
                 **({} if self.absorber is None else self.absorber.options()),
+                forcing=forcing,
                 time_step=numerics.time_step,
                 courant=numerics.courant,
                 tolerance=numerics.tolerance,

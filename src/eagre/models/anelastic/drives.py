@@ -34,6 +34,7 @@ def checked_drives(
     *,
     stratified: bool,
     scalars: tuple[str, ...],
+    coriolis: float,
     viscosity: float,
     diffusivity: float | None,
     side_absorber: Mapping[str, Any] | None,
@@ -45,5 +46,7 @@ def checked_drives(
     if levels.ground is not None and nu + diffusion > 0.0:
         raise InputError("viscosity over ground that is not flat", allowed="viscosity = 0: the scheme dissipates")
     drive = forcing or Forcing()
+    if drive.geostrophic is not None and coriolis == 0.0:
+        raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
     drive.check(float(levels.height[-1]), stratified, scalars)
     return Drives(nu, diffusion, checked_side_absorber(side_absorber, grid), drive)

@@ -62,16 +62,21 @@ class Forcing:
     heating: float | Profile | None = None
     nudging: Nudging | None = None
 
+    def profiles(self) -> dict[str, Profile]:
+        """All of them by name."""
+        given: dict[str, float | Profile | None] = {"subsidence": self.subsidence, "heating": self.heating}
+        if self.geostrophic is not None:
+            given |= dict(zip(("geostrophic_wind_x", "geostrophic_wind_y"), self.geostrophic, strict=True))
+        found = {name: profile_of(name, one) for name, one in given.items() if one is not None}
+        if self.nudging is not None:
+            found["nudging_time_scale"] = profile_of("time_scale", self.nudging.time_scale)
+            found |= {f"nudging_{name}": one for name, one in self.nudging.targets().items()}
+        return found
+
     def check(self, height: float, stratified: bool, scalars: tuple[str, ...]) -> None:
         """Refuse profiles that end below the top, m, and what drives a field that there is not."""
-        given = [("subsidence", self.subsidence), ("heating", self.heating)]
-        if self.geostrophic is not None:
-            given += [(f"geostrophic wind {name}", one) for name, one in zip("uv", self.geostrophic, strict=True)]
+        check_tops(list(self.profiles().items()), height)
         targets = {} if self.nudging is None else self.nudging.targets()
-        if self.nudging is not None:
-            given.append(("time_scale of nudging", self.nudging.time_scale))
-        named = [(name, profile_of(name, one)) for name, one in given if one is not None]
-        check_tops([*named, *((f"nudging {name}", one) for name, one in targets.items())], height)
         if not stratified and (self.heating is not None or "theta" in targets):
             raise InputError("heating or nudging of theta in incompressible flow", allowed="air that is buoyant",
                              fix='equations = "boussinesq"')  # fmt: skip

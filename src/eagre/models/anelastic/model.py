@@ -142,8 +142,8 @@ class AnelasticFlow(BaseModel):
         air = atmosphere or incompressible()
         check_height(air, float(found.height[-1]))
         drives = checked_drives(
-            found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), viscosity=viscosity,
-            diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
+            found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), coriolis=coriolis,
+            viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
         )  # fmt: skip
         most = max(drives.viscosity, drives.diffusivity)
         bears = longest_explicit_step(most, shape, spacing_of(found, grid), drives.rate(found))

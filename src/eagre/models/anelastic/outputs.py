@@ -88,7 +88,7 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
         found["absorber"] = f"up to {setup.absorber.max():.6g} s-1 from z = {lowest:.6g} m"
     if setup.side_absorber is not None:
         found["side_absorber"] = f"up to {setup.side_absorber.max():.6g} s-1"
-    return found
+    return found | {name: _range_of(profile(z)) for name, profile in setup.forcing.profiles().items()}
 
 
 def _range_of(values: np.ndarray) -> str | float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -50,6 +50,25 @@ class Exponential:
         """The integral of 1 / value from 0 to z."""
         z = np.asarray(z, np.float64)
         return (z if self.rate == 0.0 else -np.expm1(-self.rate * z) / self.rate) / self.surface
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A function of height; it has no integral, and serves what drives the air, not what the air is."""
+
+    function: Callable[[Array], Array]
+
+    @property
+    def top(self) -> float:
+        """Infinite, m."""
+        return np.inf
+
+    def __call__(self, z: Array) -> Array:
+        return np.asarray(self.function(np.asarray(z, np.float64)), np.float64)
+
+    def inverse_integral(self, z: Array) -> Array:
+        """None is known."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""Sections of a case file for what drives the air: profiles of height."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from eagre.config.section import Section
+from eagre.errors import InputError
+from eagre.models.anelastic.forcing import Forcing, Nudging
+from eagre.models.anelastic.height_values import HeightValue, NumberHeights, SpeedHeights, TimeHeights
+
+PROFILE = "a number, an expression in z, {heights, values} or {file}"
+
+
+class NudgingSection(Section):
+    """Relaxation of every point towards profiles."""
+
+    time_scale: TimeHeights = Field(description=f"time scale, s: {PROFILE}", examples=["1 h"])
+    u: SpeedHeights | None = Field(default=None, description=f"wind along x, m/s: {PROFILE}", examples=[10.0])
+    v: SpeedHeights | None = Field(default=None, description=f"wind along y, m/s: {PROFILE}", examples=[0.0])
+    theta: NumberHeights | None = Field(
+        default=None, description=f"potential temperature, K: {PROFILE}", examples=["300 + 0.003 * z"]
+    )
+    scalars: dict[str, NumberHeights] = Field(default_factory=dict, description=f"a table of name = {PROFILE}")
+
+    def make(self) -> Nudging:
+        """What the model takes."""
+        scale = self.time_scale.profile("time_scale")
+        scalars = {name: value.profile(name) for name, value in self.scalars.items()}
+        return Nudging(scale, *(_profile(self, name) for name in ("u", "v", "theta")), scalars=scalars)
+
+
+class ForcingSection(Section):
+    """What drives the air beside the ambient state."""
+
+    geostrophic_u: SpeedHeights | None = Field(
+        default=None, description=f"geostrophic wind along x, m/s: {PROFILE}", examples=[10.0]
+    )
+    geostrophic_v: SpeedHeights | None = Field(
+        default=None, description=f"geostrophic wind along y, m/s: {PROFILE}", examples=[0.0]
+    )
+    subsidence: SpeedHeights | None = Field(
+        default=None, description=f"large-scale upward wind, m/s, below 0 where air sinks: {PROFILE}",
+        examples=["-5e-6 * z"],
+    )  # fmt: skip
+    heating: NumberHeights | None = Field(
+        default=None, description=f"of theta, K/s, below 0 where air cools: {PROFILE}", examples=["-2 / 86400"]
+    )
+    nudging: NudgingSection | None = Field(default=None, description="the section [forcing.nudging]")
+
+    @model_validator(mode="after")
+    def _both_components(self) -> ForcingSection:
+        if (self.geostrophic_u is None) != (self.geostrophic_v is None):
+            one = "geostrophic_v" if self.geostrophic_v is None else "geostrophic_u"
+            raise InputError(f"no {one}", allowed="both components of the geostrophic wind", fix=f"{one} = 0.0")
+        return self
+
+    def make(self) -> Forcing:
+        """What the model takes."""
+        u, v = (_profile(self, f"geostrophic_{name}") for name in "uv")
+        return Forcing(
+            None if u is None or v is None else (u, v),
+            _profile(self, "subsidence"),
+            _profile(self, "heating"),
+            None if self.nudging is None else self.nudging.make(),
+        )
+
+
+def _profile(section: Section, name: str) -> Any:
+    value: HeightValue | None = getattr(section, name)
+    return None if value is None else value.profile(name)

@@ -1,0 +1,55 @@
+"""A plain transcription of what drives the air by profiles; nothing is taken from the model.
+
+D = S - (x - x_p) / tau - w_s dx/dz - A (x - x_e) for u, v, w and theta'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass
+class Drive:
+    """Numbers, or arrays that fit (nz, ny, nx)."""
+
+    z: Array
+    lapse: Array  # d theta_e / dz
+    theta: Array  # theta_e
+    ambient: tuple[float, float]  # u_e, v_e
+    subsidence: float = 0.0
+    heating: float = 0.0
+    time_scale: float = np.inf
+    wind: tuple[float, float] = (0.0, 0.0)  # that u and v are nudged to
+    nudged_theta: Array | float = 0.0
+    sides: Array | float = 0.0  # A
+
+    def sink(self, x: Array) -> Array:
+        """w_s dx/dz with the difference from above where air sinks, from below where it rises."""
+        found, z = np.empty(x.shape), np.broadcast_to(self.z, x.shape)
+        top = x.shape[0] - 1
+        for k in range(top + 1):
+            a, b = (k, k + 1) if self.subsidence < 0.0 else (k - 1, k)
+            if b > top:
+                a, b = top - 1, top
+            if a < 0:
+                a, b = 0, 1
+            found[k] = self.subsidence * (x[b] - x[a]) / (z[b] - z[a])
+        return found
+
+    def __call__(self, fields: list[Array]) -> list[Array]:
+        u, v, w, theta = fields
+        rate = 1.0 / self.time_scale
+        return [
+            -rate * (u - self.wind[0]) - self.sink(u) - self.sides * (u - self.ambient[0]),
+            -rate * (v - self.wind[1]) - self.sink(v) - self.sides * (v - self.ambient[1]),
+            -self.sides * w,
+            -rate * (theta + self.theta - self.nudged_theta)
+            - self.sink(theta)
+            - self.subsidence * self.lapse
+            + self.heating
+            - self.sides * theta,
+        ]
