@@ -88,3 +88,88 @@ def test_what_cannot_be_averaged_is_refused(eagre, tmp_path, more, words):
     assert done.code == 2, done.err
     for word in words:
         assert word in done.err
+
+
+MEASURED = """\
+[[slices]]
+file = "{name}_y.nc"
+interval = 20.0
+y = 250.0
+variables = ["w", "theta"]
+[[slices]]
+file = "{name}_k.nc"
+interval = 30.0
+k = 1
+[probes]
+file = "{name}_probes.nc"
+interval = 5.0
+points = [{{name = "mast", x = 800.0, y = 600.0, z = [150.0, 300.0]}}, {{name = "tower", x = 10.0, y = 600.0}}]
+variables = ["u", "theta"]
+[spectra]
+file = "{name}_spectra.nc"
+interval = 60.0
+heights = [250.0]
+[maxima]
+file = "{name}_maxima.csv"
+interval = 10.0
+"""
+
+
+@pytest.mark.parametrize("ground", ["", HILL])
+def test_every_measured_file_of_a_run_and_of_one_that_goes_on(eagre, opened, tmp_path, ground):
+    whole = eagre("run", write(tmp_path, "whole", MEASURED, ground=ground))
+    assert whole.code == 0, whole.err
+    assert eagre("run", write(tmp_path, "parts", MEASURED, 60.0, ground)).code == 0
+    more = eagre("run", write(tmp_path, "parts", MEASURED, ground=ground), "--restart", tmp_path / "parts_restart.nc")
+    assert more.code == 0, more.err
+    for name in ("y", "k", "probes", "spectra"):
+        one, two = (opened(tmp_path / f"{run}_{name}.nc") for run in ("whole", "parts"))
+        for variable in one.data_vars:
+            np.testing.assert_array_equal(one[variable].values, two[variable].values, err_msg=variable)
+    one, two = ((tmp_path / f"{run}_maxima.csv").read_text() for run in ("whole", "parts"))
+    assert one == two and len(one.splitlines()) == 14 and "max_w (m s-1)" in one
+    fields, plane = opened(tmp_path / "whole.nc"), opened(tmp_path / "whole_y.nc")
+    assert plane["w"].dims == ("time", "z", "x") and float(plane["y"]) == 250.0
+    w = fields["w"].isel(time=-1)
+    np.testing.assert_allclose(plane["w"].values[-1], 0.5 * (w[:, 2] + w[:, 3]), atol=1e-12)
+    assert opened(tmp_path / "whole_spectra.nc")["w_spectrum_y"].dims == ("time", "z", "wavenumber_y")
+    probes = opened(tmp_path / "whole_probes.nc")
+    assert probes["u"].shape == (25, 11) and set(probes["u"].coords) >= {"x", "y", "z"}
+    if ground:
+        terms = dict(zip(*[iter(plane["z"].attrs["formula_terms"].replace(":", "").split())] * 2, strict=True))
+        assert plane["z"].attrs["standard_name"] == "atmosphere_hybrid_height_coordinate"
+        height = plane[terms["a"]] + plane[terms["b"]] * plane[terms["orog"]]
+        assert height.dims == ("z", "x") and float(height.min()) < float(height[0].max()) <= 100.0
+
+
+def test_nothing_to_measure_is_no_file(eagre, tmp_path):
+    empty = '[probes]\nfile = "p.nc"\ninterval = 1.0\npoints = []\n'
+    empty += '[spectra]\nfile = "s.nc"\ninterval = 1.0\nheights = []\n'
+    path = write(tmp_path, "empty", empty, 10.0)
+    path.write_text("slices = []\n" + path.read_text())
+    done = eagre("run", path)
+    assert done.code == 0, done.err
+    assert not (tmp_path / "p.nc").exists() and not (tmp_path / "s.nc").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("y = 250.0", "y = 1300.0", ["slices[1]", "y = 1300 m", "outside the domain"]),
+        ("y = 250.0", "", ["slices[1]", "one of x, y, z, i, j, k"]),
+        ("k = 1", "k = 9", ["slices[2]", "k = 9"]),
+        ('["w", "theta"]', '["ww"]', ["slices[1]", "'ww'"]),
+        ("z = [150.0, 300.0]", "z = 50.0", ["probes.points", "under the ground"]),
+        ('"tower"', '"mast"', ["probes", "mast 2"]),
+        ("heights = [250.0]", "heights = [50.0]", ["spectra", "ground cuts"]),
+        ("heights = [250.0]", 'heights = [250.0]\naxes = ["z"]', ["axes"]),
+        ("{name}_k.nc", "{name}_y.nc", ["two outputs"]),
+        ("{name}_maxima.csv", "{name}_maxima.txt", [".nc or .csv"]),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(eagre, tmp_path, old, new, words):
+    assert old in MEASURED
+    done = eagre("run", write(tmp_path, "bad", MEASURED.replace(old, new), ground=HILL))
+    assert done.code == 2, done.err
+    for word in words:
+        assert word in done.err, done.err

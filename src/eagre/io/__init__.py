@@ -7,6 +7,7 @@ from eagre.io.dem import Dem, read_dem, read_raster
 from eagre.io.files import WriteError
 from eagre.io.gauges import GaugeWriter
 from eagre.io.heights import read_heights
+from eagre.io.measured import MeasuredWriter
 from eagre.io.netcdf import FieldWriter
 from eagre.io.particles import ParticleWriter
 from eagre.io.probes import ProbeWriter
@@ -19,6 +20,7 @@ __all__ = [
     "Dem",
     "FieldWriter",
     "GaugeWriter",
+    "MeasuredWriter",
     "ParticleWriter",
     "ProbeWriter",
     "ProfileWriter",

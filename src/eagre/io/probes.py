@@ -20,7 +20,11 @@ class Measuring(Protocol):
 
     names: list[str]
     coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]]
-    variables: Sequence[Variable]
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What is measured."""
+        ...
 
     def sample(self) -> dict[str, np.ndarray]:
         """Values of each variable now, (n,)."""
@@ -33,7 +37,8 @@ class ProbeWriter:
     Parameters
     ----------
     path : path-like
-        ``.nc`` or ``.csv``, as for `eagre.io.GaugeWriter`; besides ``z`` (time, station) is where a probe is.
+        ``.nc`` or ``.csv``, as for `eagre.io.GaugeWriter`; where probes move up and down ``z`` (time, station)
+        is where they are.
     model : Model
         Read: `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     probes : Measuring
@@ -55,7 +60,8 @@ class ProbeWriter:
         append: bool = False, until: float = -math.inf,
     ) -> None:  # fmt: skip
         self._probes = probes
-        stations = Stations("probe", probes.names, probes.coordinates, along=("z",))
+        along = tuple(one.name for one in probes.variables if one.name == "z")
+        stations = Stations("probe", probes.names, probes.coordinates, along=along)
         self._file = open_stations(
             path, model, stations, probes.variables, attributes=attributes, start_date=start_date, overwrite=overwrite,
             append=append, until=until,

@@ -25,9 +25,13 @@ class Averaging(Protocol):
 
     heights: np.ndarray
     share: np.ndarray
-    variables: Sequence[Variable]
     every: int
     start: float
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What is averaged."""
+        ...
 
     def take(self, time: float) -> dict[str, np.ndarray]:
         """Averages of each variable from `start` to `time`, s, (n,); the next interval begins there."""

@@ -25,6 +25,7 @@ from eagre.given import own_array
 from eagre.models.anelastic import average_cells as cells
 from eagre.models.anelastic.average_cells import CARRIED, WIND, Columns, Winds
 from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.metric import plane_weights
 from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_scalar
 
 Array = np.ndarray
@@ -99,7 +100,7 @@ class Averages:
     @property
     def _weight(self) -> float:
         """Points of a plane, those on sides by their halves."""
-        return float(np.multiply.outer(*_plane_weights(self._engine)).sum())
+        return float(np.multiply.outer(*plane_weights(self._engine.setup.shape, self._engine.setup.sides)).sum())
 
     def _declared(self) -> tuple[Variable, ...]:
         carried = [one for name in self._engine.setup.scalars for one in of_scalar(name)]
@@ -258,22 +259,11 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
     return found, not same
 
 
-def _plane_weights(engine: Engine) -> tuple[Array, Array]:
-    """Shares of a cell along y and x: one half on a side."""
-    found = []
-    for n, side in zip(engine.setup.shape[1:], engine.setup.sides[1:], strict=True):
-        weight = np.ones(n)
-        if n > 1 and side != "periodic":
-            weight[[0, -1]] = 0.5
-        found.append(weight)
-    return found[0], found[1]
-
-
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
     """The columns on the device, and the share of the plane at each height that is in the air."""
     levels, array = engine.setup.levels, engine.device.array
     ground = np.zeros(engine.setup.shape[1:]) if levels.ground is None else levels.ground
-    y, x = _plane_weights(engine)
+    y, x = plane_weights(engine.setup.shape, engine.setup.sides)
     plane = np.multiply.outer(y, x)
     share = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
     planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2

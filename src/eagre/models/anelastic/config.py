@@ -27,7 +27,13 @@ from eagre.constants import EARTH_ROTATION, GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.forcing_sections import ForcingSection
-from eagre.models.anelastic.measured_sections import ProfilesSection
+from eagre.models.anelastic.measured_sections import (
+    MaximaSection,
+    ProbesSection,
+    ProfilesSection,
+    SliceSection,
+    SpectraSection,
+)
 
 if TYPE_CHECKING:
     from eagre.models.anelastic.atmosphere import Atmosphere
@@ -288,6 +294,10 @@ class AnelasticCase(Case):
     forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
+    slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
+    probes: ProbesSection | None = Field(default=None, description="the section [probes]")
+    spectra: SpectraSection | None = Field(default=None, description="the section [spectra]")
+    maxima: MaximaSection | None = Field(default=None, description="the section [maxima]")
 
     def build(self, device: str | None = None, precision: str | None = None) -> AnelasticFlow:
         """Make the model.

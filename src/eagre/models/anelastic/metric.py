@@ -27,6 +27,17 @@ def derivative(a: np.ndarray, axis: int, spacing: float, periodic: bool) -> np.n
     return np.gradient(a, spacing, axis=axis)
 
 
+def plane_weights(shape: Sequence[int], sides: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of a cell along y and x that points own, (ny,) and (nx,): one half on a side."""
+    found = []
+    for n, side in zip(shape[1:], sides[1:], strict=True):
+        weight = np.ones(n)
+        if n > 1 and side != "periodic":
+            weight[[0, -1]] = 0.5
+        found.append(weight)
+    return found[0], found[1]
+
+
 class Metric:
     """The map from the computational box to heights, on NumPy arrays in double precision.
 

@@ -29,8 +29,12 @@ from eagre.models.anelastic.inputs import (
     checked_volume,
     one_device,
 )
+from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.anelastic.probes import Probes
 from eagre.models.anelastic.setup import Setup, spacing_of
+from eagre.models.anelastic.slices import Slice
+from eagre.models.anelastic.spectra import Spectra
 from eagre.models.anelastic.stability import checked_steps, first_step, longest_explicit_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.base import BaseModel
@@ -293,6 +297,31 @@ class AnelasticFlow(BaseModel):
     def gathered(self) -> Averages | None:
         """What `averages` gathers; None where it was not asked to."""
         return self._stepper.averages
+
+    def slice(self, variables: Sequence[str] | None = None, **place: float | None) -> Slice:
+        """A plane that follows this model through a run: its ``sample()`` gives the fields there.
+
+        `place` is one of x, y, z, m over z = 0, or of the indices i, j, k: ``model.slice(["w"], z=500.0)``. A plane at
+        z over a hill is level, and not a number under the ground; one at k follows the ground.
+        """
+        return Slice(lambda: self._engine, variables, **place)
+
+    def probes(self, points: Mapping[str, Mapping[str, Any]], variables: Sequence[str] | None = None) -> Probes:
+        """Probes with names, {"mast": {"x": 0.0, "y": 0.0, "z": [10, 40]}}, that follow this model through a run.
+
+        Heights are over z = 0, m; without z a probe is a column of all levels. Fields are linear between points.
+        """
+        return Probes(lambda: self._engine, points, variables)
+
+    def spectra(
+        self, heights: Sequence[float], variables: Sequence[str] | None = None, axes: Sequence[str] | None = None
+    ) -> Spectra:
+        """One-sided spectra along the periodic ones of x and y at heights, m over z = 0."""
+        return Spectra(lambda: self._engine, heights, variables, axes)
+
+    def maxima(self) -> Maxima:
+        """Extremes of wind, theta' and scalars, Courant numbers, divergence and iterations."""
+        return Maxima(lambda: self._engine)
 
     # -- restart ------------------------------------------------------------------------------------
 

@@ -1,0 +1,148 @@
+"""Files of what a model measures over time on axes of its own: slices, spectra, series of numbers."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eagre.contract import Model, field_type
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.io.cf import global_attributes, time_attributes, variable_attributes
+from eagre.io.files import output_file
+from eagre.io.records import RecordFile
+from eagre.io.rows import RowFile, header_line
+
+_VALUES_A_CHUNK, _TIMES_A_CHUNK = 4096, 64  # of a chunk: records of few values share one
+
+
+class Axis(NamedTuple):
+    """A coordinate, or what else does not change in time: values on dimensions, and attributes."""
+
+    name: str
+    dimensions: tuple[str, ...]
+    values: np.ndarray
+    attributes: Mapping[str, str]
+
+
+class Measured(Protocol):
+    """What a model has that measures."""
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What is measured."""
+        ...
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """Where: coordinates and what goes with them."""
+        ...
+
+    @property
+    def dimensions(self) -> Mapping[str, tuple[str, ...]]:
+        """Of each variable, without the time; they are among `axes`."""
+        ...
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """Values of each variable now."""
+        ...
+
+
+class MeasuredWriter:
+    """Write what a model measures, one time record a call.
+
+    Parameters
+    ----------
+    path : path-like
+        The ``.nc`` file, or ``.csv`` where all variables are single numbers: a column each, with its unit.
+    model : Model
+        Read: `kind`, `precision`, `device`, `settings()`, `time`.
+    measured : Measured
+        Of that model.
+    attributes, start_date, overwrite, append, until
+        As for `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used.
+    WriteError
+        If the disk is full; the message says what is safe.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], model: Model, measured: Measured, *,
+        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
+        append: bool = False, until: float = -math.inf,
+    ) -> None:  # fmt: skip
+        self._measured = measured
+        numbers = not any(measured.dimensions.values())
+        suffixes = (".nc", ".csv") if numbers else (".nc",)
+        full = output_file(path, suffixes=suffixes, overwrite=overwrite or append)
+        time, until = time_attributes(start_date), math.inf if overwrite else until
+        resume = append and full.exists()
+        self._file: RecordFile | RowFile
+        if full.suffix.lower() == ".csv":
+            unit = time["units"].replace("seconds", "s", 1)
+            names = [f"time ({unit})", *(f"{one.name} ({one.units or '1'})" for one in measured.variables)]
+            self._file = RowFile(full, header_line(names), float(model.time) if resume else None, until)
+        elif resume:
+            self._file = RecordFile.resume(full, model, time, until=until)
+            self._check_same(self._file)
+        else:
+            self._file = RecordFile.create(full, global_attributes(model, attributes), time)
+            self._declare(self._file, model)
+
+    def _declare(self, file: RecordFile, model: Model) -> None:
+        measured = self._measured
+        for axis in measured.axes:
+            if axis.dimensions == (axis.name,):
+                file.dimension(axis.name, axis.values.size)
+        for axis in measured.axes:
+            file.variable(axis.name, axis.dimensions, np.dtype(np.float64), axis.attributes, data=axis.values)
+        sizes = {axis.name: axis.values.size for axis in measured.axes if axis.dimensions == (axis.name,)}
+        for one in measured.variables:
+            own = measured.dimensions[one.name]
+            beside = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
+            about = variable_attributes(one) | ({"coordinates": " ".join(beside)} if beside else {})
+            shape = tuple(sizes[name] for name in own)
+            times = 1 if math.prod(shape) > _VALUES_A_CHUNK else _TIMES_A_CHUNK
+            dtype = field_type(model) if own else np.dtype(np.float64)
+            packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
+            file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *shape), compression=packed, fill=True)
+        file.ready()
+
+    def _check_same(self, file: RecordFile) -> None:
+        """Refuse to append what the file was not made for."""
+        held, measured = file.variables, self._measured
+        same = all(one.name in held for one in (*measured.variables, *measured.axes))
+        if same and all(np.array_equal(held[axis.name][...], axis.values) for axis in measured.axes):
+            return
+        file.close()
+        raise InputError(
+            f"{file.path}: it holds other variables or places", allowed="those of the run that goes on",
+            fix="another file name",
+        )  # fmt: skip
+
+    def write(self, model: Model) -> None:
+        """Append the values at `model.time`; nothing happens if that time is the last record's."""
+        if self._file.last_time != model.time:
+            values = self._measured.sample()
+            if isinstance(self._file, RowFile):
+                values = {name: np.atleast_1d(value) for name, value in values.items()}
+            self._file.append(float(model.time), values)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> MeasuredWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

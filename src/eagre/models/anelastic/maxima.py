@@ -1,0 +1,123 @@
+"""Extremes of an anelastic run over time: wind, theta', scalars, Courant numbers, divergence, iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.fields import Variable
+from eagre.io.measured import Axis
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.kernels import rise
+
+WIND = 5  # rows of the wind: |u|, |v|, w, -w and the rate at which air crosses spacings
+NUMBERS = (
+    Variable("max_abs_u", "m s-1", "largest size of the wind along x"),
+    Variable("max_abs_v", "m s-1", "largest size of the wind along y"),
+    Variable("max_w", "m s-1", "largest upward wind"),
+    Variable("min_w", "m s-1", "largest downward wind, negative"),
+    Variable("cfl", "1", "largest sum of spacings that air crosses in a time step along x, y and z"),
+    Variable("courant", "1", "largest share of its mass that a cell lost in the last step"),
+    Variable("dt_divergence", "1", "time step times the largest divergence that the last step left"),
+    Variable("time_step", "s", "length of the last step"),
+    Variable("steps", "1", "steps since the start of the run"),
+    Variable("iterations", "1", "iterations of the pressure since the start of the run"),
+)
+
+
+@cell
+def largest_wind(j, i, u, v, w, g, over, out):
+    """Largest values of rows of a column of points at level j; over: one over the spacings (z, y, x), m-1."""
+    along_x = along_y = rate = real(0.0)
+    up = down = real(-1e30)
+    for n in range(u.shape[1]):
+        here = w[j, n, i]
+        along_x = max(along_x, abs(u[j, n, i]))
+        along_y = max(along_y, abs(v[j, n, i]))
+        up = max(up, here)
+        down = max(down, -here)
+        crossed = over[2] * abs(u[j, n, i]) + over[1] * abs(v[j, n, i]) + over[0] * abs(rise(j, n, i, u, v, w, g))
+        rate = max(rate, crossed)
+    out[0, j, i] = along_x
+    out[1, j, i] = along_y
+    out[2, j, i] = up
+    out[3, j, i] = down
+    out[4, j, i] = rate
+
+
+@cell
+def largest_value(j, i, q, row, out):
+    """Largest q and -q of a column of points at level j."""
+    high = low = real(-1e30)
+    for n in range(q.shape[1]):
+        high = max(high, q[j, n, i])
+        low = max(low, -q[j, n, i])
+    out[row, j, i] = high
+    out[row + 1, j, i] = low
+
+
+@cell
+def largest_of_line(j, i, found, out):
+    """The largest along x of row j at level i."""
+    most = found[j, i, 0]
+    for n in range(found.shape[2]):
+        most = max(most, found[j, i, n])
+    out[j, i] = most
+
+
+class Maxima:
+    """Extremes now, found on the device.
+
+    Attributes
+    ----------
+    variables, axes, dimensions
+        As of `eagre.io.measured.Measured`: single numbers.
+    """
+
+    axes: Sequence[Axis] = ()
+
+    def __init__(self, engine: Callable[[], Engine]) -> None:
+        self._engine = engine
+        setup = engine().setup
+        self._carried = (*(("theta",) if setup.stratified else ()), *setup.scalars)
+        ranges: list[Variable] = []
+        for name in self._carried:
+            units, what = ("K", "potential temperature over the ambient one") if name == "theta" else ("1", name)
+            ranges += [Variable(f"{end}_{name}", units, f"{end}imum of {what}") for end in ("max", "min")]
+        self.variables: Sequence[Variable] = [*NUMBERS[:4], *ranges, *NUMBERS[4:]]
+        self.dimensions: dict[str, tuple[str, ...]] = {one.name: () for one in self.variables}
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """Values of each variable now."""
+        engine = self._engine()
+        largest = self._largest(engine)
+        dt, counts = engine.steps.before, engine.counts
+        found = {"max_abs_u": largest[0], "max_abs_v": largest[1], "max_w": largest[2], "min_w": -largest[3]}
+        for n, name in enumerate(self._carried):
+            found |= {f"max_{name}": largest[WIND + 2 * n], f"min_{name}": -largest[WIND + 2 * n + 1]}
+        found |= {"cfl": dt * largest[4], "time_step": dt, "dt_divergence": counts["divergence"]}
+        found |= {name: counts[name] for name in ("courant", "steps", "iterations")}
+        return {one.name: np.array(found[one.name]) for one in self.variables}
+
+    def _largest(self, engine: Engine) -> np.ndarray:
+        """Largest values of all rows, float64."""
+        device, setup, own = engine.device, engine.setup, engine.steps.fields
+        nz, _, nx = setup.shape
+        rows = WIND + 2 * len(self._carried)
+        planes, lines = device.zeros((rows, nz, nx), engine.real), device.zeros((rows, nz), engine.real)
+        inverse = [1.0 / d if n > 1 else 0.0 for d, n in zip(setup.spacing, setup.shape, strict=True)]
+        over = device.array(np.array(inverse, engine.real))
+
+        def over_plane(one: Any, *arguments: Any) -> Any:
+            loop = device.loop(one, engine.precision, {"TERRAIN": setup.terrain})
+            return device.over(loop, (nz, nx), arguments)
+
+        work = [over_plane(largest_wind, *own.now, engine.slopes, over, planes)]
+        carried = [own.theta] * setup.stratified + list(own.scalars)
+        work += [over_plane(largest_value, one, WIND + 2 * n, planes) for n, one in enumerate(carried)]
+        loop = device.loop(largest_of_line, engine.precision)
+        device.run([*work, device.over(loop, (rows, nz), (planes, lines))])
+        return device.host(lines).astype(np.float64).max(axis=1)

@@ -1,0 +1,252 @@
+"""Places between the points of an anelastic model: planes, columns and single points, and how to fetch fields there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.outputs import variables_of
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+NEARLY = 1e-9  # of a spacing: a place as near as this to a point, or beyond a side, is there
+
+
+class Between(NamedTuple):
+    """A place along an axis: the points on both sides of it, and how far it is from the first to the second."""
+
+    low: int
+    high: int
+    share: float
+
+
+class Pick(Protocol):
+    """Fetches values of fields at the same places again and again."""
+
+    z: Array  # m, heights of the places
+
+    def values(self, engine: Engine, array: Any) -> Array:
+        """Host values, float64, of an array (nz, ny, nx) on the device."""
+        ...
+
+
+def along(setup: Setup, axis: str, value: float) -> Between:
+    """Where a coordinate, m, of ``"x"`` or ``"y"``, or a height of ``"z"`` over flat ground, lies.
+
+    Raises
+    ------
+    InputError
+        If it lies outside the domain.
+    """
+    points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[axis]
+    n = "zyx".index(axis)
+    spacing, count = setup.spacing[n], points.size
+    ring = setup.sides[n] == "periodic" and count > 1
+    ends = float(points[0]), float(points[-1])
+    if ring:
+        ends = ends[0], ends[0] + count * spacing
+    elif count == 1:
+        ends = ends[0] - spacing, ends[0] + spacing
+    room = NEARLY * spacing
+    if not ends[0] - room <= value <= ends[1] + room:
+        allowed = f"from {ends[0]:g} m to {ends[1]:g} m"
+        raise InputError(f"{axis} = {value:g} m, outside the domain", allowed=allowed, fix=f"{axis} = {points[0]:g}")
+    if count == 1:
+        return Between(0, 0, 0.0)
+    low = int(np.clip(np.searchsorted(points, value + room, side="right") - 1, 0, count - (1 if ring else 2)))
+    high = (low + 1) % count
+    width = spacing if low == count - 1 else float(points[high] - points[low])
+    share = float(np.clip((value - points[low]) / width, 0.0, 1.0))
+    share = 0.0 if share < NEARLY else (1.0 if share > 1.0 - NEARLY else share)
+    return Between(low, high, share)
+
+
+def ground_between(setup: Setup, y: Between, x: Between) -> float:
+    """Height of the ground at a place, m."""
+    ground = setup.levels.ground
+    if ground is None:
+        return 0.0
+    first, second = ((1.0 - x.share) * ground[j, x.low] + x.share * ground[j, x.high] for j in (y.low, y.high))
+    return float((1.0 - y.share) * first + y.share * second)
+
+
+def check_height(setup: Setup, z: float, ground: float, where: str) -> None:
+    """Refuse a height under the ground or above the top, m; `where` is a place's, for the message."""
+    top, room = float(setup.levels.height[-1]), NEARLY * setup.spacing[0]
+    top = setup.height if setup.sides[0] == "periodic" else top
+    if z < ground - room:
+        allowed = f"from the ground, {ground:.6g} m, upward"
+        raise InputError(f"z = {z:g} m{where}, under the ground", allowed=allowed, fix=f"z = {np.ceil(ground):g}")
+    if z > top + room:
+        raise InputError(f"z = {z:g} m{where}, above the top", allowed=f"up to {top:g} m", fix=f"z = {top:g}")
+
+
+class Plane:
+    """A plane across an axis, between two planes of points. `z` is (n, 1), (n, m) or a number."""
+
+    def __init__(self, setup: Setup, axis: int, place: Between) -> None:
+        self._axis, self._place = axis, place
+        levels, share = setup.levels, place.share
+        if axis == 0:
+            height = (1.0 - share) * levels.height[place.low] + share * levels.height[place.high]
+            self.z = np.asarray(height)
+            if levels.ground is not None and levels.share is not None:
+                self.z = height + levels.share[place.low] * levels.ground
+            return
+        self.z = levels.height[:, None]
+        if levels.ground is not None and levels.share is not None:
+            low, high = (levels.ground.take(n, axis=axis - 1) for n in (place.low, place.high))
+            self.ground = (1.0 - share) * low + share * high
+            self.z = self.z + levels.share[:, None] * self.ground
+
+    def values(self, engine: Engine, array: Any) -> Array:
+        """The plane, (ny, nx), (nz, nx) or (nz, ny)."""
+        index: list[Any] = [slice(None)] * 3
+
+        def at(n: int) -> Array:
+            index[self._axis] = n
+            return engine.device.host(array[tuple(index)]).astype(np.float64)
+
+        share = self._place.share
+        if share in (0.0, 1.0):
+            return at(self._place.high if share else self._place.low)
+        return (1.0 - share) * at(self._place.low) + share * at(self._place.high)
+
+
+class Scattered:
+    """Points anywhere: a sum of weighted points of the grid for each.
+
+    Parameters
+    ----------
+    z : (...) array, m
+    corners : sequence of (weight, k, j, i)
+        Arrays of the shape of z; a weight that is not a number makes the value none.
+    """
+
+    def __init__(self, z: Array, corners: Sequence[tuple[Array, Array, Array, Array]]) -> None:
+        self.z = z
+        corners = [corner for corner in corners if np.any(corner[0] != 0.0)]
+        self._weights, k, j, i = (np.stack(np.broadcast_arrays(*parts)) for parts in zip(*corners, strict=True))
+        self._indices = k, j, i
+
+    def values(self, engine: Engine, array: Any) -> Array:
+        """Values at the points."""
+        found = engine.device.pick(array[None], *self._indices)[0]
+        return (self._weights * found).sum(axis=0)
+
+
+def under_and_over(setup: Setup, z: Array | float, ground: Array | float) -> tuple[Array, Array]:
+    """The level below heights in columns over a ground, and how far they are to the next one; those under it: at it."""
+    height, n = setup.levels.height, setup.levels.height.size
+    if n == 1:
+        shape = np.broadcast_shapes(np.shape(z), np.shape(ground))
+        return np.zeros(shape, np.int64), np.zeros(shape)
+    target = np.clip((z - np.asarray(ground)) / (1.0 - np.asarray(ground) / height[-1]), 0.0, height[-1])
+    k = np.clip(np.searchsorted(height, target, side="right") - 1, 0, n - 2)
+    return k, (target - height[k]) / (height[k + 1] - height[k])
+
+
+def plane_at_height(setup: Setup, z: float) -> Plane | Scattered:
+    """A plane at a height, m; not a number under the ground.
+
+    Raises
+    ------
+    InputError
+        If all of it is under the ground, or above the top.
+    """
+    ground = setup.levels.ground
+    check_height(setup, z, 0.0 if ground is None else float(ground.min()), "")
+    if ground is None:
+        return Plane(setup, 0, along(setup, "z", z))
+    k, share = under_and_over(setup, z, ground)
+    share = np.where(ground <= z, share, np.nan)
+    at = np.indices(ground.shape)
+    return Scattered(np.full(ground.shape, z), [(1.0 - share, k, at[0], at[1]), (share, k + 1, at[0], at[1])])
+
+
+def points_at(setup: Setup, places: Iterable[tuple[float, float, float]]) -> Scattered:
+    """Points (x, y, z), m, between those of the grid.
+
+    Raises
+    ------
+    InputError
+        If one lies outside the domain, or under the ground.
+    """
+    rows: list[list[tuple[float, int, int, int]]] = []
+    heights: list[float] = []
+    for x, y, z in places:
+        at_x, at_y = along(setup, "x", x), along(setup, "y", y)
+        check_height(setup, z, ground_between(setup, at_y, at_x), f" at x = {x:g} m, y = {y:g} m")
+        heights.append(z)
+        rows.append(_corners(setup, at_x, at_y, z))
+    parts = [tuple(np.array(part) for part in zip(*corner, strict=True)) for corner in zip(*rows, strict=True)]
+    return Scattered(np.array(heights), parts)  # type: ignore[arg-type]
+
+
+def _corners(setup: Setup, x: Between, y: Between, z: float) -> list[tuple[float, int, int, int]]:
+    """Weights and indices of the eight points around a place."""
+    found = []
+    for j, along_y in ((y.low, 1.0 - y.share), (y.high, y.share)):
+        for i, along_x in ((x.low, 1.0 - x.share), (x.high, x.share)):
+            if setup.levels.ground is None:
+                low, high, share = along(setup, "z", z)
+            else:
+                below, part = under_and_over(setup, z, float(setup.levels.ground[j, i]))
+                low, high, share = int(below), min(int(below) + 1, setup.shape[0] - 1), float(part)
+            weight = along_y * along_x
+            found += [(weight * (1.0 - share), low, j, i), (weight * share, high, j, i)]
+    return found
+
+
+# -- fields ------------------------------------------------------------------------------------------------
+
+
+def measurable(setup: Setup) -> dict[str, Variable]:
+    """Fields that can be fetched at places, by name."""
+    out = ("vorticity",)
+    return {one.name: one for one in variables_of(setup) if one.levels and not one.static and one.name not in out}
+
+
+def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str]) -> list[Variable]:
+    """Fields to fetch: those of `names`, or of `usual` that there are.
+
+    Raises
+    ------
+    InputError
+        For a field that cannot be fetched.
+    """
+    known = measurable(setup)
+    for name in names or ():
+        if name not in known:
+            raise InputError(f"the field {name!r}", allowed=", ".join(known), fix='variables = ["w"]')
+    return [known[name] for name in dict.fromkeys(names or usual) if name in known]
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """Fields at places."""
+
+    engine: Callable[[], Engine]  # of the moment: a model that was copied has another
+    pick: Pick
+
+    def fetch(self, names: Iterable[str]) -> dict[str, Array]:
+        """Values of `measurable` fields now, float64."""
+        return {name: self._one(name) for name in names}
+
+    def _one(self, name: str) -> Array:
+        engine = self.engine()
+        own = engine.steps.fields
+        if name == "pressure":
+            dt = engine.steps.before
+            return (2.0 / dt if dt else 0.0) * self.pick.values(engine, engine.steps.projection.phi)
+        if name in ("theta", "theta_perturbation"):
+            found = self.pick.values(engine, own.theta)
+            return found if name == "theta_perturbation" else found + engine.setup.air.ambient(self.pick.z)
+        arrays = dict(zip((*COMPONENTS, *engine.setup.scalars), (*own.now, *own.scalars), strict=True))
+        return self.pick.values(engine, arrays[name])

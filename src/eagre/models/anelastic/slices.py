@@ -1,0 +1,121 @@
+"""Slices through an anelastic model: planes at a coordinate or an index, as files take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.checks import checked_number
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.io.cf import axis_attributes, level_attributes
+from eagre.io.measured import Axis
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.places import Between, Fetching, Plane, along, checked_names, plane_at_height
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+ACROSS = {"x": "x", "y": "y", "z": "z", "i": "x", "j": "y", "k": "z"}
+"""Ways to say where a slice is: a coordinate, m, or an index; and the axis that it is across."""
+USUAL = ("u", "v", "w", "theta_perturbation")
+
+
+class Slice:
+    """A plane, and fields there.
+
+    Parameters
+    ----------
+    engine : callable
+        Gives the engine of the moment.
+    variables : sequence of str, optional
+        Wind and theta' if not given.
+    place : number
+        One of x, y, z, m, or i, j, k. A plane at z over a hill is level, and not a number under the ground; one at k
+        follows the ground.
+
+    Attributes
+    ----------
+    across : str
+        ``"x"``, ``"y"`` or ``"z"``.
+    position : float, m
+        Of the plane; of level k that over flat ground.
+    variables, axes, dimensions
+        As of `eagre.io.measured.Measured`.
+
+    Raises
+    ------
+    InputError
+        For a plane outside the domain, or fields that are not there.
+    """
+
+    def __init__(
+        self, engine: Callable[[], Engine], variables: Sequence[str] | None = None, **place: float | None
+    ) -> None:
+        setup = engine().setup
+        given = {name: value for name, value in place.items() if value is not None}
+        if len(given) != 1 or not set(given) <= set(ACROSS):
+            raise InputError(
+                " and ".join(given) or "no place of a slice", allowed="one of x, y, z, i, j, k", fix="z = 100.0"
+            )
+        ((name, value),) = given.items()
+        self.across = ACROSS[name]
+        axis = "zyx".index(self.across)
+        if name == "z":
+            pick: Any = plane_at_height(setup, float(value))
+        elif name in "xy":
+            pick = Plane(setup, axis, along(setup, name, float(value)))
+        else:
+            n = int(checked_number(name, value, 0, setup.shape[axis] - 1))
+            pick = Plane(setup, axis, Between(n, n, 0.0))
+            points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[self.across]
+            value = float(points[n])
+        self.position = float(value)
+        plane = tuple(one for one in "zyx" if one != self.across)
+        self.variables: Sequence[Variable] = checked_names(setup, variables, USUAL)
+        self.dimensions = {one.name: plane for one in self.variables}
+        follows = pick.z if name == "k" and np.ndim(pick.z) == 2 else None
+        self.axes: Sequence[Axis] = _axes(setup, self.across, self.position, getattr(pick, "ground", None), follows)
+        self._fetching = Fetching(engine, pick)
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """Values of each variable now."""
+        return self._fetching.fetch(one.name for one in self.variables)
+
+
+def _axes(setup: Setup, across: str, position: float, ground: Array | None, altitude: Array | None) -> list[Axis]:
+    """Coordinates of a slice, with what makes heights of its levels over a hill.
+
+    ground : (n,), height of the ground along a slice across x or y, m; altitude : (ny, nx), m, of a level.
+    """
+    levels, found = setup.levels, []
+    named = {one: axis_attributes(one, f"{one} of the points") for one in "xy"}
+    for one, values in (("y", setup.grid.y), ("x", setup.grid.x)):
+        if one != across:
+            found.append(Axis(one, (one,), values, named[one]))
+    if across == "z":
+        about = level_attributes() | ({"standard_name": "altitude"} if levels.ground is not None else {})
+        if altitude is None:
+            return [*found, Axis("z", (), np.array(position), _without_axis(about))]
+        about = {"long_name": "height of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
+        over_flat = {"long_name": "height of the level over flat ground", "units": "m"}
+        return [*found, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
+    found.append(Axis(across, (), np.array(position), _without_axis(named[across])))
+    if ground is None or levels.share is None:
+        return [*found, Axis("z", ("z",), levels.height, level_attributes())]
+    line = "y" if across == "x" else "x"
+    share = {"long_name": "share of the ground in the height of the level", "units": "1"}
+    hill = {"long_name": "height of the ground", "units": "m", "standard_name": "surface_altitude"}
+    return [
+        *found,
+        Axis("z", ("z",), levels.height, level_attributes("height_a", "height_b", "surface_altitude")),
+        Axis("height_a", ("z",), levels.height, {"long_name": "height of the level over flat ground", "units": "m"}),
+        Axis("height_b", ("z",), levels.share, share),
+        Axis("surface_altitude", (line,), ground, hill),
+    ]
+
+
+def _without_axis(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Attributes of a single value of a coordinate."""
+    return {name: value for name, value in attributes.items() if name != "axis"}

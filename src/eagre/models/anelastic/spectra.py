@@ -1,0 +1,142 @@
+"""Spectra of an anelastic model along x and y at heights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.given import own_array
+from eagre.io.measured import Axis
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.metric import plane_weights
+from eagre.models.anelastic.places import Fetching, checked_names, plane_at_height
+from eagre.models.anelastic.setup import Setup
+
+Array = np.ndarray
+USUAL = ("u", "v", "w", "theta_perturbation")
+SQUARED = {"m s-1": "m3 s-2", "K": "K2 m", "m2 s-2": "m5 s-4", "1": "m"}
+"""Units of a spectral density over a wave number, by those of the field."""
+
+
+def one_sided(lines: Array, spacing: float, weights: Array) -> Array:
+    """Spectral density along lines, averaged over them.
+
+    Parameters
+    ----------
+    lines : (m, n)
+        Values at n points of m periodic lines.
+    spacing : float, m
+    weights : (m,)
+        Of the lines.
+
+    Returns
+    -------
+    (n // 2,) array
+        At wave numbers 2 pi / (n spacing) times 1, 2, ...; its sum times that difference is the mean variance.
+    """
+    n = lines.shape[1]
+    power = np.abs(np.fft.rfft(lines, axis=1)[:, 1:] / n) ** 2
+    power[:, : (n - 1) // 2] *= 2.0  # all but the shortest wave of an even number of points stand for two
+    return np.average(power, axis=0, weights=weights) * (n * spacing) / (2.0 * np.pi)
+
+
+class Spectra:
+    """Spectra of fields at heights.
+
+    Parameters
+    ----------
+    engine : callable
+        Gives the engine of the moment.
+    heights : (n,), m
+        Over z = 0, above all ground.
+    variables : sequence of str, optional
+        Wind and theta' if not given.
+    axes : sequence of "x", "y", optional
+        Along which; the periodic ones if not given.
+
+    Attributes
+    ----------
+    variables, axes, dimensions
+        As of `eagre.io.measured.Measured`: ``u_spectrum_x`` on ``("z", "wavenumber_x")`` ...
+
+    Raises
+    ------
+    InputError
+        For an axis that is not periodic, heights that the ground cuts or above the top, or fields that are not there.
+    """
+
+    def __init__(
+        self, engine: Callable[[], Engine], heights: Sequence[float], variables: Sequence[str] | None = None,
+        axes: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        setup = engine().setup
+        self._along = _checked_axes(setup, axes)
+        self._names = [one.name for one in checked_names(setup, variables, USUAL)]
+        levels = _checked_heights(setup, heights)
+        self._planes = [Fetching(engine, plane_at_height(setup, float(z))) for z in levels]
+        self._spacing = {"x": setup.grid.dx, "y": setup.grid.dy}
+        self._weights = plane_weights(setup.shape, setup.sides)
+        fields = checked_names(setup, self._names, ())
+        declared = {f"{one.name}_spectrum_{axis}": (one, axis) for one in fields for axis in self._along}
+        self.variables: Sequence[Variable] = [
+            Variable(name, SQUARED[one.units], f"one-sided spectral density along {axis} of the {one.long_name}")
+            for name, (one, axis) in declared.items()
+        ]
+        self.dimensions = {name: ("z", f"wavenumber_{axis}") for name, (_, axis) in declared.items()}
+        self.axes: Sequence[Axis] = _declared_axes(setup, levels, self._along)
+
+    def sample(self) -> dict[str, Array]:
+        """Densities now, (heights, wave numbers)."""
+        planes = [fetching.fetch(self._names) for fetching in self._planes]
+        found = {}
+        for axis in self._along:
+            weights = self._weights["xy".index(axis)]
+            for name in self._names:
+                lines = [plane[name] if axis == "x" else plane[name].T for plane in planes]
+                found[f"{name}_spectrum_{axis}"] = np.array(
+                    [one_sided(one, self._spacing[axis], weights) for one in lines]
+                )
+        return found
+
+
+def _checked_axes(setup: Setup, axes: Sequence[str] | None) -> list[str]:
+    """Axes along which there are waves."""
+    ring = [axis for n, axis in ((2, "x"), (1, "y")) if setup.sides[n] == "periodic" and setup.shape[n] > 1]
+    for axis in axes or ():
+        if axis not in ("x", "y"):
+            raise InputError(f"spectra along {axis!r}", allowed='"x", "y"', fix='axes = ["x"]')
+        if axis not in ring:
+            side = "one point" if setup.shape["zyx".index(axis)] == 1 else setup.sides["zyx".index(axis)]
+            raise InputError(f"spectra along {axis}, which has sides {side!r}", allowed="periodic axes")
+    if not ring:
+        raise InputError(
+            "spectra where neither x nor y is periodic", allowed="periodic axes", fix='sides_x = "periodic"'
+        )
+    return list(dict.fromkeys(axes or ring))
+
+
+def _checked_heights(setup: Setup, heights: Sequence[float]) -> Array:
+    """Heights that rise and that no ground cuts, m."""
+    found = own_array("heights", heights)
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
+        raise InputError("these heights of spectra", allowed="heights that rise, m", fix="heights = [100.0, 500.0]")
+    ground = 0.0 if setup.levels.ground is None else float(setup.levels.ground.max())
+    if found[0] < ground:
+        raise InputError(f"spectra at z = {found[0]:g} m, which the ground cuts", allowed=f"from {ground:.6g} m upward")
+    return found
+
+
+def _declared_axes(setup: Setup, heights: Array, along: Sequence[str]) -> list[Axis]:
+    """Heights and wave numbers, rad/m."""
+    standard = "height" if setup.levels.ground is None else "altitude"
+    about = {"long_name": "height over z = 0", "units": "m", "standard_name": standard, "axis": "Z", "positive": "up"}
+    found = [Axis("z", ("z",), heights, about)]
+    for axis in along:
+        n, d = {"x": (setup.grid.nx, setup.grid.dx), "y": (setup.grid.ny, setup.grid.dy)}[axis]
+        waves = 2.0 * np.pi / (n * d) * np.arange(1, n // 2 + 1)
+        name = f"wavenumber_{axis}"
+        found.append(Axis(name, (name,), waves, {"long_name": f"angular wave number along {axis}", "units": "rad m-1"}))
+    return found

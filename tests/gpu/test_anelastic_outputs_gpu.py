@@ -1,0 +1,68 @@
+"""What an anelastic run measures on a real card: the same as on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.backend.select import cuda_problem
+from eagre.models.anelastic.atmosphere import boussinesq
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
+]
+SHAPE = (9, 12, 16)
+TIGHT = {"single": 2e-4, "double": 1e-9}
+
+
+def flow(device, precision, hill, sides=None):
+    """Noise in stratified air."""
+    sides = sides or {}
+    wraps = (sides.get("x", "periodic") == "periodic", sides.get("y", "periodic") == "periodic")
+    grid = eagre.Grid.of_points(SHAPE[2], SHAPE[1], 1600.0, 1200.0, periodic=wraps)
+    rng = np.random.default_rng(5)
+    wind = tuple(rng.standard_normal(SHAPE) + mean for mean in (10.0, -3.0, 0.0))
+    ground = 100.0 * np.exp(-(((grid.x - 800.0) / 300.0) ** 2)) * np.ones(grid.shape) if hill else None
+    return eagre.AnelasticFlow(
+        grid, SHAPE[0], height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01), velocity=wind,
+        theta=rng.standard_normal(SHAPE), scalars={"dye": rng.random(SHAPE)}, sides=sides, ground=ground,
+        tolerance=1e-10 if precision == "double" else 1e-6, device=device, precision=precision,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("hill", [False, True])
+def test_averages_are_those_of_the_cpu(precision, hill):
+    found = []
+    for device in ("cpu", "cuda", "cuda"):
+        model = flow(device, precision, hill, {"x": "wall"})
+        averages = model.averages(2)
+        model.advance(1e9, max_steps=5)
+        found.append(averages.take(model.time))
+    for name, values in found[0].items():
+        scale = np.nanmax(np.abs(values)) + 1e-6
+        tight = TIGHT[precision] * (1.0 if not name.startswith("tke_") and name != "pressure" else 50.0)
+        np.testing.assert_allclose(found[1][name], values, rtol=0, atol=tight * scale, err_msg=name)
+        np.testing.assert_array_equal(found[1][name], found[2][name])
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("hill", [False, True])
+def test_what_is_fetched_is_that_of_the_cpu(precision, hill):
+    found = []
+    for device in ("cpu", "cuda"):
+        model = flow(device, precision, hill)
+        model.advance(1e9, max_steps=3)
+        parts = [model.slice(["u", "theta", "pressure"], **place) for place in ({"i": 3}, {"y": 130.0}, {"z": 70.0})]
+        parts += [model.probes({"a": {"x": 333.0, "y": 140.0}, "b": {"x": 1580.0, "y": 1150.0, "z": 410.0}})]
+        parts += [model.spectra([150.0, 600.0]), model.maxima()]
+        found.append([part.sample() for part in parts])
+    for ours, theirs in zip(*found, strict=True):
+        for name, values in ours.items():
+            scale = np.nanmax(np.abs(values)) + 1e-6
+            tight = TIGHT[precision] * (50.0 if name == "pressure" else 1.0)
+            if name in ("iterations", "dt_divergence"):
+                continue  # of the order of the tolerance, in another order of sums
+            np.testing.assert_allclose(theirs[name], values, rtol=0, atol=tight * scale, err_msg=name)
