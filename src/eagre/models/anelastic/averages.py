@@ -156,7 +156,7 @@ class Averages:
         own, means = engine.steps.fields, len(self._rows.means)
         dt = engine.steps.before
         scale = 2.0 / dt if dt else 0.0
-        carried = [own.theta] * engine.setup.stratified + list(own.scalars)
+        carried = [own.present[name] for name in self._carried]
         fields = Winds(own.now.u, own.now.v, own.now.w, engine.steps.projection.phi)
         plane = (self.heights.size, engine.setup.shape[2])
         work: list[tuple[str, tuple[int, ...], tuple[Any, ...]]] = []

@@ -116,8 +116,8 @@ class Maxima:
             return device.over(loop, (nz, nx), arguments)
 
         work = [over_plane(largest_wind, *own.now, engine.slopes, over, planes)]
-        carried = [own.theta] * setup.stratified + list(own.scalars)
-        work += [over_plane(largest_value, one, WIND + 2 * n, planes) for n, one in enumerate(carried)]
+        for n, name in enumerate(self._carried):
+            work.append(over_plane(largest_value, own.present[name], WIND + 2 * n, planes))
         loop = device.loop(largest_of_line, engine.precision)
         device.run([*work, device.over(loop, (rows, nz), (planes, lines))])
         return device.host(lines).astype(np.float64).max(axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.outputs import variables_of
 from eagre.models.anelastic.setup import Setup
 
@@ -248,5 +248,4 @@ class Fetching:
         if name in ("theta", "theta_perturbation"):
             found = self.pick.values(engine, own.theta)
             return found if name == "theta_perturbation" else found + engine.setup.air.ambient(self.pick.z)
-        arrays = dict(zip((*COMPONENTS, *engine.setup.scalars), (*own.now, *own.scalars), strict=True))
-        return self.pick.values(engine, arrays[name])
+        return self.pick.values(engine, own.present[name])
