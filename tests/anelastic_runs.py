@@ -10,6 +10,8 @@ from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.surface import Surface
+from eagre.series import Series
 
 
 def hill_grid(nx=24, ny=12):
@@ -73,7 +75,21 @@ def forced(**options):
     )  # fmt: skip
 
 
+def heated(**options):
+    """Convection over warm, rough, uneven ground: heat in space and time, drag."""
+    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    noise = np.random.default_rng(4).standard_normal((13, 10, 12))
+    flux = Series(np.array([0.0, 100.0]), np.array([0.1, 0.3]), "flux")
+    surface = Surface(flux, 1.0 + 0.5 * np.sin(grid.x / 200.0) * np.ones((10, 1)), 0.1)
+    ground = 30.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
+    return AnelasticFlow(
+        grid, 13, height=600.0, atmosphere=anelastic(wind=(5.0, 0.0)), theta=0.1 * noise, ground=ground,
+        surface=surface, **{"time_step": 3.0, **options},
+    )  # fmt: skip
+
+
 RUNS = {
+    "heated": heated,
     "open": open_sides,
     "forced": forced,
     "hill": flow_over_a_hill,

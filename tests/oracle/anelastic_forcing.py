@@ -53,3 +53,30 @@ class Drive:
             + self.heating
             - self.sides * theta,
         ]
+
+
+@dataclass
+class Surface:
+    """Heat flux, K m/s, and drag by the log law over a roughness length, m: column by column."""
+
+    z: Array  # (nz, ny, nx)
+    density: Array  # rho_b, (nz, ny, nx)
+    thickness: Array  # of a whole cell, (nz, ny, nx), m
+    heat: Array  # (ny, nx)
+    roughness: float
+
+    def __call__(self, fields: list[Array]) -> list[Array]:
+        found = [np.zeros(one.shape) for one in fields]
+        for j, i in np.ndindex(fields[0].shape[1:]):
+            half, full = 0.5 * self.thickness[0, j, i], self.thickness[1, j, i]
+            rho = self.density[:, j, i]
+            found[3][0, j, i] = self.heat[j, i] / half
+            z1 = self.z[1, j, i] - self.z[0, j, i]
+            speed = np.hypot(fields[0][1, j, i], fields[1][1, j, i])
+            friction = 0.4 * speed / np.log(z1 / self.roughness)
+            for one, out in zip(fields[:2], found[:2], strict=True):
+                stress = rho[0] * friction**2 * one[1, j, i] / speed
+                supply = 0.5 * (rho[0] + rho[1]) * 0.4 * friction * 0.5 * z1 * (one[1, j, i] - one[0, j, i]) / z1
+                out[0, j, i] = (supply - stress) / (rho[0] * half)
+                out[1, j, i] = -supply / (rho[1] * full)
+        return found

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from eagre.grid import Grid
+from eagre.models.anelastic import surface as ground
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from oracle import anelastic as oracle
-from oracle.anelastic_forcing import Drive
+from oracle.anelastic_forcing import Drive, Surface
 from oracle.mpdata import mpdata
 
 RNG = np.random.default_rng(11)
@@ -48,22 +49,22 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     around = np.sin(2.0 * np.pi * (grid.x - grid.x[0]) / 700.0 + 0.3) * np.cos(2.0 * np.pi * grid.y / 500.0)[:, None]
     if hill and sides[2] != "periodic":
         around = np.cos((2.0 if sides[2] == "open" else 1.0) * np.pi * (grid.x - grid.x[0]) / 700.0) * np.ones((ny, 1))
-    ground = 40.0 * (1.2 + around) if hill else None
+    bottom = 40.0 * (1.2 + around) if hill else None
     wind = [RNG.standard_normal(shape) for _ in range(3)]
     theta = RNG.standard_normal(shape)
     model = AnelasticFlow(
-        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=ground,
+        grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=bottom,
         sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
         absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
     )  # fmt: skip
     levels = np.linspace(0.0, height, nz)[:, None, None]
     slopes, jacobian, z = {}, 1.0, levels
-    if ground is not None:
+    if bottom is not None:
         walls = [side != "periodic" for side in sides]
         flat = oracle.Air((1.0, grid.dy, grid.dx), (False, walls[1], walls[2]), dt, np.ones(1))
-        h_x, h_y = (slope_of(ground, axis - 1, flat.spacing[axis], sides[axis]) for axis in (2, 1))
-        share = 1.0 - ground / height
-        z, jacobian = ground + share * levels, share
+        h_x, h_y = (slope_of(bottom, axis - 1, flat.spacing[axis], sides[axis]) for axis in (2, 1))
+        share = 1.0 - bottom / height
+        z, jacobian = bottom + share * levels, share
         fade = -(1.0 - levels / height) / share
         slopes = {"g13": fade * h_x, "g23": fade * h_y, "g33": np.broadcast_to(1.0 / share, shape)}
     spacing = height / (nz - 1)
@@ -121,7 +122,25 @@ CASES |= {
     "forced": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {"viscosity": 2.0, **FORCED}),
     "forced-hill": (((4, 4, 5), ("wall", "periodic", "periodic"), True), FORCED),
 }
-QUICK = ("forced", "flat", "plane", "hill", "open")
+
+
+def grounded(grid, z, air, lapse):
+    """The oracle's side of `GROUNDED`."""
+    shape = (z.shape[0], *grid.shape)
+    z = np.broadcast_to(z, shape)
+    heat = 0.3 + 0.1 * np.arange(grid.nx) + np.zeros(grid.shape)
+    return Surface(z, np.broadcast_to(air.density(z), shape), np.gradient(z, axis=0), heat, 0.5)
+
+
+def surface_of(nx):
+    return {"surface": ground.Surface(0.1, 3.0 + np.arange(nx) + np.zeros((1, nx)), 0.5), "push": grounded}
+
+
+CASES |= {
+    "ground": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {**surface_of(6), "equations": anelastic}),
+    "ground-hill": (((5, 1, 5), ("wall", "periodic", "periodic"), True), {**surface_of(5), "equations": anelastic}),
+}
+QUICK = ("forced", "ground", "flat", "plane", "hill", "open")
 
 
 @pytest.mark.parametrize(

@@ -142,3 +142,24 @@ def test_profiles_that_drive_the_air(tmp_path):
 def test_forcing_that_is_refused(tmp_path, lines, words):
     with pytest.raises(InputError, match=words):
         case(tmp_path, more=f"[forcing]\n{lines}").build("cpu")
+
+
+def test_the_ground_of_a_case(tmp_path):
+    more = '[surface]\nheat_flux = {times = [0, "1 h"], values = [0.0, 0.2]}\npattern = "x / 100"\nroughness = "10 cm"'
+    surface = case(tmp_path, more=more).build("cpu", "double").setup.surface
+    assert surface.heat_flux(1800.0) == 0.1 and surface.roughness[0, 3] == 0.1 and surface.pattern[0, 3] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('heat_flux = "0.1 W"', "heat_flux"),
+        ("heat_flux = {times = [0.0, 0.1], values = [0.0, 0.1]}", "a series that covers the whole run"),
+        ("roughness = -1.0", "roughness"),
+        ("roughness = 100.0", "below a first level at 250 m"),
+        ("flux = 0.1", "heat_flux"),
+    ],
+)
+def test_ground_that_is_refused(tmp_path, lines, words):
+    with pytest.raises(InputError, match=words):
+        case(tmp_path, more=f"[surface]\n{lines}").build("cpu")

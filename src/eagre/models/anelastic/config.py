@@ -34,10 +34,12 @@ from eagre.models.anelastic.measured_sections import (
     SliceSection,
     SpectraSection,
 )
+from eagre.models.anelastic.surface_section import SurfaceSection
 
 if TYPE_CHECKING:
     from eagre.models.anelastic.atmosphere import Atmosphere
     from eagre.models.anelastic.model import AnelasticFlow
+    from eagre.models.anelastic.surface import Surface
 
 Speed = Annotated[float, quantity("speed")]
 Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
@@ -292,6 +294,7 @@ class AnelasticCase(Case):
     )
     absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
     forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
+    surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
     slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
@@ -323,7 +326,7 @@ class AnelasticCase(Case):
         numerics, domain = self.numerics, self.domain
         with self.at("forcing"):
             forcing = None if self.forcing is None else self.forcing.make()
-        with self.naming("domain", "atmosphere", "initial", "numerics", "run"):
+        with self.naming("domain", "atmosphere", "initial", "forcing", "surface", "numerics", "run"):
             model = AnelasticFlow(
                 grid,
                 domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
@@ -337,6 +340,7 @@ class AnelasticCase(Case):
                 diffusivity=numerics.diffusivity,
                 **({} if self.absorber is None else self.absorber.options()),
                 forcing=forcing,
+                surface=self._surface(grid),
                 time_step=numerics.time_step,
                 courant=numerics.courant,
                 tolerance=numerics.tolerance,
@@ -347,6 +351,13 @@ class AnelasticCase(Case):
             with self.at("profiles", "heights"):
                 model.averages(self.profiles.every, self.profiles.heights)
         return model
+
+    def _surface(self, grid: Grid) -> Surface | None:
+        if self.surface is None:
+            return None
+        run = self.run
+        with self.at("surface"):
+            return self.surface.make(grid, lambda signal: signal.resolve(0.0, run.end_time, run.start_date))
 
     def _levels(self, grid: Grid) -> tuple[Levels, np.ndarray | float | None]:
         """Heights of the points, and of the ground if it is not flat."""

@@ -13,6 +13,7 @@ from eagre.grid import Grid, Levels
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.inputs import checked_side_absorber
 from eagre.models.anelastic.stability import forcing_rate
+from eagre.models.anelastic.surface import Surface
 
 
 class Drives(NamedTuple):
@@ -22,6 +23,7 @@ class Drives(NamedTuple):
     diffusivity: float
     side_absorber: np.ndarray | None
     forcing: Forcing
+    surface: Surface | None
 
     def rate(self, levels: Levels) -> float:
         """The fastest decay of explicit tendencies but viscosity, s-1."""
@@ -39,6 +41,8 @@ def checked_drives(
     diffusivity: float | None,
     side_absorber: Mapping[str, Any] | None,
     forcing: Forcing | None,
+    surface: Surface | None,
+    walled: bool,
 ) -> Drives:
     """Refuse what cannot be, and what does not go together."""
     nu = checked_number("viscosity", viscosity, 0.0, 1e9)
@@ -49,4 +53,5 @@ def checked_drives(
     if drive.geostrophic is not None and coriolis == 0.0:
         raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
     drive.check(float(levels.height[-1]), stratified, scalars)
-    return Drives(nu, diffusion, checked_side_absorber(side_absorber, grid), drive)
+    ground = None if surface is None else surface.checked(grid, levels, stratified, walled)
+    return Drives(nu, diffusion, checked_side_absorber(side_absorber, grid), drive, ground)

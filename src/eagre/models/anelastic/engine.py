@@ -61,15 +61,15 @@ class Engine:
 
     # -- steps --------------------------------------------------------------------------------------
 
-    def advance(self, dt: float) -> None:
-        """Step by dt, s.
+    def advance(self, dt: float, time: float = 0.0) -> None:
+        """Step by dt, s, from a model time, s.
 
         Raises
         ------
         ConvergenceError
             If the pressure problem has no solution.
         """
-        made, counts = self.steps.step(dt), self.counts
+        made, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
         counts["iterations"] += made.iterations
         counts["divergence"] = made.divergence

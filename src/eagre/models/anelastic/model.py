@@ -37,6 +37,7 @@ from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
 from eagre.models.anelastic.stability import checked_steps, first_step, longest_explicit_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
+from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
 
@@ -80,6 +81,8 @@ class AnelasticFlow(BaseModel):
         Layers at both ends of an axis that draw wind and theta to the ambient air, m and s-1.
     forcing : Forcing
         Geostrophic wind, subsidence, heating and nudging by profiles.
+    surface : Surface
+        Heat flux and drag of the ground.
     time_step : float, s
         Without it steps follow `courant`.
     courant : float
@@ -128,6 +131,7 @@ class AnelasticFlow(BaseModel):
         absorber: Any = None,
         side_absorber: Mapping[str, tuple[float, float]] | None = None,
         forcing: Forcing | None = None,
+        surface: Surface | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -148,6 +152,7 @@ class AnelasticFlow(BaseModel):
         drives = checked_drives(
             found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
+            surface=surface, walled=kinds[0] == "wall",
         )  # fmt: skip
         most = max(drives.viscosity, drives.diffusivity)
         bears = longest_explicit_step(most, shape, spacing_of(found, grid), drives.rate(found))

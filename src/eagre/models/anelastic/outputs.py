@@ -8,6 +8,7 @@ from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.setup import Setup
+from eagre.series import Series
 
 WIND = (
     Variable("u", "m s-1", "wind along x", "x_wind", levels=True),
@@ -88,6 +89,10 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
         found["absorber"] = f"up to {setup.absorber.max():.6g} s-1 from z = {lowest:.6g} m"
     if setup.side_absorber is not None:
         found["side_absorber"] = f"up to {setup.side_absorber.max():.6g} s-1"
+    if setup.surface is not None:
+        found["surface_heat_flux"] = _range_of(Series.of(setup.surface.heat_flux).values)
+        if setup.surface.roughness is not None:
+            found["roughness"] = _range_of(setup.surface.roughness)
     return found | {name: _range_of(profile(z)) for name, profile in setup.forcing.profiles().items()}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.forcing import Forcing
+from eagre.models.anelastic.surface import Surface
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Setup:
     scalars: tuple[str, ...] = ()
     side_absorber: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
     forcing: Forcing = field(default_factory=Forcing)
+    surface: Surface | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:

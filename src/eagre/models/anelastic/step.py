@@ -123,7 +123,9 @@ class Steps:
         self._rest = rest
         self._real = np.float32 if precision == "single" else np.float64
         self.fields = fields = Fields(setup, device, self._real, driven(setup, rest))
-        self._tendencies = Tendencies(setup, device, precision, rest, h, slopes.stretch, fields.present, fields.drag)
+        self._tendencies = Tendencies(
+            setup, device, precision, rest, h, slopes.stretch, metric.jacobian, fields.present, fields.drag
+        )
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
         known = (setup.shape, h, slopes, setup.spacing, setup.sides, setup.terrain)
         self.advector = FaceFluxes(device, precision, *known)
@@ -144,8 +146,9 @@ class Steps:
         self._set_time_step(1.0)
         self.device.prepare([*self.explicit(1.0), *self.projection.launches, *self.finish(), *more])
 
-    def step(self, dt: float) -> Projected:
-        """Make a step of dt seconds; returns iterations of the pressure, and what is left of dt div."""
+    def step(self, dt: float, time: float = 0.0) -> Projected:
+        """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
+        self._tendencies.set_time(time)
         if dt != self._dt:
             self._set_time_step(dt)
         self.device.run(self.explicit(dt))

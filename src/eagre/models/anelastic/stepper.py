@@ -52,7 +52,7 @@ class Stepper:
             lands = left <= self.time_step * (1.0 + NEARLY)
             dt = left if left < self.time_step * (1.0 - NEARLY) else self.time_step
             try:
-                self.engine.advance(dt)
+                self.engine.advance(dt, self.time)
             except ConvergenceError as error:
                 what = f"the pressure has no solution (dt div = {error.norm:.2g} after {error.iterations} iterations)"
                 self._failure = Failure(what)

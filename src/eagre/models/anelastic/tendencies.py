@@ -14,6 +14,7 @@ from eagre.models.anelastic.forcing import profile_of, rates_of
 from eagre.models.anelastic.kernels import Axis
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.surface_fluxes import SurfaceFluxes
 
 Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
@@ -51,7 +52,15 @@ def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
         found |= set(setup.scalars)
     if setup.forcing.subsidence is not None:
         found |= {"u", "v", *wind[3:], *setup.scalars}
-    return tuple(name for name in (*wind, *setup.scalars) if name in found)
+    return tuple(name for name in (*wind, *setup.scalars) if name in found | at_ground(setup))
+
+
+def at_ground(setup: Setup) -> set[str]:
+    """Names of the fields that the ground drives."""
+    surface = setup.surface
+    if surface is None:
+        return set()
+    return ({"theta"} if surface.heats else set()) | ({"u", "v"} if surface.roughness is not None else set())
 
 
 class Tendencies:
@@ -66,18 +75,25 @@ class Tendencies:
     h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
         Density times Jacobian.
     stretch : (nz,), on the device
+    jacobian : (nz, 1, 1) or (nz, ny, nx)
     fields : mapping of name to (nz, ny, nx)
         The state, and by the same names D.
     """
 
     def __init__(
         self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, stretch: Any,
-        fields: Mapping[str, Any], out: Mapping[str, Any],
+        jacobian: Array, fields: Mapping[str, Any], out: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._setup, self._device, self._precision = setup, device, precision
         self._real, self._h, self._stretch = check_precision(precision), h, stretch
         self._fields, self._out = fields, out
-        self._launches = self._diffusion() + self._pushes(rest)
+        self._ground = SurfaceFluxes(setup, device, precision, rest, jacobian)
+        surface = self._ground.launches(fields["u"], fields["v"], out)
+        self._launches = self._diffusion() + self._pushes(rest) + surface
+
+    def set_time(self, time: float) -> None:
+        """Take what depends on model time, s."""
+        self._ground.set_time(time)
 
     def launches(self) -> list[Work]:
         """Launches that set D from the present state."""
@@ -123,7 +139,8 @@ class Tendencies:
                 "SUBSIDING": sinks and name != "w",
                 "ABSORBED": setup.side_absorber is not None and name not in setup.scalars,
             }
-            if not any(switches[key] for key in ("RELAXED", "SUBSIDING", "ABSORBED")):
+            is_new = name in at_ground(setup) and not switches["DIFFUSED"]  # and begins with 0
+            if not is_new and not any(switches[key] for key in ("RELAXED", "SUBSIDING", "ABSORBED")):
                 continue
             around = self._profile(ambient[name]) if name in ambient else nothing
             push = Push(source, rate, speed, over_dz, rate_sides, around)
