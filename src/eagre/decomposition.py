@@ -44,6 +44,9 @@ class Decomposition:
     padded : bool
         Whether regions reach over all of an array along an axis that is not cut, with what lies outside the grid:
         then whole rows lie in one piece.
+    behind : tuple of int
+        For each axis, cells held beyond the halo behind a subdomain, as far as there are some: grids that are halved
+        need odd numbers.
     """
 
     cuts: tuple[tuple[int, ...], ...]
@@ -52,6 +55,7 @@ class Decomposition:
     overlap: bool = False
     periodic: tuple[bool, ...] = ()
     padded: bool = True
+    behind: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,7 +91,7 @@ class Decomposition:
         for axis, (first, last) in enumerate(self.own(rank)):
             cut, wraps = self.blocks[axis] > 1, self.is_periodic(axis)
             halo, size = (self.halo[axis] if cut else 0), self.shape[axis]
-            low, high = first - halo, last + halo
+            low, high = first - halo, last + halo + (self.behind[axis] if cut and self.behind else 0)
             if not wraps:
                 low, high = max(low, 0), min(high, size)
             ranges.append((low, high + self._extra(axis, location)))

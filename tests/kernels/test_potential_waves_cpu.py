@@ -111,12 +111,12 @@ def stages(problem, rng):
     rates, shape = problem.surface_zeros(2), problem.multigrid.u.shape
     DEVICE.run(problem.start())
     DEVICE.run(problem.defect())
-    found = [*DEVICE.host(problem._geometry), *DEVICE.host(problem._sources), DEVICE.host(problem.multigrid.f)]
+    found = [*DEVICE.host(problem.geometry), *DEVICE.host(problem.part._sources), DEVICE.host(problem.multigrid.f)]
     DEVICE.run(problem.multigrid.cycle_launches(from_zero=True))
     found.append(DEVICE.host(problem.multigrid.u))
     DEVICE.fill(problem.multigrid.u, rng.standard_normal(shape))
     DEVICE.run([*problem.correction(), *problem.end()])
-    found += [DEVICE.host(problem.psi), DEVICE.host(problem.w), np.array(problem._test.partials.sum())]
+    found += [DEVICE.host(problem.psi), DEVICE.host(problem.w), np.array(problem.test.partials.sum())]
     DEVICE.fill(problem.w, rng.standard_normal(problem.w.shape))
     DEVICE.run(problem.rates(rates, 9.81))
     return [one for one in (*found, rates) if np.abs(one).max() > 0.0]

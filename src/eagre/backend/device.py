@@ -75,6 +75,14 @@ class Device:
         """Zeros on the device."""
         raise NotImplementedError
 
+    def field(self, values: np.ndarray, axis: int = -2) -> Any:
+        """A copy of `values` of all rows of a grid, which lie along an axis; several devices share the rows."""
+        return self.array(values)
+
+    def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Zeros of fields, (.., ny, nx); several devices share the rows."""
+        return self.zeros(shape, dtype)
+
     def host(self, array: Any) -> np.ndarray:
         """A NumPy copy of a device array."""
         raise NotImplementedError

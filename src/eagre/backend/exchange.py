@@ -26,6 +26,7 @@ class Message(NamedTuple):
     target: int  # rank
     there: Region  # of the source's array
     here: Region  # of the target's array; of the same shape
+    into: str = ""  # name of the target's array, if it is another field
 
 
 class Transport(Protocol):
@@ -66,7 +67,7 @@ class LocalTransport:
         """See `Transport.exchange`; the owner of the target copies."""
         pairs: list[list[tuple[Any, Any]]] = [[] for _ in self.ranks]
         for message in messages:
-            target = self._published[message.target, message.field][message.here]
+            target = self._published[message.target, message.into or message.field][message.here]
             source = self._published[message.source, message.field][message.there]
             pairs[message.target].append((target, source))
         return [self.group.copies(member, some) for member, some in zip(self.group.members, pairs, strict=True)]

@@ -30,7 +30,7 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.errors import InputError
 from eagre.kernels.places import place
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.models.potential_waves.stencils import centred
 
@@ -170,7 +170,7 @@ class Breaking:
 
     Parameters
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
     h : (ny, nx)
         Depth of still water, m.
     spacing : (dy, dx)
@@ -203,7 +203,7 @@ class Breaking:
     """
 
     def __init__(
-        self, laplace: LaplaceProblem, h: np.ndarray, spacing: tuple[float, float], periodic: tuple[bool, bool],
+        self, laplace: Laplace, h: np.ndarray, spacing: tuple[float, float], periodic: tuple[bool, bool],
         gravity: float, limit: float = LIMIT, steepest: float = STEEPEST, strength: float = STRENGTH,
     ) -> None:  # fmt: skip
         for name, value in (("limit", limit), ("steepest", steepest), ("strength", strength)):
@@ -224,7 +224,7 @@ class Breaking:
         )
         device = laplace.device
         self._found, self._nu = laplace.surface_zeros(FOUND), laplace.surface_zeros(1)
-        self._bed = device.array(self._h[None])
+        self._bed = device.field(self._h[None])
         self._loops = {c.name: device.loop(c, "double") for c in (find_crests, set_carried, spread)}
         most = largest_symbol(laplace.vertical.order)
         self._over = tuple(most * math.sqrt(inverse) for inverse in self._inverse)
@@ -238,8 +238,7 @@ class Breaking:
         laplace, device = self._laplace, self._laplace.device
         known = (laplace.eta, laplace.phi, laplace.w, self._found, *self._over, laplace.lines)
         device.run([device.over(self._loops["set_carried"], laplace.shape, known)])
-        with device.joined():
-            fastest = float(self._found[0].max())
+        fastest = laplace.largest(self._found)
         return min(MOST_PARTS, math.ceil(fastest * dt / CARRIED)) if 0.0 < fastest < math.inf else 1
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:

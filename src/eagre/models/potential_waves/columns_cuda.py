@@ -226,15 +226,15 @@ LINE = 128  # threads of a block that corrects columns, a power of two
 
 
 @entry
-def correct_columns(u, psi, sums, omega, partials, control):
-    """Psi gets the correction whose modes are u; a thread has a column."""
+def correct_columns(u, psi, sums, omega, partials, first, end, control):
+    """Psi gets the correction whose modes are u in columns from `first` to `end`; a thread has a column."""
     tree = cuda.shared.array(LINE, np.float64)
     if is_iterating(control):
         t = cuda.threadIdx.x
         layer = np.int64(psi.shape[1]) * psi.shape[2]
-        own = np.int64(cuda.blockIdx.x) * LINE + t
+        own = np.int64(first) + np.int64(cuda.blockIdx.x) * LINE + t
         square = real(0.0)
-        if own < layer:
+        if own < end:
             square = CORRECTED(own, layer, u, psi, sums, omega)
         add_up(tree, t, LINE, square)
         if t == 0:

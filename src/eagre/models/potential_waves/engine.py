@@ -1,4 +1,4 @@
-"""The engine of the potential-flow waves: the Laplace problem and its steps on one device, with counts."""
+"""The engine of the potential-flow waves: the Laplace problem and its steps, with counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.arrays import array_module
 from eagre.backend.device import Device
+from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.breaking import Breaker, Breaking
 from eagre.models.potential_waves.gathering import Gathering
 from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.step import STAGES, Steps
 
@@ -21,11 +23,11 @@ COUNTS = ("steps", "iterations", "dt_min", "dt_max")
 
 
 class Engine:
-    """A run on one device.
+    """A run on one device or several.
 
     Attributes
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
         Its `fields` are the state.
     counts : dict
         Steps, iterations of all their Laplace problems, shortest and longest time step, s.
@@ -33,12 +35,16 @@ class Engine:
     gathering : Gathering or None
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
-        self.setup, self.device = setup, device
-        self.laplace = LaplaceProblem(
-            setup.depth, setup.spacing, setup.vertical, setup.periodic, device, precision, setup.linear,
-            multigrid=setup.multigrid, correction=setup.correction,
-        )  # fmt: skip
+    def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
+        self.setup = setup
+        known = (setup.depth, setup.spacing, setup.vertical, setup.periodic)
+        more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction}
+        self.laplace: Laplace = (
+            LaplaceBands(*known, device, precision, **more)
+            if isinstance(device, Group)
+            else LaplaceProblem(*known, device, precision, **more)
+        )
+        self.device = self.laplace.device
         self.laplace.points = setup.grid.x, setup.grid.y
         self.breaking = None
         if setup.breaking is not None:
@@ -84,10 +90,7 @@ class Engine:
     def _aim(self) -> None:
         """Set what is small: the tolerance times the size of Psi at the bottom, by root mean square."""
         if self._steps.ahead is None:
-            bottom = self.laplace.psi[self.setup.vertical.nz - 1]
-            module = array_module(bottom)
-            with self.device.joined():
-                size = math.sqrt(float(module.mean(module.square(bottom), dtype=np.float64)))
+            size = self.laplace.size_at_bottom()
             self._steps.small = self.setup.tolerance * max(size, self.setup.smallest)
 
     def look(self) -> bool:

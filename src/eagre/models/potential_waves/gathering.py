@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 
 GATHERED = 4
 HIGHEST, LOWEST, MEAN, VARIANCE = range(GATHERED)
@@ -35,7 +35,7 @@ class Gathering:
         How long it was gathered, s.
     """
 
-    def __init__(self, laplace: LaplaceProblem, start: float) -> None:
+    def __init__(self, laplace: Laplace, start: float) -> None:
         self._laplace, self.start, self.lasted = laplace, start, 0.0
         self._found = laplace.surface_zeros(GATHERED)
         self._program = laplace.device.loop(gather, "double")

@@ -27,7 +27,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.errors import InputError
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.reference import along_x, along_y
 from eagre.models.potential_waves.zones import SIDES, across_x, from_side
 
@@ -104,7 +104,7 @@ class Inlet:
 
     Parameters
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
     h : (ny, nx)
         Depth of still water, m; flat along the side and some depths in front of it.
     side : {"west", "east", "south", "north"}
@@ -135,13 +135,13 @@ class Inlet:
     """
 
     def __init__(
-        self, laplace: LaplaceProblem, h: np.ndarray, side: str, velocity: Signal, acceleration: Signal, gravity: float,
+        self, laplace: Laplace, h: np.ndarray, side: str, velocity: Signal, acceleration: Signal, gravity: float,
         *, linear: bool = False, target: Signal | None = None, target_rate: Signal | None = None,
     ) -> None:  # fmt: skip
         if side not in SIDES:
             raise InputError(f"an inlet along the {side!r} side", allowed=", ".join(SIDES), fix='side = "west"')
         in_x = across_x(side)
-        if laplace.lines.periodic_x if in_x else laplace.lines.periodic_y:
+        if laplace.periodic[int(in_x)]:
             raise InputError(f"an inlet along the {side} side, which is periodic", allowed="a wall")
         (x, y), last = laplace.points, side in ("east", "north")
         away = from_side(side, x, y)
@@ -154,7 +154,7 @@ class Inlet:
         self._let_out = math.sqrt(gravity / depth)
         self._edge = _edge(laplace.shape, side)
         self._wall = Wall(
-            device.array(away if in_x else np.zeros(x.size)), device.array(np.zeros(y.size) if in_x else away),
+            device.array(away if in_x else np.zeros(x.size)), device.field(np.zeros(y.size) if in_x else away, axis=-1),
             sign if in_x else 0.0, 0.0 if in_x else sign, depth, device.array(shares()),
         )  # fmt: skip
         switches = {"BENDS": not linear}

@@ -13,6 +13,7 @@ from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
 from eagre.checks import checked_field, checked_number, one_of
 from eagre.constants import LONGEST, SHORTEST
+from eagre.decomposition import check_thickness
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
@@ -28,14 +29,7 @@ RESOLVED_POINTS = 64  # of the wave whose Psi is the smallest that counts
 PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "both": (True, True)}
 
 
-def one_device(device: Device | Group) -> Device:
-    """Refuse several devices."""
-    if isinstance(device, Group):
-        raise InputError(f"{device}", allowed="one device: waves cannot be spread over several", fix='device = "cuda"')
-    return device
-
-
-def check_memory(grid: Grid, device: Device, precision: str, layers: int) -> None:
+def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
     """Refuse what does not fit the device."""
     check_precision(precision)
     check_words(grid, device, precision, SURFACE_WORDS + VOLUME_WORDS * layers)
@@ -53,8 +47,11 @@ def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
         raise InputError("nx = 1 and ny = 1", allowed="two points or more", fix="nx = 129")
 
 
-def engine_of(setup: Setup, device: Device, precision: str) -> Engine:
+def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
     """The engine; where the points cannot be halved far enough it is said in words of a case."""
+    if isinstance(device, Group):
+        fewest, what = setup.vertical.order, f"rows of points, at order {setup.vertical.order}"
+        check_thickness(device, setup.grid.ny, fewest, what, f"{fewest} rows or more each")
     try:
         return Engine(setup, device, precision)
     except InputError as error:

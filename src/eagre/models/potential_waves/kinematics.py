@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.constants import WATER_DENSITY
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.probes import Column, Probes
 
 Array = np.ndarray
@@ -62,13 +62,13 @@ class Flow:
 
     Parameters
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
         Its `fields` are the surface. They, its `psi` and its `w` are as before after every call, so that a run is the
         same with and without probes.
     gravity : float
         m/s2.
     small : float
-        As in `LaplaceProblem.solve`, m2/s.
+        As in `Laplace.solve`, m2/s.
     density : float
         kg/m3.
     linear : bool
@@ -76,7 +76,7 @@ class Flow:
     """
 
     def __init__(
-        self, laplace: LaplaceProblem, gravity: float, small: float, density: float = WATER_DENSITY,
+        self, laplace: Laplace, gravity: float, small: float, density: float = WATER_DENSITY,
         linear: bool = False,
     ) -> None:  # fmt: skip
         self._laplace, self._gravity, self._small = laplace, float(gravity), small

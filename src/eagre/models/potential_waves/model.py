@@ -31,7 +31,6 @@ from eagre.models.potential_waves.inputs import (
     checked_zones,
     correction_of,
     engine_of,
-    one_device,
     smallest_psi,
 )
 from eagre.models.potential_waves.kinematics import Kinematics
@@ -96,8 +95,8 @@ class PotentialWaves(BaseModel):
     multigrid : dict, optional
         Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
         post, levels, stretched, smoother, weight.
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+    device : str, or a sequence of them
+        "auto", "cpu", "cuda" or "cuda:N"; several as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1": each has a band of rows.
     correction_precision : {"single", "double"}
         Of the corrections of a run in double precision: what is missing is always found in double precision, so that
         single corrections cost neither digits nor iterations.
@@ -154,7 +153,7 @@ class PotentialWaves(BaseModel):
         start_time: float = 0.0,
     ) -> None:
         self.grid, self.precision = grid, precision
-        self.device = one_device(select_devices(device))
+        self.device = select_devices(device)
         vertical = Vertical(layers, order, bool(clustered))
         check_memory(grid, self.device, precision, layers)
         wraps = PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))]
@@ -260,7 +259,7 @@ class PotentialWaves(BaseModel):
         """Values of fields at points (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
         rows = {"surface_elevation": 0, "surface_potential": 1}
-        found = self.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
+        found = self._engine.device.pick(self._engine.laplace.fields, j, i) if rows.keys() & set(names) else None
         return {
             name: self.field(name)[j, i] if found is None or name not in rows
             else found[rows[name]].astype(field_type(self))

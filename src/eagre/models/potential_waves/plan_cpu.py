@@ -43,11 +43,6 @@ class CpuColumns:
     periodic : (y, x)
     linear : bool
         Waves of small height.
-
-    Attributes
-    ----------
-    items : int
-        Pieces of rows: how many sums of squares `correct` writes.
     """
 
     def __init__(
@@ -66,11 +61,12 @@ class CpuColumns:
         ny, nx = shape
         pieces = -(-nx // WIDEST[precision])
         self.width = -(-nx // (pieces * cpu.MARGIN)) * cpu.MARGIN
-        self.items = ny * -(-nx // self.width)
+        self._tiles = -(-nx // self.width)
+        items = ny * self._tiles
         layers = vertical.nz - 1
         groups = -(-layers // cpu.GROUP) * cpu.GROUP
         rows = cpu.LAYERS + cpu.ROWS * (vertical.nz + 1) + groups + 1
-        threads, stride = min(getattr(device, "threads", 1), self.items), WIDEST[precision] + 2 * cpu.MARGIN
+        threads, stride = min(getattr(device, "threads", 1), items), WIDEST[precision] + 2 * cpu.MARGIN
         self._scratch = device.zeros((threads, rows * stride), self._real)
         self._changes = device.zeros(self._scratch.shape, self._short) if correction != precision else self._scratch
         self._surface_scratch = device.zeros((threads, (surface_cpu.ROWS + 1) * stride), np.float64)
@@ -100,6 +96,10 @@ class CpuColumns:
             window = slice(low[k], low[k] + order + 1)
             first[k, : order + 1], second[k, : order + 1] = vertical.first[k, window], vertical.second[k, window]
         return cpu.Windows(low, self._array(first), self._array(second), self._array(vertical.sigma[:nz]))
+
+    def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
+        """The shape of the sums of squares of so many rows, one a piece of a row, and the axis of the rows."""
+        return (rows, self._tiles), 0
 
     def surface(self, fields: Any, h: Any, geometry: Any, sources: Any, q: Any) -> list[Launch]:
         """Depth, right sides and screening of a surface."""

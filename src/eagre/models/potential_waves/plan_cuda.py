@@ -28,11 +28,13 @@ class CudaColumns:
     spacing : (dy, dx)
         m.
     periodic : (y, x)
+    own : slice
+        Rows that are corrected.
 
     Attributes
     ----------
-    items : int
-        Blocks: how many sums of squares `correct` writes.
+    sums : array on the device, (1, ny, nx)
+        What the layers above the ghost make of the derivative at the bottom.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class CudaColumns:
         shape: tuple[int, int],
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
+        own: slice,
     ) -> None:
         self._device, self._shape = device, shape
         (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, check_precision(precision)
@@ -51,7 +54,7 @@ class CudaColumns:
         self._numbers = (*map(real, over), int(periodic[1]), int(periodic[0]))
         self._first = device.array(vertical.first[nz - 1][1:nz].astype(real))
         self._last = real(1.0 / vertical.first[nz - 1][nz])
-        self._sums = device.zeros((1, *shape), real)
+        self.sums = device.zeros((1, *shape), real)
         self._bottom = device.loop(kernels.set_bottom_sum, precision)
         self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
@@ -63,15 +66,20 @@ class CudaColumns:
         self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize
         corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers)}
         self._correct = device.program(kernels.correct_columns, precision, corrected)
-        self.items = -(-ny * nx // kernels.LINE)
+        self._first_column, self._end = own.start * nx, own.stop * nx
+        self._items = -(-(self._end - self._first_column) // kernels.LINE)
+
+    def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
+        """The shape of the sums of squares, one a block, of the own rows: blocks know of none."""
+        return (self._items,), None
 
     def begin(self, psi: Any) -> list[Launch]:
         """What an iteration needs to know of psi besides itself."""
-        return [self._device.over(self._bottom, self._shape, (psi, self._first, self._sums))]
+        return [self._device.over(self._bottom, self._shape, (psi, self._first, self.sums))]
 
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
         """The modes of the residual of psi, into f."""
-        ghost = (psi, geometry, sources, self._sums, self._last, *self._numbers, control)
+        ghost = (psi, geometry, sources, self.sums, self._last, *self._numbers, control)
         (ny, nx), (tall, wide) = self._shape, self._tile
         arguments = (psi, f, geometry, sources, *self._numbers, control)
         blocks = (-(-nx // wide), -(-ny // tall))
@@ -82,5 +90,5 @@ class CudaColumns:
 
     def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
-        arguments = (u, psi, self._sums, relaxation, partials, control)
-        return [Launch(self._correct, arguments, (self.items,), (kernels.LINE,))]
+        arguments = (u, psi, self.sums, relaxation, partials, self._first_column, self._end, control)
+        return [Launch(self._correct, arguments, (self._items,), (kernels.LINE,))]

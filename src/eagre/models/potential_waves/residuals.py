@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from eagre.backend.cells import cell
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import Device
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.solvers.multigrid import Multigrid
 from eagre.stepping.until import Iterated
 
 KEPT = 8  # directions: with 4 a bed of slope 1.5 takes twice the iterations
@@ -30,7 +29,7 @@ class Problem(Protocol):
 
     device: Device
     vertical: Vertical
-    multigrid: Multigrid
+    multigrid: Any
     shape: Any
     psi: Any
 
@@ -38,15 +37,19 @@ class Problem(Protocol):
         """An array of so many layers."""
         ...
 
-    def defect(self) -> list[Launch]:
+    def product(self, a: Any, b: Any) -> float:
+        """Sum of a b over all layers."""
+        ...
+
+    def defect(self) -> list[Any]:
         """Launches that find the modes of the residual."""
         ...
 
-    def correction(self, weight: float = 1.0) -> list[Launch]:
+    def correction(self, weight: float = 1.0) -> list[Any]:
         """Launches that add the correction that the modes make."""
         ...
 
-    def iteration(self, weight: float) -> list[Launch]:
+    def iteration(self, weight: float) -> list[Any]:
         """One defect correction."""
         ...
 
@@ -98,12 +101,10 @@ class ConjugateResiduals:
     def __init__(self, laplace: Problem) -> None:
         self._laplace, self._device = laplace, laplace.device
         layers = laplace.vertical.nz - 1
-        shape, real = (layers, *laplace.shape), laplace.multigrid.real
-        self._psi, self._r = laplace.zeros(layers + 2), self._device.zeros(shape, real)
-        self._u, self._q = ([self._device.zeros(shape, real) for _ in range(KEPT + 1)] for _ in range(2))
-        self._rows = layers * laplace.shape[0]
-        self._partials = self._device.zeros((self._rows,), np.float64)
-        cells = (subtract, add_share, take_share, row_products)
+        shape, real, zeros = (layers, *laplace.shape), laplace.multigrid.real, self._device.field_zeros
+        self._psi, self._r = laplace.zeros(layers + 2), zeros(shape, real)
+        self._u, self._q = ([zeros(shape, real) for _ in range(KEPT + 1)] for _ in range(2))
+        cells = (subtract, add_share, take_share)
         self._loops = {one.name: self._device.loop(one, laplace.multigrid.precision) for one in cells}
         self._apply = [*laplace.correction(1.0), *laplace.defect()]
         self._correct, self._defect = laplace.correction(1.0), laplace.defect()
@@ -158,6 +159,4 @@ class ConjugateResiduals:
 
     def _product(self, a: Any, b: Any) -> float:
         """Sum of a b over all."""
-        arguments = (a, b, self._partials)
-        self._device.run([self._device.over(self._loops["row_products"], (self._rows,), arguments)])
-        return float(self._device.host(self._partials).sum())
+        return self._laplace.product(a, b)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.sponge import STRENGTH, Sponge
 from eagre.models.potential_waves.zones import SIDES
 from eagre.series import Series
@@ -90,7 +90,7 @@ class Paddle:
         speed = smooth(moves, 0 if self.position is None else 1)
         return float(np.sqrt(np.mean([speed(float(time)) ** 2 for time in moves.times])))
 
-    def inlet(self, laplace: LaplaceProblem, setup: Water) -> Inlet:
+    def inlet(self, laplace: Laplace, setup: Water) -> Inlet:
         """What adds to the rates of the surface."""
         moves, target = self.series
         order = 0 if self.position is None else 1
@@ -121,7 +121,7 @@ class SpongeLayer:
     period: float
     strength: float = STRENGTH
 
-    def sponge(self, laplace: LaplaceProblem, setup: Water) -> Sponge:
+    def sponge(self, laplace: Laplace, setup: Water) -> Sponge:
         """What adds to the rates of the surface."""
         depth, last = setup.depth, -1 if self.side in ("east", "north") else 0
         along = depth[:, last] if self.side in ("west", "east") else depth[last]

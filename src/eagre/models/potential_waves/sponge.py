@@ -17,7 +17,7 @@ import numpy as np
 
 from eagre.backend.cells import cell
 from eagre.errors import InputError
-from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.zones import SIDES, from_side, on_plane
 from eagre.waves import angular_frequency, group_velocity, wave_number
 
@@ -35,7 +35,7 @@ class Sponge:
 
     Parameters
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
     side : {"west", "east", "south", "north"}
     width : float
         m; one to two wave lengths.
@@ -56,7 +56,7 @@ class Sponge:
     """
 
     def __init__(
-        self, laplace: LaplaceProblem, side: str, width: float, period: float, depth: float, gravity: float,
+        self, laplace: Laplace, side: str, width: float, period: float, depth: float, gravity: float,
         strength: float = STRENGTH,
     ) -> None:  # fmt: skip
         if side not in SIDES:
@@ -68,7 +68,7 @@ class Sponge:
         s = np.clip(1.0 - from_side(side, *laplace.points) / width, 0.0, 1.0)
         mu = largest_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
         self._laplace = laplace
-        self._mu = laplace.device.array(np.ascontiguousarray(on_plane(mu, side, laplace.shape)[None]))
+        self._mu = laplace.device.field(on_plane(mu, side, laplace.shape)[None])
         self._loop = laplace.device.loop(press, "double")
 
     def add(self, time: float, dt: float, stage: int, rates: Any) -> None:

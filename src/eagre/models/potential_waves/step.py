@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import cell
-from eagre.backend.device import Launch
 from eagre.models.potential_waves.forcing import Forcing
-from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.zones import Zone, relax
+from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.zones import Zone
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
 BEGINS = (0.0, 0.5, 0.5, 1.0)  # times of the stages, in steps
@@ -42,12 +41,12 @@ class Steps:
 
     Parameters
     ----------
-    laplace : LaplaceProblem
+    laplace : Laplace
         Its `fields` are the state.
     gravity : float
         m/s2.
     small : float
-        As in `LaplaceProblem.solve`, m2/s; may be changed between steps.
+        As in `Laplace.solve`, m2/s; may be changed between steps.
     zones : sequence of Zone
         Applied one after the other.
     forcing : sequence of Forcing
@@ -66,7 +65,7 @@ class Steps:
     """
 
     def __init__(
-        self, laplace: LaplaceProblem, gravity: float, small: float, zones: Sequence[Zone] = (),
+        self, laplace: Laplace, gravity: float, small: float, zones: Sequence[Zone] = (),
         forcing: Sequence[Forcing] = (),
     ) -> None:  # fmt: skip
         self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
@@ -121,25 +120,22 @@ class Steps:
         else:
             self.laplace.device.copy(self.before, self.laplace.psi)
 
-    def _to_next(self, stage: int) -> Launch:
+    def _to_next(self, stage: int) -> Any:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
         return self.laplace.volume("next_stage", 2, *arrays, self._stages, stage)
 
     def _strip(self, zone: Zone) -> tuple[Any, ...]:
-        """Rows and columns of a zone, arrays of what it keeps and of its target, what makes that, and the launch."""
-        device, (x, y) = self.laplace.device, self.laplace.points
+        """Rows and columns of a zone, what makes its target there, and the strip of the fields."""
+        x, y = self.laplace.points
         rows, columns = zone.strip(x, y)
-        keep, target = (device.zeros((n, y[rows].size, x[columns].size), np.float64) for n in (1, 2))
-        arguments = (self.laplace.fields, keep, target, rows.start, columns.start)
-        launch = device.over(device.loop(relax, "double"), target.shape, arguments)
-        return rows, columns, keep, target, zone.maker(x[columns], y[rows]), launch
+        return rows, columns, zone.maker(x[columns], y[rows]), self.laplace.strip(rows, columns)
 
     def _apply_zones(self, time: float, dt: float) -> None:
         device, (x, y) = self.laplace.device, self.laplace.points
-        for zone, (rows, columns, keep, target, made, launch) in zip(self._zones, self._strips, strict=True):
+        for zone, (rows, columns, made, strip) in zip(self._zones, self._strips, strict=True):
             if dt != self._kept_for:
-                device.fill(keep, np.ascontiguousarray(zone.keep(x, y, dt)[None, rows, columns]))
+                strip.keep(zone.keep(x, y, dt)[rows, columns])
             if zone.waves is not None:
-                device.fill(target, made(time))
-            device.run([launch])
+                strip.target(made(time))
+            device.run(strip.launches)
         self._kept_for = dt

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eagre.backend.cells import cell, real
+from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.waves import FixedPoints, LinearWaves
 
@@ -55,6 +56,37 @@ def relax(k, j, i, fields, keep, target, south, west):
     """Draw a field to its target, at the points of a zone, whose first one is at (south, west)."""
     share, y, x = keep[0, j, i], south + j, west + i
     fields[k, y, x] = share * fields[k, y, x] + (real(1.0) - share) * target[k, j, i]
+
+
+class Strip:
+    """The part of the fields of a device that a zone touches.
+
+    Parameters
+    ----------
+    device : Device
+    fields : array on the device, (2, ny, nx)
+    rows, columns : slice
+
+    Attributes
+    ----------
+    launches : list of Launch
+        Draw the fields to the target.
+    """
+
+    def __init__(self, device: Device, fields: Any, rows: slice, columns: slice) -> None:
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        self._device = device
+        self._keep, self._target = (device.zeros((n, *shape), np.float64) for n in (1, 2))
+        arguments = (fields, self._keep, self._target, rows.start, columns.start)
+        self.launches = [device.over(device.loop(relax, "double"), self._target.shape, arguments)]
+
+    def keep(self, values: np.ndarray) -> None:
+        """Take the share that stays in a step, of these rows and columns."""
+        self._device.fill(self._keep, np.ascontiguousarray(values[None]))
+
+    def target(self, values: np.ndarray) -> None:
+        """Take elevation, m, and potential, m2/s, to draw to, (2, rows, columns)."""
+        self._device.fill(self._target, np.ascontiguousarray(values))
 
 
 @dataclass(frozen=True)

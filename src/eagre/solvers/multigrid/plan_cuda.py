@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import Device, HostCall, Launch
 from eagre.solvers.multigrid import block_cuda, marches_cuda
 from eagre.solvers.multigrid.grids import Grid
+
+REST = HostCall(lambda: None, ())
+"""Stands in the launches of a cycle for the grids that are left out."""
 
 SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
 LANES = 32
@@ -26,16 +29,22 @@ class CudaCycle:
     points : sequence of Points
         Of the grids.
     s : array on the device, (layers,)
+    is_open : bool
+        Whether the part of the cycle on the last grid is left out: `REST` stands there.
     """
 
-    def __init__(self, device: Device, precision: str, grids: Sequence[Grid], points: Sequence[Any], s: Any) -> None:
+    def __init__(
+        self, device: Device, precision: str, grids: Sequence[Grid], points: Sequence[Any], s: Any,
+        is_open: bool = False,
+    ) -> None:  # fmt: skip
         self.device, self._grids, self._points, self._s = device, list(grids), points, s
         self._real = np.float32 if precision == "single" else np.float64
         self._layout, block = device.layout("solver:multigrid.march"), device.layout("solver:multigrid.block")
         known = {"REGISTERS": self._layout.registers[precision]}
         self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
         self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
-        self.in_block = self._first_in_block()
+        self._is_open = is_open
+        self.in_block = len(self._grids) - 1 if is_open else self._first_in_block()
         self._always = device.array(np.ones(1))
 
     def _first_in_block(self) -> int:
@@ -81,6 +90,8 @@ class CudaCycle:
         layers = sum(count > level for count in used)
         if not layers:
             return []
+        if self._is_open and level + 1 == len(self._grids):
+            return [REST]
         u, f, q = arrays[level]
         if level >= self.in_block:
             return [self._in_block(level, u, f, q, [count - level for count in used[:layers]], sweeps, last, control)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,18 +9,13 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
 from eagre.backend.select import select
-from eagre.checks import checked_number, one_of
 from eagre.errors import InputError
 from eagre.solvers.multigrid import kernels
-from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequence
+from eagre.solvers.multigrid.grids import STRETCHED, Grid
+from eagre.solvers.multigrid.plan import ENOUGH, Choices, Plan, plan_of
 from eagre.solvers.multigrid.plan_cpu import CpuCycle
 from eagre.solvers.multigrid.plan_cuda import CudaCycle
 from eagre.stepping.until import Iterated, StopTest, Until
-
-CYCLES = ("V", "W", "F")
-SMOOTHERS = ("red-black", "jacobi")
-ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
-MOST_SWEEPS = 200
 
 
 class Multigrid:
@@ -115,17 +109,16 @@ class Multigrid:
         plain: bool = False,
     ) -> None:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
-        self.cycle, self.pre, self.post, self._levels = cycle, pre, post, levels
-        self._enough = enough
-        self.smoother, self._weight = (
-            one_of("smoother", smoother, SMOOTHERS),
-            checked_number("weight", weight, 0.0, 1.0),
-        )
-        plain = plain or smoother != "red-black"
-        self.layers = np.asarray(layers, float)
-        _check(shape, spacing, self.layers, cycle, (pre, post), levels, stretched)
-        y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
-        self.grids = sequence(y, x, levels, stretched)
+        choices = Choices(cycle, pre, post, levels, stretched, smoother, weight)
+        plan = plan_of(shape, spacing, layers, periodic, choices, enough)
+        self._assemble(plan, plain)
+        self.set_screening(np.ones(shape) if screening is None else screening)
+
+    def _assemble(self, plan: Plan, plain: bool) -> None:
+        """Arrays and programs for a plan; device and precision are known."""
+        self._plan, self.grids, self.layers = plan, list(plan.grids), np.asarray(plan.layers)
+        self.cycle, pre, post, *_, self.smoother, self._weight = plan.choices
+        self.pre, self.post, plain = pre, post, plain or self.smoother != "red-black"
         self._points = [self._numbers(grid) for grid in self.grids]
         self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
         alone = self.grids[:1] if self._fast else self.grids
@@ -136,10 +129,9 @@ class Multigrid:
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
         names = ("clear", "relax", "damp", "residual", "restrict", "prolong", "row_norm")
-        self._loops = {name: self.device.loop(getattr(kernels, name), precision) for name in names}
-        quick = cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
-        self._cuda = CudaCycle(self.device, precision, self.grids, self._points, self._s) if quick else None
-        self.set_screening(np.ones(shape) if screening is None else screening)
+        self._loops = {name: self.device.loop(getattr(kernels, name), self.precision) for name in names}
+        quick = self.cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
+        self._cuda = self._cuda_cycle() if quick else None
 
     # -- the equation --------------------------------------------------------------------------
 
@@ -148,9 +140,7 @@ class Multigrid:
         q = np.asarray(screening, float)
         if q.shape != self.grids[0].shape or not (np.isfinite(q) & (q > 0.0)).all():
             raise InputError("this screening", allowed=f"{self.grids[0].shape} values above 0")
-        self._coarsest_sweeps = self._sweeps_that_solve(float(q.min()))
-        used = [self._grids_of(s * float(q.min())) for s in self.layers]
-        self.used = np.maximum.accumulate(used[::-1])[::-1].tolist()  # the first layers visit most
+        self._coarsest_sweeps, self.used = self._plan.coarsest_sweeps(float(q.min())), self._plan.used(float(q.min()))
         self.device.fill(self._q[0], q[None].astype(self.real))
         self.device.run(self.screening_launches())
 
@@ -158,7 +148,7 @@ class Multigrid:
         """Restrict the screening of the finest grid to the others that are visited, by cycles from zero alone if so."""
         if self._fast:
             return self._fast.screening_launches(self.screening, max(self.used))
-        most = self._cuda.in_block if self._cuda and from_zero else len(self.grids)
+        most = self._cuda.in_block if self._cuda and from_zero else len(self.grids) - 1
         return [self._over("restrict", level + 1, 1, self._q[level], self._q[level + 1], self._points[level])
                 for level in range(min(most, max(self.used) - 1))]  # fmt: skip
 
@@ -166,34 +156,13 @@ class Multigrid:
         over = np.array([[points.over_dx2, points.over_dy2] for points in self._points])
         return CpuCycle(self.device, self.precision, self.grids, len(self.layers), over)
 
+    def _cuda_cycle(self) -> CudaCycle:
+        return CudaCycle(self.device, self.precision, self.grids, self._points, self._s)
+
     def _numbers(self, grid: Grid) -> kernels.Points:
         over_dx2, over_dy2 = (0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y))
         spacings = self.real(over_dx2), self.real(over_dy2)
         return kernels.Points(*spacings, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
-
-    def _rate(self, grid: Grid, screened: float) -> float:
-        """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
-        own = sum(2.0 * axis.spacing**-2 for axis in (grid.y, grid.x) if axis.points > 1)
-        once = own / (own + screened)
-        return once**2 if self.smoother == "red-black" else 1.0 - self._weight * (1.0 - once)
-
-    def _grids_of(self, screened: float) -> int:
-        """Grids that a layer needs where s q is `screened` or more."""
-        sweeps = self.pre + self.post
-        good = (n for n, grid in enumerate(self.grids, 1) if self._rate(grid, screened) ** sweeps <= self._enough)
-        return next(good, len(self.grids))
-
-    def _sweeps_that_solve(self, q: float) -> int:
-        """Sweeps on the coarsest grid, from the rate of its slowest error."""
-        rate = self._rate(self.grids[-1], float(self.layers.min()) * q)
-        needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
-        if needed > MOST_SWEEPS and self._levels is None:
-            raise InputError(
-                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
-                allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
-                fix="Multigrid(..., levels=1) if cycles may take long",
-            )
-        return max(1 if rate == 0.0 else self.pre + self.post, min(needed, MOST_SWEEPS))
 
     # -- cycles --------------------------------------------------------------------------------
 
@@ -326,29 +295,3 @@ class Multigrid:
         until = Until(self.device, test, [*self.cycle_launches(), *norm], norm, look_every=1)
         made = until.run(small * float(np.linalg.norm(right)), most)
         return self.device.host(self.u), made
-
-
-def _check(
-    shape: Any,
-    spacing: Any,
-    layers: np.ndarray,
-    cycle: str,
-    sweeps: tuple[int, int],
-    levels: int | None,
-    stretched: float,
-) -> None:
-    """Refuse what makes no grid or no cycle."""
-    if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
-        raise InputError(f"shape = {shape}", allowed="(ny, nx), one of them 2 or more", fix="shape = (65, 129)")
-    if len(spacing) != 2 or not all(math.isfinite(d) and d > 0.0 for d in spacing):
-        raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
-    if layers.ndim != 1 or not layers.size or not (np.isfinite(layers) & (layers > 0.0)).all():
-        raise InputError("these layers", allowed="numbers above 0, one at least", fix="layers=[1.0]")
-    if cycle not in CYCLES:
-        raise InputError(f"cycle = {cycle!r}", allowed=", ".join(CYCLES), fix='cycle="V"')
-    if min(sweeps) < 0 or sum(sweeps) < 1:
-        raise InputError(f"pre, post = {sweeps}", allowed="one sweep or more together", fix="pre=1, post=1")
-    if levels is not None and levels < 1:
-        raise InputError(f"levels = {levels}", allowed="1 or more")
-    if not stretched >= 1.0:
-        raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")

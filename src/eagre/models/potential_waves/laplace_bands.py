@@ -1,0 +1,193 @@
+"""The Laplace problem on several devices, each with a band of rows; what is exchanged, and when.
+
+An iteration has two barriers: before right sides of coarse grids are put together, and before each device takes its
+neighbours' Psi and the sums of squares of all. What a device reads of another was written before the last barrier and
+is written again after the next one at the earliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.group import BARRIER, Group, Stage, in_turn
+from eagre.models.potential_waves import reference
+from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth
+from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.laplace_part import LaplacePart
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.models.potential_waves.zones import Strip
+from eagre.several import Banded, SeveralDevices
+from eagre.solvers.multigrid.bands import MultigridBands, cut_of
+from eagre.solvers.multigrid.plan import Choices, plan_of
+from eagre.stepping.until import StopTest
+
+
+class SharedTest:
+    """The stop test of all devices: each judges by the sums of squares of all, so that all stop together."""
+
+    def __init__(self, tests: list[StopTest]) -> None:
+        self.control, self.partials = (
+            Banded([getattr(test, name) for test in tests], getattr(tests[0], name).shape, None)
+            for name in ("control", "partials")
+        )
+        self.launch = [[test.launch] for test in tests]
+
+
+class LaplaceBands(Laplace):
+    """A `LaplaceProblem` on the devices of a group; parameters as there.
+
+    Raises
+    ------
+    InputError
+        As of `LaplaceProblem`.
+    """
+
+    device: SeveralDevices
+
+    def __init__(
+        self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, periodic: tuple[bool, bool],
+        group: Group, precision: str, linear: bool = False, plain: bool = False,
+        multigrid: Mapping[str, Any] | None = None, correction: str | None = None,
+    ) -> None:  # fmt: skip
+        self.vertical, self.shape, self.periodic = vertical, h.shape, periodic
+        check_depth(h, vertical.order)
+        modes, q = vertical.modes(), SMALLEST_SCREENING / float(h.max()) ** 2
+        plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**(multigrid or {})), ENOUGH)
+        cut = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
+        self.device = SeveralDevices(group, cut.rows)
+        self.multigrid = MultigridBands(plan, q, cut, self.device, correction or precision, plain)
+        self.parts = [
+            LaplacePart(
+                self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,
+                plain, self.multigrid.fine[rank], self.device.inside(rank),
+            )
+            for rank, member in enumerate(group.members)
+        ]  # fmt: skip
+        self.real = self.parts[0].real
+        self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
+        self.fields, self.psi, self.w = self._of("fields", 2), self._of("psi", vertical.nz + 1), self._of("w", 1)
+        self.eta, self.phi = self.fields[:1], self.fields[1:]
+        self.geometry = self._of("geometry", reference.FIELDS)
+        self.lines = reference.Lines(
+            *(Banded(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True))
+        )
+        self._transport = LocalTransport(group)
+        self._publish()
+        self._begin()
+
+    def _of(self, name: str, layers: int) -> Banded:
+        """An array that each part has of its rows."""
+        return Banded([getattr(part, name) for part in self.parts], (layers, *self.shape), -2)
+
+    def _publish(self) -> None:
+        """Make the stop test, name what is exchanged, and say what goes where."""
+        counts = [int(np.prod(part.squares_of(part.shape[0])[0])) for part in self.parts]
+        whole, axis = self.parts[0].squares_of(self.shape[0])
+        whole = (sum(counts),) if axis is None else whole
+        for rank, (part, count) in enumerate(zip(self.parts, counts, strict=True)):
+            part.test = StopTest(part.device, int(np.prod(whole)))
+            part.squares = part.device.zeros((count,), np.float64)
+            shape = part.squares_of(part.shape[0])[0]
+            arrays = {
+                "fields": part.fields, "psi": part.psi[1 : self.vertical.nz], "squares": part.squares.reshape(shape),
+                "all squares": part.test.partials.reshape(whole), **{f"sums {n}": a for n, a in enumerate(part.sums)},
+            }  # fmt: skip
+            for name, array in arrays.items():
+                self._transport.publish(rank, name, array)
+        self.test = SharedTest([part.test for part in self.parts])
+        rows, exchange = self.device.rows, self._transport.exchange
+        beside = ["psi", *(f"sums {n}" for n in range(len(self.parts[0].sums)))]
+        self._fields = exchange(rows.messages({"fields": "centre"}))
+        self._corrected = in_turn(
+            exchange(rows.messages(dict.fromkeys(beside, "centre"))), exchange(self._squares(counts, axis))
+        )
+
+    def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
+        """Messages that give every device the sums of squares of all, in the order of one device."""
+        found, behind = [], np.cumsum(counts).tolist()
+        for source in range(len(self.parts)):
+            if axis is None:
+                there, here = (slice(None),), (slice(behind[source] - counts[source], behind[source]),)
+            else:
+                before = (slice(None),) * axis
+                there, here = (*before, self.device.inside(source)), (*before, self.device.own(source))
+            found += [
+                Message("squares", source, target, there, here, "all squares") for target in range(len(self.parts))
+            ]
+        return found
+
+    # -- launches ------------------------------------------------------------------------------
+
+    def plane(self, name: str, *arguments: Any) -> Stage:
+        return self.device.over(self.parts[0].loops[name], self.shape, arguments)
+
+    def volume(self, name: str, layers: int, *arguments: Any) -> Stage:
+        return self.device.over(self.parts[0].loops[name], (layers, *self.shape), arguments)
+
+    def start(self) -> list[Stage]:
+        """Halos of the surface come first: whoever changed it did so in own rows."""
+        surface, sums = ([getattr(part, name)() for part in self.parts] for name in ("take_up", "begin"))
+        return [BARRIER, self._fields, surface, *self.multigrid.screening_launches(), sums]
+
+    def defect(self) -> list[Stage]:
+        return [[part.defect() for part in self.parts]]
+
+    def correction(self, weight: float = 1.0) -> list[Stage]:
+        return [[part.correct(weight) for part in self.parts], BARRIER, self._corrected]
+
+    def end(self) -> list[Stage]:
+        return [[part.end() for part in self.parts]]
+
+    def rates(self, rates: Banded, gravity: float) -> list[Stage]:
+        return [[part.rates(own, gravity) for part, own in zip(self.parts, rates.parts, strict=True)]]
+
+    # -- sums and strips -----------------------------------------------------------------------
+
+    def strip(self, rows: slice, columns: slice) -> StripBands:
+        return StripBands(self, rows, columns)
+
+    def largest(self, array: Banded) -> float:
+        found = []
+        for rank, (part, own) in enumerate(zip(self.parts, array.parts, strict=True)):
+            with part.device.joined():
+                found.append(float(own[0, self.device.inside(rank)].max()))
+        return max(found) if np.isfinite(found).all() else float(np.sum(found))
+
+    def _products(self, a: Banded, b: Banded) -> np.ndarray:
+        each = zip(self.parts, a.parts, b.parts, strict=True)
+        found = [part.row_products(*both)[:, self.device.inside(rank)] for rank, (part, *both) in enumerate(each)]
+        return np.concatenate(found, axis=1)
+
+    def _bottom_squares(self) -> np.ndarray:
+        found = [part.bottom_squares()[self.device.inside(rank)] for rank, part in enumerate(self.parts)]
+        return np.concatenate(found)
+
+
+class StripBands:
+    """A `Strip` on several devices: each has it in its own rows."""
+
+    def __init__(self, laplace: LaplaceBands, rows: slice, columns: slice) -> None:
+        device = laplace.device
+        self._strips: list[tuple[slice, Strip] | None] = []
+        for rank, (part, member) in enumerate(zip(laplace.parts, device.members, strict=True)):
+            own, first = device.own(rank), device.held(rank)[0]
+            low, high = max(own.start, rows.start), min(own.stop, rows.stop)
+            strip = Strip(member, part.fields, slice(low - first, high - first), columns) if low < high else None
+            self._strips.append(strip and (slice(low - rows.start, high - rows.start), strip))
+        self.launches: list[Stage] = [[one[1].launches if one else [] for one in self._strips]]
+
+    def keep(self, values: np.ndarray) -> None:
+        """As of `Strip`."""
+        for one in self._strips:
+            if one:
+                one[1].keep(values[one[0]])
+
+    def target(self, values: np.ndarray) -> None:
+        """As of `Strip`."""
+        for one in self._strips:
+            if one:
+                one[1].target(values[:, one[0]])

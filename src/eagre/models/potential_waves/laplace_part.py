@@ -1,0 +1,188 @@
+"""Arrays and launches of the Laplace problem on one device: those of the whole grid, or of a band of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.potential_waves import reference
+from eagre.models.potential_waves.plan_cpu import CpuColumns
+from eagre.models.potential_waves.plan_cuda import CudaColumns
+from eagre.models.potential_waves.residuals import row_products
+from eagre.models.potential_waves.stencils import Modes, Vertical, centred
+from eagre.solvers.multigrid import Multigrid
+from eagre.solvers.multigrid.kernels import row_norm
+from eagre.stepping.until import StopTest
+
+OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
+"""In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
+
+OF_THE_VOLUME = ("set_ghosts", "set_slopes", "residual", "to_modes", "correct", "vertical_velocity")
+
+
+class LaplacePart:
+    """What a device does of a Laplace problem.
+
+    Parameters
+    ----------
+    h : (ny, nx)
+        Depth of still water at the rows that the device holds, m.
+    spacing, vertical, device, precision, linear, plain
+        As of `LaplaceProblem`.
+    modes : Modes
+    periodic : (y, x)
+        Else walls on the first and the last points; where rows are cut their ends count as walls.
+    multigrid : Multigrid
+        Of the rows that the device holds.
+    own : slice
+        The rows that are corrected and counted: others are held of neighbours.
+
+    Attributes
+    ----------
+    test : StopTest
+        Of the whole problem; set by whoever knows how much there is to add up.
+    squares : array on the device
+        Sums of squares of corrections in the device's own rows.
+    """
+
+    test: StopTest
+    squares: Any
+
+    def __init__(
+        self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, modes: Modes,
+        periodic: tuple[bool, bool], device: Device, precision: str, linear: bool, plain: bool, multigrid: Multigrid,
+        own: slice,
+    ) -> None:  # fmt: skip
+        self.device, self.vertical, self.shape, self.multigrid = device, vertical, h.shape, multigrid
+        self.real = check_precision(precision)
+        self.fields, self.w = self.surface_zeros(2), self.zeros(1)
+        self.eta, self.phi = self.fields[:1], self.fields[1:]
+        self.psi = self.zeros(vertical.nz + 1)
+        self.geometry, self._sources = self.zeros(reference.FIELDS), self.zeros(reference.SOURCES)
+        self._h, self._q = device.array(h[None].astype(float)), multigrid.screening
+        self._lines = self._differences(spacing, periodic, self.real)
+        self.lines = self._differences(spacing, periodic, np.float64)
+        self._columns = reference.Columns(*map(self._array, (vertical.sigma, vertical.first, vertical.second)))
+        self._to_modes, self._to_layers = self._array(modes.to_modes), self._array(modes.to_layers)
+        kinds = [*((name, "double") for name in OF_THE_SURFACE), *((name, precision) for name in OF_THE_VOLUME)]
+        switches = {"NONLINEAR": not linear}
+        self.loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
+        self._fast = None
+        if device.target == "cpu" and not plain:
+            kinds = precision, multigrid.precision
+            self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
+        elif device.kind == "cuda" and not plain:
+            self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic, own)
+        else:
+            self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
+        self._norm = device.loop(row_norm, precision)
+        self._products = device.loop(row_products, multigrid.precision)
+        device.run([self.plane("set_bed", self._h, self.geometry, self.lines)])
+
+    # -- arrays and launches -------------------------------------------------------------------
+
+    def zeros(self, layers: int) -> Any:
+        """An array of so many layers."""
+        return self.device.zeros((layers, *self.shape), self.real)
+
+    def surface_zeros(self, fields: int) -> Any:
+        """An array of so many fields of the surface, in double precision."""
+        return self.device.zeros((fields, *self.shape), np.float64)
+
+    def _array(self, values: np.ndarray) -> Any:
+        return self.device.array(np.ascontiguousarray(values, self.real))
+
+    def _differences(self, spacing: Any, periodic: Any, real: Any) -> reference.Lines:
+        """Weights along x and y; zeros where an axis has one point."""
+
+        def along(axis: int, derivative: int) -> Any:
+            w = centred(self.vertical.order, spacing[axis], derivative)
+            return self.device.array((w if self.shape[axis] > 1 else 0.0 * w).astype(real))
+
+        return reference.Lines(along(1, 1), along(1, 2), along(0, 1), along(0, 2), int(periodic[1]), int(periodic[0]))
+
+    def plane(self, name: str, *arguments: Any) -> Launch:
+        """A cell of `reference` at every point of the plane."""
+        return self.device.over(self.loops[name], self.shape, arguments)
+
+    def volume(self, name: str, layers: int, *arguments: Any) -> Launch:
+        """A cell of `reference` at every point of so many layers."""
+        return self.device.over(self.loops[name], (layers, *self.shape), arguments)
+
+    def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
+        """The shape of the sums of squares of so many rows, and the axis of the rows; None: they are of own rows."""
+        if self._fast:
+            return self._fast.squares_of(rows)
+        return (self.vertical.nz - 1, rows), 1
+
+    @property
+    def sums(self) -> list[Any]:
+        """What columns keep beside Psi and have to know of a neighbour's: (1, ny, nx)."""
+        return [self._fast.sums] if isinstance(self._fast, CudaColumns) else []
+
+    # -- a solution ----------------------------------------------------------------------------
+
+    def take_up(self) -> list[Launch]:
+        """Launches that take up `eta` and `phi`: depth, right sides and the screening of the finest grid."""
+        if isinstance(self._fast, CpuColumns):
+            return self._fast.surface(self.fields, self._h, self.geometry, self._sources, self._q)
+        return [
+            self.plane("set_surface", self.eta, self._h, self.geometry, self._q, self.lines),
+            self.plane("set_sources", self.phi, self.geometry, self._sources, self.lines),
+        ]
+
+    def begin(self) -> list[Launch]:
+        """Launches that find what columns keep of `psi`."""
+        return self._fast.begin(self.psi) if isinstance(self._fast, CudaColumns) else []
+
+    def defect(self) -> list[Launch]:
+        """Launches that find the modes of the residual of `psi`."""
+        if self._fast:
+            known = (self.geometry, self._sources, self.w, self.multigrid.f, self.test.control)
+            return self._fast.defect(self.psi, *known)
+        nz, known = self.vertical.nz, (self.geometry, self._sources, self._columns, self._lines)
+        return [
+            self.plane("set_ghosts", self.psi, *known),
+            self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
+            self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
+            self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes),
+        ]
+
+    def correct(self, weight: float) -> list[Launch]:
+        """Launches that add what the modes make to `psi`, and find `squares`."""
+        u, relaxation = self.multigrid.u, self.real(weight)
+        if self._fast:
+            return self._fast.correct(u, self.psi, self.squares, relaxation, self.test.control)
+        layers = self.vertical.nz - 1
+        return [
+            self.volume("correct", layers, u, self.psi, self._r, self._to_layers, relaxation),
+            self.device.over(self._norm, (layers * self.shape[0],), (self._r, self.squares)),
+        ]
+
+    def end(self) -> list[Launch]:
+        """Launches that find `w`."""
+        if isinstance(self._fast, CpuColumns):
+            return self._fast.end(self.psi, self.geometry, self._sources, self.w)
+        ghosts = self.plane("set_ghosts", self.psi, self.geometry, self._sources, self._columns, self._lines)
+        return [ghosts, self.plane("vertical_velocity", self.psi, self.geometry, self._columns, self.w)]
+
+    def rates(self, rates: Any, gravity: float) -> list[Launch]:
+        """Launches that find the rates of eta, m/s, and phi~, m2/s2, (2, ny, nx), from `w`."""
+        if isinstance(self._fast, CpuColumns):
+            return self._fast.rates(self.fields, self.w, rates, gravity)
+        return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
+
+    def row_products(self, a: Any, b: Any) -> np.ndarray:
+        """Sums of a b over the rows of all layers, (layers, ny)."""
+        rows = (a.shape[0], self.shape[0])
+        partials = self.device.zeros((rows[0] * rows[1],), np.float64)
+        self.device.run([self.device.over(self._products, partials.shape, (a, b, partials))])
+        return self.device.host(partials).reshape(rows)
+
+    def bottom_squares(self) -> np.ndarray:
+        """Sums of the squares of `psi` at the bottom over rows, (ny,)."""
+        bottom = self.psi[self.vertical.nz - 1]
+        with self.device.joined():
+            return self.device.host((bottom * bottom).sum(axis=1, dtype=np.float64))

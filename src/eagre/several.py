@@ -1,0 +1,184 @@
+"""Several devices as one: arrays cut into bands of rows, and launches that are stages of all devices.
+
+`SeveralDevices` is a `Device` to those who make arrays and launches by it and never look into either: its arrays are
+`Banded`, its launches are stages of a `Group` (one list for each device), and `BARRIER` may stand between them. What
+crosses a cut is exchanged by whoever knows how far differences reach (`LocalTransport`); here is only what every
+device does for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import Cell
+from eagre.backend.device import Device, Launch
+from eagre.backend.group import Group
+from eagre.decomposition import Decomposition
+from eagre.errors import EagreError
+from eagre.layouts.facts import Facts
+
+
+class Banded:
+    """An array of several devices.
+
+    Parameters
+    ----------
+    parts : sequence of arrays
+        One a device, with what it holds of its neighbours' rows.
+    shape : tuple of int
+        Of the whole array.
+    axis : int or None
+        That of the rows, from the end: -2 of fields (.., ny, nx), -1 of numbers of rows (.., ny). None: all of it is on
+        each device.
+    """
+
+    def __init__(self, parts: Sequence[Any], shape: tuple[int, ...], axis: int | None) -> None:
+        self.parts, self.shape, self.axis = tuple(parts), shape, axis
+
+    @property
+    def dtype(self) -> Any:
+        """Of its elements."""
+        return self.parts[0].dtype
+
+    def __getitem__(self, some: slice) -> Banded:
+        """Some of the first axis, which is not that of rows."""
+        if self.axis is not None and len(self.shape) <= -self.axis:
+            raise EagreError("rows cannot be taken out of an array in bands")
+        parts = [part[some] for part in self.parts]
+        return Banded(parts, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
+
+
+class SeveralDevices(Device):
+    """The devices of a group, each with a band of rows.
+
+    Parameters
+    ----------
+    group : Group
+    rows : Decomposition
+        In bands, as `eagre.decomposition.bands` makes them, `overlap` set and nothing before the first cell.
+    """
+
+    def __init__(self, group: Group, rows: Decomposition) -> None:
+        first = group.members[0]
+        self.group, self.rows, self.members = group, rows, group.members
+        self.kind, self.target, self.name = group.kind, first.target, group.name
+        self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
+
+    @property
+    def facts(self) -> Facts:
+        return self.members[0].facts
+
+    # -- arrays -------------------------------------------------------------------------------------
+
+    def held(self, rank: int) -> tuple[int, int]:
+        """Rows of a band and those of its neighbours beside it: the first, and the one behind the last."""
+        return self.rows.held(rank)[0]
+
+    def own(self, rank: int) -> slice:
+        """The rows of the grid that are a band's own."""
+        return slice(*self.rows.own(rank)[0])
+
+    def inside(self, rank: int) -> slice:
+        """Where a band's own rows lie among those that it holds."""
+        (low, high), first = self.rows.own(rank)[0], self.held(rank)[0]
+        return slice(low - first, high - first)
+
+    def cut(self, values: np.ndarray, rank: int, axis: int = -2) -> np.ndarray:
+        """What a band holds of host values whose rows lie along an axis."""
+        return values.take(range(*self.held(rank)), axis=axis, mode="wrap")
+
+    def array(self, values: np.ndarray) -> Banded:
+        """A copy of values on each device."""
+        return Banded([member.array(values) for member in self.members], values.shape, None)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
+        """Zeros on each device."""
+        return Banded([member.zeros(shape, dtype) for member in self.members], shape, None)
+
+    def field_zeros(self, shape: tuple[int, ...], dtype: Any) -> Banded:
+        """Zeros of fields, (.., ny, nx)."""
+        parts = []
+        for rank, member in enumerate(self.members):
+            low, high = self.held(rank)
+            parts.append(member.zeros((*shape[:-2], high - low, shape[-1]), dtype))
+        return Banded(parts, shape, -2)
+
+    def field(self, values: np.ndarray, axis: int = -2) -> Banded:
+        """A copy of host values of all rows, which lie along an axis."""
+        parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.members)]
+        return Banded(parts, values.shape, axis)
+
+    def host(self, array: Any) -> np.ndarray:
+        if not isinstance(array, Banded):
+            return self.group.host(array)
+        if array.axis is None:
+            return self.members[0].host(array.parts[0])
+        whole = np.empty(array.shape, array.dtype)
+        behind = (slice(None),) * (-1 - array.axis)
+        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+            whole[(..., self.own(rank), *behind)] = member.host(part)[(..., self.inside(rank), *behind)]
+        return whole
+
+    def fill(self, array: Banded, values: np.ndarray) -> None:
+        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+            member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
+
+    def pick(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
+        j, i = indices
+        found = np.empty((array.shape[0], *j.shape), array.dtype)
+        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+            own, first = self.own(rank), self.held(rank)[0]
+            here = (own.start <= j) & (j < own.stop)
+            if here.any():
+                found[:, here] = member.pick(part, j[here] - first, i[here])
+        return found
+
+    def copy(self, target: Banded, source: Banded) -> None:
+        for member, to, of in zip(self.members, target.parts, source.parts, strict=True):
+            member.copy(to, of)
+
+    # -- launches -----------------------------------------------------------------------------------
+
+    def run(self, launches: Sequence[Any]) -> None:
+        self.group.run(launches)
+
+    def prepare(self, launches: Sequence[Any]) -> None:
+        self.members[0].prepare([launch for stage in launches for launch in (stage[0] if stage else ())])
+
+    def repeated(self, launches: Sequence[Any], times: int) -> Callable[[], None]:
+        return self.group.repeated(launches, times)
+
+    def synchronize(self) -> None:
+        self.group.synchronize()
+
+    def free_memory(self) -> int:
+        return self.group.free_memory()
+
+    def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        return self.members[0].program(entry, precision, switches)
+
+    def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        return self.members[0].loop(cell, precision, switches)
+
+    def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
+        """A stage: a loop over (.., ny, nx) on all rows that each device holds."""
+        if region[-2] != self.rows.shape[0]:
+            raise EagreError(f"a loop over {region}; allowed: regions that end in all {self.rows.shape} points")
+        stage: list[list[Launch]] = []
+        for rank, member in enumerate(self.members):
+            low, high = self.held(rank)
+            stage.append([member.over(program, (*region[:-2], high - low, region[-1]), part_of(arguments, rank))])
+        return stage
+
+
+def part_of(value: Any, rank: int) -> Any:
+    """What an argument is on a device: its part of arrays in bands, also inside tuples."""
+    if isinstance(value, Banded):
+        return value.parts[rank]
+    if isinstance(value, tuple):
+        items = tuple(part_of(item, rank) for item in value)
+        return type(value)(*items) if hasattr(value, "_fields") else items
+    return value

@@ -1,0 +1,112 @@
+"""What a multigrid does before it has arrays: its choices, its grids, how far its layers go, from rates of sweeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.checks import checked_number, one_of
+from eagre.errors import InputError
+from eagre.solvers.multigrid.grids import STRETCHED, Axis, Grid, advice, sequence
+
+CYCLES = ("V", "W", "F")
+SMOOTHERS = ("red-black", "jacobi")
+ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
+MOST_SWEEPS = 200
+
+
+class Choices(NamedTuple):
+    """Parameters of `Multigrid` of these names."""
+
+    cycle: str = "V"
+    pre: int = 1
+    post: int = 1
+    levels: int | None = None
+    stretched: float = STRETCHED
+    smoother: str = "red-black"
+    weight: float = 0.8
+
+    def rate(self, grid: Grid, screened: float) -> float:
+        """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
+        own = sum(2.0 * axis.spacing**-2 for axis in (grid.y, grid.x) if axis.points > 1)
+        once = own / (own + screened)
+        return once**2 if self.smoother == "red-black" else 1.0 - self.weight * (1.0 - once)
+
+
+class Plan(NamedTuple):
+    """Grids, finest first, the layers s_m, the choices, and what is enough; see `Multigrid`."""
+
+    grids: Sequence[Grid]
+    layers: Sequence[float]
+    choices: Choices
+    enough: float
+
+    def used(self, q: float) -> list[int]:
+        """For each layer the grids that it visits where the screening is q or more; the first layers visit most."""
+        found = [self._grids_of(s * q) for s in self.layers]
+        return np.maximum.accumulate(found[::-1])[::-1].tolist()
+
+    def _grids_of(self, screened: float) -> int:
+        """Grids that a layer needs where s q is `screened` or more."""
+        choices, enough = self.choices, self.enough
+        sweeps = choices.pre + choices.post
+        good = (n for n, grid in enumerate(self.grids, 1) if choices.rate(grid, screened) ** sweeps <= enough)
+        return next(good, len(self.grids))
+
+    def coarsest_sweeps(self, q: float) -> int:
+        """Sweeps on the coarsest grid, from the rate of its slowest error.
+
+        Raises
+        ------
+        InputError
+            If they would be too many, and the number of grids was not asked for.
+        """
+        rate = self.choices.rate(self.grids[-1], min(self.layers) * q)
+        needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
+        if needed > MOST_SWEEPS and self.choices.levels is None:
+            raise InputError(
+                f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
+                allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
+                fix="Multigrid(..., levels=1) if cycles may take long",
+            )
+        return max(1 if rate == 0.0 else self.choices.pre + self.choices.post, min(needed, MOST_SWEEPS))
+
+
+def plan_of(
+    shape: tuple[int, int],
+    spacing: tuple[float, float],
+    layers: Sequence[float],
+    periodic: tuple[bool, bool],
+    choices: Choices,
+    enough: float,
+) -> Plan:
+    """The plan of a `Multigrid`.
+
+    Raises
+    ------
+    InputError
+        For what makes no grid or no cycle.
+    """
+    cycle, pre, post, levels, stretched, smoother, weight = choices
+    one_of("smoother", smoother, SMOOTHERS)
+    checked_number("weight", weight, 0.0, 1.0)
+    if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
+        raise InputError(f"shape = {shape}", allowed="(ny, nx), one of them 2 or more", fix="shape = (65, 129)")
+    if len(spacing) != 2 or not all(math.isfinite(d) and d > 0.0 for d in spacing):
+        raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
+    s: Any = np.asarray(layers, float)
+    if s.ndim != 1 or not s.size or not (np.isfinite(s) & (s > 0.0)).all():
+        raise InputError("these layers", allowed="numbers above 0, one at least", fix="layers=[1.0]")
+    if cycle not in CYCLES:
+        raise InputError(f"cycle = {cycle!r}", allowed=", ".join(CYCLES), fix='cycle="V"')
+    if min(pre, post) < 0 or pre + post < 1:
+        raise InputError(f"pre, post = {(pre, post)}", allowed="one sweep or more together", fix="pre=1, post=1")
+    if levels is not None and levels < 1:
+        raise InputError(f"levels = {levels}", allowed="1 or more")
+    if not stretched >= 1.0:
+        raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")
+    y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
+    return Plan(sequence(y, x, levels, stretched), s.tolist(), choices, enough)
