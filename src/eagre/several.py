@@ -127,7 +127,7 @@ class SeveralDevices(Device):
             member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
 
     def pick(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
-        j, i = indices
+        j, i = np.broadcast_arrays(*indices)
         found = np.empty((array.shape[0], *j.shape), array.dtype)
         for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
             own, first = self.own(rank), self.held(rank)[0]

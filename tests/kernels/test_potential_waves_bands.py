@@ -1,0 +1,65 @@
+"""The Laplace problem in bands on simulated GPUs: the bits of one, also where fine grids of the cycle are in bands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.group import Group
+from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_bands import LaplaceBands
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.solvers.multigrid import bands, plan_cuda
+
+
+def problem_of(device, shape, periodic, **more):
+    """Over a bed with slopes, under a wave."""
+    ny, nx = shape
+    x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
+    h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(np.pi * y)
+    kind = LaplaceBands if isinstance(device, Group) else LaplaceProblem
+    problem = kind(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double", **more)
+    wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
+    problem.device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
+    return problem
+
+
+def corrected(problem, count=2):
+    """Psi and w~ after some corrections, and the norm of the last."""
+    problem.go_on()
+    problem.device.run(problem.start())
+    for _ in range(count):
+        problem.device.run(problem.iteration(0.8))
+    norm = problem.norm()
+    problem.device.run(problem.end())
+    return problem.device.host(problem.psi), problem.device.host(problem.w), norm
+
+
+@pytest.fixture
+def marches(monkeypatch):
+    """Grids of 8 points a side are marched over, those below 60 points are left to one block."""
+    monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
+    monkeypatch.setattr(bands, "GATHERED", 0)
+
+    def first(cycle):
+        return next(n for n, grid in enumerate(cycle._grids) if grid.shape[0] * grid.shape[1] < 60)
+
+    monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", first)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("shape", "periodic", "count", "first"),
+    [((33, 16), (False, True), 2, 2), ((32, 9), (True, False), 3, 1), ((25, 8), (False, True), 3, 1)],
+)
+def test_fine_grids_in_bands(marches, shape, periodic, count, first):
+    from eagre.backend.simulated import SimulatedDevice
+
+    one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
+    ours, theirs = problem_of(group, shape, periodic), problem_of(one, shape, periodic)
+    assert ours.multigrid.cut.first == first
+    assert ours.multigrid.visiting > 0 and ours.multigrid.fine[0].used == theirs.multigrid.used
+    (psi, w, norm), (other_psi, other_w, other_norm) = corrected(ours), corrected(theirs)
+    np.testing.assert_array_equal(psi[:-1], other_psi[:-1])
+    np.testing.assert_array_equal(w, other_w)
+    assert norm == pytest.approx(other_norm, rel=1e-14)
