@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.laplace_bands import LaplaceBands
@@ -16,7 +17,7 @@ def problem_of(device, shape, periodic, **more):
     """Over a bed with slopes, under a wave."""
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
-    h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(np.pi * y)
+    h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(2.6 * y)
     kind = LaplaceBands if isinstance(device, Group) else LaplaceProblem
     problem = kind(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double", **more)
     wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
@@ -63,3 +64,22 @@ def test_fine_grids_in_bands(marches, shape, periodic, count, first):
     np.testing.assert_array_equal(psi[:-1], other_psi[:-1])
     np.testing.assert_array_equal(w, other_w)
     assert norm == pytest.approx(other_norm, rel=1e-14)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("lost", ["psi", "sums 0", "halo"])
+def test_what_is_lost_shows(marches, monkeypatch, lost):
+    from eagre.backend.simulated import SimulatedDevice
+
+    exchange, halo = LocalTransport.exchange, bands.Cut._halo
+    if lost == "halo":  # by a row and what grids in bands need to nest
+        monkeypatch.setattr(bands.Cut, "_halo", lambda cut, first: halo(cut, first) - 2)
+    else:
+        monkeypatch.setattr(
+            LocalTransport, "exchange", lambda self, messages: exchange(self, [m for m in messages if m.field != lost])
+        )
+    shape, periodic = (25, 8), (False, True)
+    ours = problem_of(Group([SimulatedDevice()] * 2), shape, periodic)
+    theirs = problem_of(SimulatedDevice(), shape, periodic)
+    assert ours.multigrid.cut.first == 1
+    assert np.abs(corrected(ours)[0][:-1] - corrected(theirs)[0][:-1]).max() > 1e-12

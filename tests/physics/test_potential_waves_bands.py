@@ -1,0 +1,159 @@
+"""One run of potential-flow waves over several devices: on CPUs the bits of one device, whatever is in the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre.backend.exchange import LocalTransport
+from eagre.backend.group import Group
+from eagre.models.potential_waves.stencils import Vertical
+from eagre.solvers.multigrid import bands
+from eagre.solvers.multigrid.plan import Choices, plan_of
+from potential_waves_runs import apart, basin, torus
+from restarts import assert_repeats_and_restarts, different_arrays
+
+TWO, THREE = "cpu,cpu", ["cpu"] * 3
+
+
+def tank(device, side="south", **options):
+    """A paddle that lets waves out, a zone and a sponge along other sides, water that breaks early."""
+    grid = Grid.of_points(33, 33, 24.0, 24.0)
+    times = np.linspace(0.0, 40.0, 401)
+    paddle = Paddle(side, velocity=Series(times, 0.6 * np.sin(2.0 * times)), absorbs=True)
+    other, beside = {"south": ("north", "east"), "west": ("east", "south")}[side]
+    x, y = grid.x, grid.y[:, None]
+    hump = 0.3 * np.exp(-(((x - 9.0) / 3.0) ** 2) - ((y - 15.0) / 3.0) ** 2)
+    more = {"breaking": {"limit": 0.05}, "order": 4, "layers": 6, "surface_elevation": hump, **options}
+    sponges, zones = [SpongeLayer(other, 5.0, 2.5)], [Zone(beside, 4.0, 2.5)]
+    return PotentialWaves(grid, 1.0, paddles=[paddle], sponges=sponges, zones=zones, device=device, **more)
+
+
+def cliff(device, slope=1.0, **options):
+    """A bed so steep that conjugate residuals find the flow."""
+    grid = Grid.of_points(17, 33, 4.0, 8.0)
+    x, y = grid.x, grid.y[:, None]
+    depth = 2.5 - slope * np.tanh(y - 4.0 + 0.3 * np.cos(x))
+    wave = 0.05 * np.cos(0.25 * np.pi * x) * np.cos(0.25 * np.pi * y)
+    return PotentialWaves(grid, depth, surface_elevation=wave, order=4, layers=6, device=device, **options)
+
+
+RUNS = {
+    "basin": (basin, {}),
+    "basin, double": (basin, {"precision": "double"}),
+    "torus": (torus, {}),
+    "torus, linear, Jacobi": (torus, {"linear": True, "multigrid": {"smoother": "jacobi"}}),
+    "torus, W": (torus, {"precision": "single", "multigrid": {"cycle": "W", "pre": 2}}),
+    "paddle in the south": (tank, {}),
+    "paddle in the west": (tank, {"side": "west"}),
+    "cliff": (cliff, {}),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_the_bits_of_one_device(run):
+    """Of every array of a restart, and of what is told of the run."""
+    make, options = run
+    ours, theirs, others = (make(device, **options) for device in (TWO, "cpu", THREE))
+    assert isinstance(ours.device, Group) and len(ours._engine.laplace.parts) == 2
+    for until, steps in ((30.0, 5), (theirs.time_step * 7.3, None)):
+        for model in (ours, theirs, others):
+            model.advance(until, max_steps=steps)
+        assert different_arrays(ours, theirs) == [] and different_arrays(others, theirs) == []
+    assert ours.diagnostics() == theirs.diagnostics() and ours.statistics() == theirs.statistics()
+    assert ours.breakers == theirs.breakers and (make is not tank or ours.breakers)
+    assert make is not cliff or "conjugate residuals" in str(theirs._engine.laplace.convergence)
+    for name in theirs.variables:
+        np.testing.assert_array_equal(ours.field(name), theirs.field(name), err_msg=name)
+
+
+def test_looks_under_the_surface_and_gauges():
+    ours, theirs = basin(THREE), basin("cpu")
+    for model in (ours, theirs):
+        model.advance(0.5)
+    found, wanted = (model.kinematics([30.0, 35.0, 12.3], [20.0, 1.0, 39.0], z=-1.0) for model in (ours, theirs))
+    for name in found._fields:
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+    points = [(3, 4), (16, 20), (17, 20), (32, 40)]
+    found, wanted = (model.sample(["surface_elevation", "velocity_z"], points) for model in (ours, theirs))
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values)
+    assert different_arrays(ours, theirs) == []
+
+
+def test_a_run_goes_on_with_another_number_of_devices():
+    first, second = basin(THREE), basin("cpu")
+    first.advance(0.6)
+    second.restore(first.state())
+    third = basin(TWO)
+    third.restore(second.state())
+    for model in (first, second, third):
+        model.advance(1.2)
+    assert different_arrays(first, second) == [] and different_arrays(third, second) == []
+
+
+def test_runs_repeat_and_restart_bit_for_bit():
+    assert_repeats_and_restarts(lambda: tank(TWO), lambda model: model.advance(10.0, max_steps=5), 0.8)
+
+
+@pytest.mark.parametrize("lost", ["fields", "squares", "f", "q"])
+def test_a_lost_exchange_shows(monkeypatch, lost):
+    """That of Psi shows on simulated GPUs: here corrections are whole on every device."""
+    exchange, theirs = LocalTransport.exchange, torus("cpu")
+    monkeypatch.setattr(
+        LocalTransport,
+        "exchange",
+        lambda transport, messages: exchange(transport, [m for m in messages if m.field != lost or _own(m)]),
+    )
+    ours = torus(TWO)
+    for model in (ours, theirs):
+        model.advance(1e3, max_steps=3)
+    assert different_arrays(ours, theirs) != []
+
+
+def _own(message):
+    """Whether a message stays where it is."""
+    return message.source == message.target
+
+
+def test_a_blow_up_tells_the_same():
+    def said(device):
+        with pytest.raises(BlowUpError) as error:
+            torus(device, surface_elevation=_steep()).advance(50.0)
+        return str(error.value)
+
+    assert said(TWO) == said("cpu")
+
+
+def _steep():
+    return 0.9 * np.cos(2.0 * np.pi * np.arange(48) / 8.0) * np.ones((32, 1))
+
+
+# -- where rows are cut ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "periodic", "count"), [((2049, 3073), False, 2), ((2048, 3072), True, 4), ((1025, 257), False, 3)]
+)
+def test_bands_are_cut_where_grids_nest(shape, periodic, count):
+    vertical = Vertical(17, 6)
+    plan = plan_of(shape, (1.0, 1.0), vertical.modes().decay, (periodic, False), Choices(), 0.5)
+    used = plan.used(0.25 / 20.0**2)
+    cut = bands.Cut(plan, used, count, 6, 4, 9, periodic)
+    assert cut.first > 0 and cut.halo % cut.ratio == 0 and cut.ratio == 2**cut.first
+    for rank in range(count):
+        (low, high), (first, last) = cut.rows.own(rank)[0], cut.rows.held(rank)[0]
+        assert low % cut.ratio == 0 and (high % cut.ratio == 0 or high == shape[0])
+        assert first % cut.ratio == 0 and (last - 1 - first) % cut.ratio == 0
+        grids = cut.grids(rank)
+        assert len(grids) == cut.first + 1
+        assert grids[-1].shape == ((last - 1 - first) // cut.ratio + 1, plan.grids[cut.first].shape[1])
+
+
+def test_too_many_devices_are_refused():
+    with pytest.raises(InputError) as refused:
+        torus(["cpu"] * 9)
+    assert "9 devices for 32 rows of points" in str(refused.value) and "up to 8 devices" in str(refused.value)
+    with pytest.raises(InputError, match="one device"):
+        PotentialWaves(Grid.of_points(33, 1, 8.0, 1.0), 1.0, device=TWO)
