@@ -67,11 +67,11 @@ def rows(given: argparse.Namespace) -> Iterator[list[str]]:
     """The table, line by line."""
     devices = given.devices.split(",")
     for text in given.points:
-        points = tuple(map(int, text.split("x")))
+        nx, ny, layers = map(int, text.split("x"))
         for precision in given.precisions:
             one: dict[str, Any] = {}
             for count in (count for count in (1, 2, 4, 8) if count <= len(devices)):
-                found = measured(points, precision, given.order, devices[:count] if count > 1 else devices[0])
+                found = measured((nx, ny, layers), precision, given.order, devices[:count] if count > 1 else devices[0])
                 one = one or found
                 apart = max(float(np.abs(found[k] - one[k]).max() / np.abs(one[k]).max()) for k in ("answer", "w"))
                 median = {k: 1e3 * statistics.median(found[k]) for k in ("iterations", "alone", "steps")}

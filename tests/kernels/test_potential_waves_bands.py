@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def problem_of(device, shape, periodic, **more):
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
     h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(2.6 * y)
-    kind = LaplaceBands if isinstance(device, Group) else LaplaceProblem
+    kind: Any = LaplaceBands if isinstance(device, Group) else LaplaceProblem
     problem = kind(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double", **more)
     wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
     problem.device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))

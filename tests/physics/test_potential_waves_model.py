@@ -211,7 +211,7 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ({"zones": [Zone("north", 0.5, 1.0)], "ny": 1}, "of one point"),
         ({"surface_potential": np.nan}, "surface_potential"),
         ({"height": 0.5}, "surface_elevation = "),
-        ({"device": ["cpu", "cpu"]}, "one device"),
+        ({"device": ["cpu"] * 9}, "9 devices for "),
         ({"courant": 0.0}, "courant"),
         ({"gravity": -9.81}, "gravity"),
     ],

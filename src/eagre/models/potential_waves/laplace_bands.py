@@ -72,9 +72,8 @@ class LaplaceBands(Laplace):
         self.fields, self.psi, self.w = self._of("fields", 2), self._of("psi", vertical.nz + 1), self._of("w", 1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.geometry = self._of("geometry", reference.FIELDS)
-        self.lines = reference.Lines(
-            *(Banded(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True))
-        )
+        lines: Any = [Banded(each, (), None) for each in zip(*(part.lines for part in self.parts), strict=True)]
+        self.lines = reference.Lines(*lines)
         self._transport = LocalTransport(group)
         self._publish()
         self._begin()

@@ -38,7 +38,7 @@ class Fine(Multigrid):
     def _cuda_cycle(self) -> CudaCycle:
         return CudaCycle(self.device, self.precision, self.grids, self._points, self._s, is_open=True)
 
-    def _cycle(self, level: int, cycle: str) -> list[Launch | HostCall]:
+    def _cycle(self, level: int, cycle: str) -> list[Launch]:
         return [REST] if level + 1 == len(self.grids) else super()._cycle(level, cycle)
 
     def at_end(self) -> tuple[Any, Any, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Device, HostCall, Launch
+from eagre.backend.device import Device, Launch
 from eagre.solvers.multigrid import block_cuda, marches_cuda
 from eagre.solvers.multigrid.grids import Grid
 
-REST = HostCall(lambda: None, ())
+REST = Launch(lambda: None, ())
 """Stands in the launches of a cycle for the grids that are left out."""
 
 SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
