@@ -81,7 +81,7 @@ class Decomposition:
         ranges = []
         for axis, place in enumerate(np.unravel_index(rank, self.blocks)):
             ends = self.cuts[axis]
-            last = place + 2 == len(ends) and self._extra(axis, location)
+            last = int(place + 2 == len(ends) and self._extra(axis, location))
             ranges.append((ends[place], ends[place + 1] + last))
         return tuple(ranges)
 

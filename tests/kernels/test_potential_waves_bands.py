@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.models.potential_waves.laplace import LaplaceProblem
@@ -62,6 +63,9 @@ def test_fine_grids_in_bands(marches, shape, periodic, count, first):
     ours, theirs = problem_of(group, shape, periodic), problem_of(one, shape, periodic)
     assert ours.multigrid.cut.first == first
     assert ours.multigrid.visiting > 0 and ours.multigrid.fine[0].used == theirs.multigrid.used
+    stages = [*ours.start(), *ours.iteration(0.8), *ours.end()]
+    launches = [one for stage in stages for launches in stage for one in launches if isinstance(one, Launch)]
+    assert {type(n) for one in launches for n in (*one.grid, *one.block)} == {int}  # not NumPy's
     (psi, w, norm), (other_psi, other_w, other_norm) = corrected(ours), corrected(theirs)
     np.testing.assert_array_equal(psi[:-1], other_psi[:-1])
     np.testing.assert_array_equal(w, other_w)

@@ -158,6 +158,7 @@ def test_bands_are_cut_where_grids_nest(shape, periodic, count):
     assert cut.first > 0 and cut.halo % cut.ratio == 0 and cut.ratio == 2**cut.first
     for rank in range(count):
         (low, high), (first, last) = cut.rows.own(rank)[0], cut.rows.held(rank)[0]
+        assert {type(row) for row in (low, high, first, last)} == {int}  # launches take no integers of NumPy
         assert low % cut.ratio == 0 and (high % cut.ratio == 0 or high == shape[0])
         assert first % cut.ratio == 0 and (last - 1 - first) % cut.ratio == 0
         grids = cut.grids(rank)

@@ -241,6 +241,22 @@ def correct_columns(u, psi, sums, omega, partials, first, end, control):
             partials[cuda.blockIdx.x] = tree[0]
 
 
+SUMMED = 1024  # threads of the block that adds up the squares of a band, a power of two
+
+
+@entry
+def add_squares(partials, squares, control):
+    """squares[0] = the sum of all partial sums; one block, a tree over its threads: the same bits every time."""
+    tree = cuda.shared.array(SUMMED, np.float64)
+    if is_iterating(control):
+        t, total = cuda.threadIdx.x, 0.0
+        for k in range(t, partials.shape[0], SUMMED):
+            total += partials[k]
+        add_up(tree, t, SUMMED, total)
+        if t == 0:
+            squares[0] = tree[0]
+
+
 @cell
 def set_bottom_sum(j, i, psi, first, sums):
     """The part of the derivative at the bottom that the layers above the ghost make."""

@@ -68,10 +68,14 @@ class CudaColumns:
         self._correct = device.program(kernels.correct_columns, precision, corrected)
         self._first_column, self._end = own.start * nx, own.stop * nx
         self._items = -(-(self._end - self._first_column) // kernels.LINE)
+        self._partials = None
+        if own.stop - own.start < ny:  # a band: others ask for its sum
+            self._partials = device.zeros((self._items,), np.float64)
+            self._add = device.program(kernels.add_squares, "double")
 
     def squares_of(self, rows: int) -> tuple[tuple[int, ...], int | None]:
-        """The shape of the sums of squares, one a block, of the own rows: blocks know of none."""
-        return (self._items,), None
+        """The shape of the sums of squares, one a block, of a band one of all; blocks know of no rows."""
+        return (self._items if self._partials is None else 1,), None
 
     def begin(self, psi: Any) -> list[Launch]:
         """What an iteration needs to know of psi besides itself."""
@@ -88,7 +92,11 @@ class CudaColumns:
             Launch(self._residual, arguments, blocks, (wide, tall), self._shared),
         ]
 
-    def correct(self, u: Any, psi: Any, partials: Any, relaxation: Any, control: Any) -> list[Launch]:
+    def correct(self, u: Any, psi: Any, squares: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
+        partials = squares if self._partials is None else self._partials
         arguments = (u, psi, self.sums, relaxation, partials, self._first_column, self._end, control)
-        return [Launch(self._correct, arguments, (self._items,), (kernels.LINE,))]
+        found = [Launch(self._correct, arguments, (self._items,), (kernels.LINE,))]
+        if self._partials is not None:
+            found.append(Launch(self._add, (partials, squares, control), (1,), (kernels.SUMMED,)))
+        return found
