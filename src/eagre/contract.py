@@ -93,6 +93,13 @@ class Model(Protocol):
         """A field of `variables`, of the shape of its location (centres: (ny, nx)), in its units; levels come first."""
         ...
 
+    def snapshot(self, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
+        """Fields as they are now, while the model goes on: a function that gives them, once, on any thread.
+
+        It is to be called before the next `snapshot`.
+        """
+        ...
+
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i): one array (n,) a name, without a copy of the whole field."""
         ...

@@ -52,6 +52,10 @@ class FakeModel:
         values = np.arange(ny * nx).reshape(ny, nx) + 100.0 * self.time
         return values.astype(np.float32 if self.precision == "single" else np.float64)
 
+    def snapshot(self, names):
+        fields = {name: self.field(name) for name in names}
+        return lambda: fields
+
 
 def write(path, model, times, variables=("surface_elevation",), **options):
     with FieldWriter(path, model, list(variables), **options) as writer:

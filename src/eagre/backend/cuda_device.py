@@ -16,6 +16,7 @@ import numpy as np
 from eagre.backend.cuda import cuda
 from eagre.backend.cuda_facts import facts_from
 from eagre.backend.cuda_launch import kernel_of, launch_early
+from eagre.backend.cuda_outbox import Outbox
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
 from eagre.layouts.facts import Facts
@@ -60,6 +61,7 @@ class CudaDevice(Device):
         self.name = f"cuda:{index} ({self.facts.name})"
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self._numba_stream = cuda.external_stream(self.stream.ptr)
+        self._outbox: Outbox | None = None
 
     @cached_property
     def facts(self) -> Facts:
@@ -97,6 +99,11 @@ class CudaDevice(Device):
         self.use()
         with self.stream:
             return cupy.asnumpy(array[(slice(None), *map(cupy.asarray, indices))])
+
+    def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        if self._outbox is None:
+            self._outbox = Outbox(self)
+        return self._outbox.begin(arrays)
 
     def fill(self, array: Any, values: np.ndarray) -> None:
         self.use()

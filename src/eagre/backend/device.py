@@ -87,6 +87,15 @@ class Device:
         """A NumPy copy of a device array."""
         raise NotImplementedError
 
+    def begin_host(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """Begin to copy arrays to the host as they are now, while what runs later changes them.
+
+        The function that is returned waits for the copies, on any thread, and gives them. They hold until the next
+        call of `begin_host`, which has to come after it: there is one place for them.
+        """
+        copies = [self.host(array) for array in arrays]
+        return lambda: copies
+
     def fill(self, array: Any, values: np.ndarray) -> None:
         """Overwrite a device array with host values of the same shape."""
         raise NotImplementedError

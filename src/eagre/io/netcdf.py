@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -44,7 +44,8 @@ class FieldWriter:
     path : path-like
         The ``.nc`` file.
     model : Model
-        Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`.
+        Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`; with `beside`
+        `snapshot(names)`.
     variables : sequence of str
         Names of the fields to write at every record. The model's static fields (the bed) are always written, once.
     attributes : mapping, optional
@@ -62,8 +63,8 @@ class FieldWriter:
     compression : int
         zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
     beside : bool
-        Put a record on disk while the model goes on: `write` then takes copies of the fields and returns. What goes
-        wrong is raised by the next `write`, or by `close`.
+        Put a record on disk while the model goes on: `write` then begins to copy the fields, if the last
+        record is on disk, and returns. What goes wrong is raised by the next `write`, or by `close`.
 
     Raises
     ------
@@ -133,11 +134,15 @@ class FieldWriter:
         self.finish()
         if self._file.last_time == model.time:
             return
-        record = (float(model.time), {name: model.field(name) for name in self._names})
+        time = float(model.time)
         if self._behind is None:
-            self._file.append(*record)
+            self._file.append(time, {name: model.field(name) for name in self._names})
         else:
-            self._behind.do(self._file.append, *record)
+            self._behind.do(self._append, time, model.snapshot(self._names))
+
+    def _append(self, time: float, fields: Callable[[], dict[str, np.ndarray]]) -> None:
+        """Put a record on disk, when its fields have come."""
+        self._file.append(time, fields())
 
     def finish(self) -> None:
         """Wait until every record is on disk."""

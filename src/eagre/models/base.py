@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,11 @@ class BaseModel:
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles that it carries, (n, 2), m."""
         return np.empty((0, 2))
+
+    def snapshot(self: Model, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
+        """Fields as they are now: copied at once. Models whose fields are large copy them beside their steps."""
+        fields = {name: self.field(name) for name in names}
+        return lambda: fields
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         """Build what works on the device, `_engine` and `_stepper`, for a state that `restore` is about to take up."""

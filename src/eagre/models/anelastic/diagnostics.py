@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.metric import derivative
 
 Array = np.ndarray
@@ -42,9 +43,9 @@ def diagnostics_of(engine: Engine) -> Mapping[str, float]:
     return found
 
 
-def vorticity(engine: Engine) -> tuple[Array, Array, Array]:
-    """Of the wind over flat ground, s-1: (w_y - v_z, u_z - w_x, v_x - u_y)."""
-    setup, (u, v, w) = engine.setup, engine.velocity()
+def vorticity(engine: Engine, velocity: Velocity | None = None) -> tuple[Array, Array, Array]:
+    """Of the present wind, or a given one, over flat ground, s-1: (w_y - v_z, u_z - w_x, v_x - u_y)."""
+    setup, (u, v, w) = engine.setup, velocity or engine.velocity()
     stretch = (1.0 / engine.metric.stretch)[:, None, None]
 
     def along(a: Array, axis: int) -> Array:

@@ -112,7 +112,11 @@ class Engine:
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field of the present or of ``"phi"``, (nz, ny, nx)."""
-        return self.device.host(self.steps.projection.phi if name == "phi" else self._arrays()[name])
+        return self.device.host(self.array(name))
+
+    def array(self, name: str) -> Any:
+        """The array of a field of the present or of ``"phi"`` on the device."""
+        return self.steps.projection.phi if name == "phi" else self._arrays()[name]
 
     def _kept(self) -> dict[str, Any]:
         """Every array that the next step reads."""

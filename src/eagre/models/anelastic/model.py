@@ -30,7 +30,7 @@ from eagre.models.anelastic.inputs import (
     one_device,
 )
 from eagre.models.anelastic.maxima import Maxima
-from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, snapshot_of, variables_of
 from eagre.models.anelastic.probes import Probes
 from eagre.models.anelastic.setup import Setup, spacing_of
 from eagre.models.anelastic.slices import Slice
@@ -265,6 +265,10 @@ class AnelasticFlow(BaseModel):
         if name not in self.variables:
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         return field_of(self._engine, name).astype(field_type(self))
+
+    def snapshot(self, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
+        """Fields of the present moment, copied beside the steps that follow: a function that gives them."""
+        return snapshot_of(self._engine, names, field_type(self))
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields without levels in columns (j, i)."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 
 from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.setup import Setup
 from eagre.series import Series
 
@@ -35,24 +38,51 @@ def variables_of(setup: Setup) -> tuple[Variable, ...]:
     return (*WIND, *(HEAT if setup.stratified else ()), *scalars, *AIR)
 
 
-def field_of(engine: Engine, name: str) -> np.ndarray:
-    """Host copy of a field, (nz, ny, nx), or (ny, nx) where it has no levels; `name` is one of `variables_of`."""
+def needed_for(engine: Engine, name: str) -> tuple[str, ...]:
+    """Arrays of the engine that a field is made of."""
+    made = {"w_max": ("w",), "theta_perturbation": ("theta",), "pressure": ("phi",), "vorticity": COMPONENTS}
+    return made.get(name, (name,) if name in (*COMPONENTS, "theta", *engine.setup.scalars) else ())
+
+
+def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: float) -> np.ndarray:
+    """A field, (nz, ny, nx), or (ny, nx) where it has no levels, from host copies of what it needs.
+
+    before : length of the last step at their time, s; 0 before the first.
+    """
     rest, full = engine.rest, np.ones(engine.setup.shape)
     if name in (*COMPONENTS, *engine.setup.scalars):
-        return engine.field(name)
+        return raw[name]
     if name == "w_max":
-        return engine.field("w").max(axis=0)
+        return raw["w"].max(axis=0)
     if name == "theta_perturbation":
-        return engine.field("theta")
+        return raw["theta"]
     if name == "theta":
-        return rest.theta * full + engine.field("theta")
+        return rest.theta * full + raw["theta"]
     if name == "pressure":
-        dt = engine.steps.before
-        return engine.field("phi") * (2.0 / dt if dt else 0.0)
+        return raw["phi"] * (2.0 / before if before else 0.0)
     if name == "vorticity":
-        return np.sqrt(sum(one**2 for one in vorticity(engine)))
+        wind = Velocity(*(raw[one].astype(np.float64) for one in COMPONENTS))
+        return np.sqrt(sum(one**2 for one in vorticity(engine, wind)))
     static = {"ambient_theta": rest.theta, "density": rest.density, "height": engine.setup.levels.z}
     return static[name] * full
+
+
+def field_of(engine: Engine, name: str) -> np.ndarray:
+    """Host copy of a field now; `name` is one of `variables_of`."""
+    raw = {one: engine.field(one) for one in needed_for(engine, name)}
+    return made_of(engine, name, raw, engine.steps.before)
+
+
+def snapshot_of(engine: Engine, names: Sequence[str], real: np.dtype) -> Callable[[], dict[str, np.ndarray]]:
+    """A function that gives fields of the present moment, whenever it is called."""
+    needed = list(dict.fromkeys(one for name in names for one in needed_for(engine, name)))
+    copies, before = engine.device.begin_host([engine.array(one) for one in needed]), engine.steps.before
+
+    def fields() -> dict[str, np.ndarray]:
+        raw = dict(zip(needed, copies(), strict=True))
+        return {name: made_of(engine, name, raw, before).astype(real) for name in names}
+
+    return fields
 
 
 def settings_of(setup: Setup) -> dict[str, str | float | int]:

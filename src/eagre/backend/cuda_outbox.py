@@ -1,0 +1,73 @@
+# pyright: reportMissingImports=false
+"""Copies of a GPU's arrays to the host beside its programs: on the card first, then on a stream of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import cupy
+import numpy as np
+
+if TYPE_CHECKING:
+    from eagre.backend.cuda_device import CudaDevice
+
+TO_HOST = 2  # cudaMemcpyDeviceToHost
+SPARE = 256 << 20  # bytes of the card that copies leave to others
+
+
+class Outbox:
+    """One place for copies on the card and one in pinned memory of the host; without room on the card copies wait.
+
+    Parameters
+    ----------
+    device : CudaDevice
+    """
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._places: dict[tuple[Any, ...], tuple[Any, np.ndarray]] = {}
+        self._done: Any = None
+
+    def begin(self, arrays: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """See `eagre.backend.device.Device.begin_host`."""
+        device = self._device
+        device.use()
+        places = self._places_of(arrays)
+        if places is None:
+            copies = [device.host(array) for array in arrays]
+            return lambda: copies
+        if self._done is not None:
+            device.stream.wait_event(self._done)  # what is on its way still is not overwritten
+        for array, (staged, _) in zip(arrays, places, strict=True):
+            device.copy(staged, array)
+        ready, done = cupy.cuda.Event(disable_timing=True), cupy.cuda.Event(block=True, disable_timing=True)
+        ready.record(device.stream)
+        self._stream.wait_event(ready)
+        for staged, pinned in places:
+            address = pinned.ctypes.data
+            cupy.cuda.runtime.memcpyAsync(address, staged.data.ptr, staged.nbytes, TO_HOST, self._stream.ptr)
+        done.record(self._stream)
+        self._done = done
+
+        def wait() -> list[np.ndarray]:
+            device.use()
+            done.synchronize()
+            return [pinned for _, pinned in places]
+
+        return wait
+
+    def _places_of(self, arrays: Sequence[Any]) -> list[tuple[Any, np.ndarray]] | None:
+        """Where each array is copied to, on the card and on the host; None if the card has no room."""
+        device = self._device
+        keys = [(n, array.shape, array.dtype.str) for n, array in enumerate(arrays)]
+        for key in [key for key in self._places if key not in keys]:
+            del self._places[key]
+        missing = [(key, array) for key, array in zip(keys, arrays, strict=True) if key not in self._places]
+        if missing and device.free_memory() < sum(array.nbytes for _, array in missing) + SPARE:
+            self._places.clear()
+            return None
+        for key, array in missing:
+            self._places[key] = device.zeros(array.shape, array.dtype), device.pinned(array.shape, array.dtype)
+        return [self._places[key] for key in keys]
