@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
-if TYPE_CHECKING:
-    from eagre.backend.cuda_device import CudaDevice
+from eagre.backend.device import Device
 
 TO_HOST = 2  # cudaMemcpyDeviceToHost
 SPARE = 256 << 20  # bytes of the card that copies leave to others
@@ -24,8 +23,8 @@ class Outbox:
     device : CudaDevice
     """
 
-    def __init__(self, device: CudaDevice) -> None:
-        self._device = device
+    def __init__(self, device: Device) -> None:
+        self._device: Any = device
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._places: dict[tuple[Any, ...], tuple[Any, np.ndarray]] = {}
         self._done: Any = None
