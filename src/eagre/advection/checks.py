@@ -21,10 +21,11 @@ def check_field(name: str, a: Any, like: Any, shape: tuple[int, ...] | None = No
         raise InputError(f"{name}, {got}", allowed=f"{type(like).__name__} of shape {wanted} and type {like.dtype}")
 
 
-def checked_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any) -> tuple[Any, list[Any], Any]:
-    """x as (fields, and the axes), v and h, all contiguous."""
-    if tuple(x.shape) != shape and tuple(x.shape[1:]) != shape:
-        raise InputError(f"x of shape {tuple(x.shape)}", allowed=f"{shape}, or several fields, (fields, *{shape})")
+def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order: str) -> list[Any]:
+    """The arrays of v, one an axis; raises `InputError` unless all arrays have the shapes that belong to `shape`."""
+    several, form = (x.shape[1:], f"(fields, *{shape})") if order == "C" else (x.shape[:-1], f"(*{shape}, fields)")
+    if tuple(x.shape) != shape and tuple(several) != shape:
+        raise InputError(f"x of shape {tuple(x.shape)}", allowed=f"{shape}, or several fields, {form}")
     faces = [v] if hasattr(v, "dtype") and len(shape) == 1 else list(v)
     if len(faces) != len(shape):
         raise InputError(f"v of {len(faces)} arrays", allowed=f"{len(shape)}, one an axis")
@@ -32,6 +33,11 @@ def checked_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any) -> 
         check_field(f"v[{axis}]", a, x, tuple(n + (axis == b) for b, n in enumerate(shape)))
     if h is not None:
         check_field("h", h, x, shape)
+    return faces
+
+
+def contiguous(shape: tuple[int, ...], x: Any, faces: Sequence[Any], h: Any) -> tuple[Any, list[Any], Any]:
+    """x as (fields, and the axes), v and h, as they are or copied to C order."""
     xp = array_module(x)
     fields = xp.ascontiguousarray(x).reshape(-1, *shape)
     return fields, [xp.ascontiguousarray(a) for a in faces], None if h is None else xp.ascontiguousarray(h)
@@ -52,8 +58,8 @@ def check_sign(x: Any, any_sign: bool) -> None:
         )
 
 
-def check_courant(plan: StagedPlan, v: Advector, shape: tuple[int, ...]) -> None:
-    """Raise `InputError` where more leaves a point in a step than it holds, with the place."""
+def check_courant(plan: StagedPlan, v: Advector, shape: tuple[int, ...], turned: bool = False) -> None:
+    """Raise `InputError` where more leaves a point in a step than it holds, with the place; axes may be `turned`."""
     for name, a in (("v", v.v1), ("v", v.v2), ("v", v.v3), ("h", v.h)):
         if a is not None and not math.isfinite(float(a.sum())):
             raise InputError(f"{name} with values that are not finite", allowed="finite numbers")
@@ -68,7 +74,7 @@ def check_courant(plan: StagedPlan, v: Advector, shape: tuple[int, ...]) -> None
             flat, index = divmod(flat, n)
             place.insert(0, index)
         raise InputError(
-            f"v and h that take {worst:.4g} of what point {tuple(place)} holds in a step",
+            f"v and h that take {worst:.4g} of what point {tuple(place[::-1] if turned else place)} holds in a step",
             allowed="up to 1: the sum of |v|/h over the faces through which something leaves",
             fix="a shorter time step",
         )

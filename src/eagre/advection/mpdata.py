@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from eagre.advection.checks import check_courant, check_field, check_sign, checked_arrays
+from eagre.advection.checks import check_arrays, check_courant, check_field, check_sign, contiguous
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.plan_cpu import FusedPlan, serves
+from eagre.backend.arrays import array_module
 from eagre.backend.device import Device
 from eagre.backend.select import device_of
 from eagre.checks import one_of
@@ -43,6 +45,9 @@ class Mpdata:
         Limit corrections (flux-corrected transport) so that no new extrema appear.
     kernels : {"fast", "reference"}
         Whether fused kernels serve where there are any; the reference works stage by stage.
+    order : {"C", "F"}
+        How arrays lie. Those in Fortran order, (nx, ny, nz) with x fastest, are those in C order with the axes the
+        other way round: neither is copied. Of several fields Fortran arrays are (nx, ny, nz, fields).
 
     Raises
     ------
@@ -60,7 +65,8 @@ class Mpdata:
     faces through which something leaves is 1 at most. Conserved is the sum of h x, points on walls counted half
     (a quarter in corners). A constant stays as it is if the divergence of v is 0.
 
-    Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy.
+    Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy. Arrays in the order
+    `order` are read where they lie, others are copied; so it is with `out`, unless it shares memory with x.
 
     References
     ----------
@@ -77,6 +83,7 @@ class Mpdata:
         third_order: bool = False,
         nonoscillatory: bool = True,
         kernels: str = "fast",
+        order: str = "C",
     ) -> None:
         self.shape = _checked_shape(shape)
         self.boundaries = _checked_sides(boundaries, len(self.shape))
@@ -92,6 +99,13 @@ class Mpdata:
         self.options = Options(int(passes), gauge, bool(third_order), bool(nonoscillatory))
         self._kernels = one_of("kernels", kernels, ("fast", "reference"))
         self._plans: dict[tuple[int, str], StagedPlan] = {}
+        self.order = one_of("order", order, ("C", "F"))
+        self._turns = False  # whether this one works for another, whose axes are the other way round
+        self._turned: Mpdata | None = None
+        if self.order == "F":
+            self._turned = copy(self)
+            self._turned.shape, self._turned.boundaries = self.shape[::-1], self.boundaries[::-1]
+            self._turned.order, self._turned._turns = "C", True
 
     def step(
         self,
@@ -108,7 +122,7 @@ class Mpdata:
 
         Parameters
         ----------
-        x : array of `shape`, or of several fields, (fields, and those axes)
+        x : array of `shape`, or of several fields, (fields, and those axes); in Fortran order fields come last
         v : sequence of arrays, one an axis
             Courant numbers at the faces, times h where that is given; see `Mpdata`.
         h : array of `shape`, optional
@@ -129,25 +143,41 @@ class Mpdata:
         device, precision = self._device(x)
         if not isinstance(steps, Integral) or steps < 0:
             raise InputError(f"steps = {steps!r}", allowed="a whole number from 0 on", fix="steps = 1")
-        fields, faces, h = checked_arrays(self.shape, x, v, h)
+        faces = check_arrays(self.shape, x, v, h, self.order)
         if out is not None:
             check_field("out", out, x)
+        if self._turned is not None:
+            return self._step_turned(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
+        fields, faces, h = contiguous(self.shape, x, faces, h)
         mirrored = _mirrored(odd, len(self.shape))
         plan = self._plan(device, precision)
         with device.joined():
             advector = self._advector(plan, faces, h)
             if check:
                 check_sign(x, self.options.gauge)
-                check_courant(plan, advector, self.shape)
-            after = device.zeros(fields.shape, fields.dtype)
+                check_courant(plan, advector, self.shape, self._turns)
+            whole = out is not None and out.flags.c_contiguous and not array_module(x).may_share_memory(out, x)
+            result: Any = out if whole else device.zeros(fields.shape, fields.dtype)
+            after = result.reshape(fields.shape)
             lifted = (fields.shape[0], *plan.shape)
             for one, result in zip(fields.reshape(lifted), after.reshape(lifted), strict=True):
                 _advance(plan, one, result, advector, mirrored, int(steps))
             after = after.reshape(x.shape)
             if out is None:
                 return after
-            out[...] = after
+            if not whole:
+                out[...] = after
         return out
+
+    def _step_turned(self, x: Any, faces: Sequence[Any], h: Any, *, odd: Collection[int], out: Any, **rest: Any) -> Any:
+        """A step of arrays in Fortran order: with the axes the other way round they lie in C order as they are."""
+        assert self._turned is not None
+        _mirrored(odd, len(self.shape))
+        across = [len(self.shape) - 1 - axis for axis in odd]
+        turned = [a.T for a in reversed(faces)]
+        after = None if out is None else out.T
+        found = self._turned.step(x.T, turned, None if h is None else h.T, odd=across, out=after, **rest)
+        return found.T if out is None else out
 
     def _plan(self, device: Device, precision: str) -> StagedPlan:
         key = (id(device), precision)

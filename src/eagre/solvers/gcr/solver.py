@@ -62,7 +62,7 @@ def gcr(
     operator : function
         L: an array of the shape of `right` to another one.
     right : array
-        f, NumPy or CuPy, of any shape, float32 or float64; the solution is of its kind.
+        f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; the solution is of its kind.
     guess : array, optional
         Else zero.
     kept : int
@@ -99,8 +99,8 @@ def gcr(
     def size(r: Any) -> float:
         return float(abs(r).max()) if norm == "max" else math.sqrt(product(r, r))
 
-    precondition = preconditioner or (lambda r: r.copy())
-    x = module.zeros_like(right) if guess is None else guess.copy()
+    precondition = preconditioner or (lambda r: r.copy(order="K"))
+    x = module.zeros_like(right) if guess is None else guess.copy(order="K")
     r = -right if guess is None else operator(x) - right
     directions, images, lengths = [], [], []
     norms = [size(r)]
