@@ -195,6 +195,27 @@ class CudaDevice(Device):
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
 
+_jit: Any = cuda.jit
+
+
+@_jit
+def _pause(microseconds):
+    for _ in range(microseconds):
+        cuda.nanosleep(1000)
+
+
+def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
+    """How long the card takes for what `work` queues: by events, the card busy until it is queued."""
+    device.use()
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    _pause[1, 1, device._numba_stream](100)
+    begin.record(device.stream)
+    work()
+    end.record(device.stream)
+    end.synchronize()
+    return 1e-3 * cupy.cuda.get_elapsed_time(begin, end)
+
+
 def _address(array: Any) -> int:
     """Where an array lies, on the host or on a device."""
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr

@@ -16,8 +16,11 @@ def bench(
     precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
     size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Only the share of each kernel in a step.")] = False,
 ) -> None:
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
+    if kernels:
+        return _kernels(model, device, precision, size, output)
     from eagre.bench.benchmark import measurements
     from eagre.cli.console import console, grid_table
     from eagre.cli.validate import kinds_of, print_device
@@ -36,6 +39,30 @@ def bench(
     out.print(grid_table(columns, [_row(record) for record in records]))
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
+
+
+def _kernels(
+    model: str | None, device: str, precision: str | None, size: list[int] | None, output: Path | None
+) -> None:
+    """A table for each model, precision and size."""
+    from eagre.bench.kernels import kernel_times
+    from eagre.cli.console import console, grid_table
+    from eagre.cli.validate import kinds_of, print_device
+    from eagre.errors import InputError
+
+    if output is not None:
+        raise InputError("--kernels with --output", allowed="one of them", fix="eagre bench MODEL --kernels")
+    out = console()
+    print_device(device, out)
+    for kind in kinds_of(model):
+        for real in (precision,) if precision else ("single", "double"):
+            for points in size or (None,):
+                rows = kernel_times(kind, device, real, points)
+                out.print(f"{kind}, {real}")
+                numbers = [
+                    [row.name, f"{row.calls:.3g}", f"{row.microseconds:.4g}", f"{row.share:.0%}"] for row in rows
+                ]
+                out.print(grid_table(["kernel", "calls a step", "us a step", "share"], numbers))
 
 
 def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

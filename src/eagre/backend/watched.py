@@ -1,0 +1,96 @@
+"""A device that runs launches one at a time and keeps how long each took: for tables, not for runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from eagre.backend.cells import Cell
+from eagre.backend.device import Device, HostCall, Work
+
+
+class Watched(NamedTuple):
+    """What was seen of one kernel."""
+
+    calls: int
+    seconds: float
+
+
+def watched(device: Device) -> Any:
+    """A copy of a device, for one model, that watches what it runs: `seen` has the calls and seconds of each kernel.
+
+    Times are of launches alone, the device idle before each; `forget` begins again.
+
+    Parameters
+    ----------
+    device : Device
+        One CPU or one GPU.
+    """
+    kind = type(f"Watched{type(device).__name__}", (_Watching, type(device)), {})
+    made = object.__new__(kind)
+    made.__dict__.update(device.__dict__)
+    made.names, made.clock = {}, _cuda_clock(made) if device.kind == "cuda" else _host_clock
+    made.forget()
+    return made
+
+
+class _Watching(Device):
+    """What a watched device does otherwise."""
+
+    graphs = False
+    starts_early = False
+    names: dict[Any, str]
+    seen: dict[str, Watched]
+    clock: Callable[[Callable[[], None]], float]
+
+    def forget(self) -> None:
+        """Begin again."""
+        self.seen = {}
+
+    def program(self, entry: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        made = super().program(entry, precision, switches)
+        self.names[made] = entry.name
+        return made
+
+    def loop(self, cell: Cell, precision: str, switches: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+        made = super().loop(cell, precision, switches)
+        self.names[made] = cell.name
+        return made
+
+    def run(self, launches: Sequence[Work]) -> None:
+        run = super().run
+        for launch in launches:
+            seconds = self.clock(lambda launch=launch: run([launch]))
+            name = self._name(launch)
+            before = self.seen.get(name, Watched(0, 0.0))
+            self.seen[name] = Watched(before.calls + 1, before.seconds + seconds)
+
+    def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
+        kept = list(launches)
+
+        def go() -> None:
+            for _ in range(times):
+                self.run(kept)
+
+        return go
+
+    def _name(self, launch: Work) -> str:
+        program = getattr(launch, "program", None)
+        if program is None:
+            return "copy"
+        if isinstance(launch, HostCall):
+            return getattr(program, "__name__", type(program).__name__)
+        return self.names.get(program, getattr(program, "__name__", "a program"))
+
+
+def _host_clock(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _cuda_clock(device: Any) -> Callable[[Callable[[], None]], float]:
+    from eagre.backend.cuda_device import seconds_of
+
+    return lambda work: seconds_of(device, work)
