@@ -3,11 +3,11 @@
 Differences along sigma and along x and y change places, so those along x and y are taken of Psi alone, and a column
 needs its neighbours' Psi, each once for the first and the second difference::
 
-    Psi_xx + Psi_yy + A(sigma) D1 Psi + D1 G - sigma D1 H + K(sigma) D2 Psi = -Lap phi~
+    Psi_xx + Psi_yy + D1 G + sigma D1 H + K(sigma) D2 Psi = -Lap phi~
 
-    G = 2 (h_x Psi_x + h_y Psi_y) / d,    H = 2 (d_x Psi_x + d_y Psi_y) / d
+    G = 2 (h_x Psi_x + h_y Psi_y) / d + a0 Psi,    H = -2 (d_x Psi_x + d_y Psi_y) / d + a1 Psi
     K = |grad h - sigma grad d|^2 / d^2 + 1 / d^2
-    A = (Lap h - sigma Lap d - 2 (grad h - sigma grad d) . grad d / d) / d
+    a0 + sigma a1 = (Lap h - sigma Lap d - 2 (grad h - sigma grad d) . grad d / d) / d
 
 The loops over layers are written out with the weights of the vertical grid as numbers in the text: they are of one
 (order, nz) only, stay in registers, and are zero outside a band.
@@ -96,10 +96,24 @@ def _loads(m: int, nz: int) -> list[str]:
     return both if m <= nz else []
 
 
-def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int) -> list[str]:
-    """Psi and its differences along x and y in layer m: p, g, h and the Laplacian."""
+def _differences(axis: str, near: list[list[str]], order: int, exact: bool) -> list[str]:
+    """First and second difference along an axis, of spacing 1, from pairs of neighbours: f_x and l_x.
+
+    In single precision from differences to the point itself, which lose no digits.
+    """
+    half = order // 2
+    c1, c2 = (centred(order, 1.0, derivative)[half:].tolist() for derivative in (1, 2))
+    lines = [] if exact else [f"    l_{axis} = real({c2[0]!r}) * p"]
+    for s, (low, high) in enumerate(near, 1):
+        lines += [f"    low, high = {low} - p, {high} - p" if exact else f"    low, high = {low}, {high}"]
+        lines += [f"    f_{axis} = {f'f_{axis} + ' if s > 1 else ''}real({c1[s]!r}) * (high - low)"]
+        lines += [f"    l_{axis} = {'' if exact and s == 1 else f'l_{axis} + '}real({c2[s]!r}) * (high + low)"]
+    return lines
+
+
+def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int, exact: bool) -> list[str]:
+    """Psi of layer m, what is differentiated along sigma once, and the Laplacian in the plane: p, g, h and r."""
     nz, half = vertical.nz, vertical.order // 2
-    c1, c2 = (centred(vertical.order, 1.0, derivative)[half:].tolist() for derivative in (1, 2))
     b = (m & 1) * buffer
     lines = [f"    p = v{m}", f"    flat_store(shared, at, {b}, p)"]
     lines += ["    if has_rim:", f"        flat_store(shared, rim, {b}, w{m})"]
@@ -108,14 +122,10 @@ def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int) 
     for axis, step in (("x", 1), ("y", pitch))[: 1 + plane]:
         offsets = [(b - s * step, b + s * step) for s in range(1, half + 1)]
         near = [[f"flat_load(shared, at, {n})" for n in pair] for pair in offsets]
-        for s, (low, high) in enumerate(near, 1):
-            more = ["", ""] if s == 1 else [f"f_{axis} + ", f"l_{axis} + "]
-            lines += [f"    low, high = {low} - p, {high} - p"]  # differences to here lose no digits
-            lines += [f"    f_{axis} = {more[0]}real({c1[s]!r}) * (high - low)"]
-            lines += [f"    l_{axis} = {more[1]}real({c2[s]!r}) * (high + low)"]
+        lines += _differences(axis, near, vertical.order, exact)
     axes = "xy" if plane else "x"
-    lines += ["    g = " + " + ".join(f"g_{axis} * f_{axis}" for axis in axes)]
-    lines += ["    h = " + " + ".join(f"e_{axis} * f_{axis}" for axis in axes)]
+    lines += ["    g = a_0 * p + " + " + ".join(f"g_{axis} * f_{axis}" for axis in axes)]
+    lines += ["    h = a_1 * p - (" + " + ".join(f"e_{axis} * f_{axis}" for axis in axes) + ")"]
     if m < nz:
         lines += [f"    r{m} = right + " + " + ".join(f"over_d{axis}2 * l_{axis}" for axis in axes)]
     return lines
@@ -130,12 +140,11 @@ def _to_sums(m: int, vertical: Vertical) -> list[str]:
         if m not in used:
             continue
         old = (lambda name: "") if m == used[0] else (lambda name: f"{name} + ")
-        lines += [f"    fp{n} = {old(f'fp{n}')}real({first[n][m]!r}) * p"]
         lines += [f"    sp{n} = {old(f'sp{n}')}real({second[n][m]!r}) * p"]
-        lines += [f"    gh{n} = {old(f'gh{n}')}real({first[n][m]!r}) * g - real({sigma[n] * first[n][m]!r}) * h"]
+        lines += [f"    gh{n} = {old(f'gh{n}')}real({first[n][m]!r}) * g + real({sigma[n] * first[n][m]!r}) * h"]
         if m == used[-1]:
             s = f"real({sigma[n]!r})"
-            lines += [f"    r{n} += (a_0 + {s} * a_1) * fp{n} + gh{n} + (k_0 + {s} * (k_1 + {s} * k_2)) * sp{n}"]
+            lines += [f"    r{n} += gh{n} + (k_0 + {s} * (k_1 + {s} * k_2)) * sp{n}"]
     return lines
 
 
@@ -143,17 +152,20 @@ def _last_layer(vertical: Vertical, n: int) -> int:
     return max(k for k in range(vertical.nz + 1) if vertical.first[n][k] != 0.0 or vertical.second[n][k] != 0.0)
 
 
-def residual_cell(vertical: Vertical, plane: bool, to_modes: np.ndarray | None, tile: tuple[int, int]) -> Cell:
-    """The residuals of a column, or their modes, as ``residual_of_column(shared, psi, out, ...)``.
+def residual_cell(
+    vertical: Vertical, plane: bool, to_modes: np.ndarray, tile: tuple[int, int], precisions: tuple[str, str]
+) -> Cell:
+    """The modes of the residuals of a column, as ``residual_of_column(shared, psi, out, ...)``.
 
     Parameters
     ----------
     vertical : Vertical
     plane : bool
         Whether there are differences along y.
-    to_modes : (nz - 1, nz - 1), optional
-        Else the residuals of the layers themselves.
+    to_modes : (nz - 1, nz - 1)
     tile : (rows, columns)
+    precisions : ({"single", "double"}, {"single", "double"})
+        Of Psi, and of modes.
     """
     nz, half = vertical.nz, vertical.order // 2
     tall, wide = tile
@@ -164,15 +176,13 @@ def residual_cell(vertical: Vertical, plane: bool, to_modes: np.ndarray | None, 
     lines += PLACES.strip("\n").splitlines() + COEFFICIENTS.strip("\n").splitlines()
     for m in range(1, AHEAD + 1):
         lines += _loads(m, nz)
-    first = True
+    kind, first = "np.float32" if precisions[1] == "single" else "real", True
     for m in range(1, nz + 1):
-        lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half)) + _to_sums(m, vertical)
+        lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half), precisions[0] == "single")
+        lines += _to_sums(m, vertical)
         for n in (n for n in range(1, nz) if _last_layer(vertical, n) == m):
-            weights = np.eye(nz - 1)[:, n - 1] if to_modes is None else to_modes[:, n - 1]
-            for k in modes:
-                w = f"real({-float(weights[k])!r}) * r{n}"
-                if first or weights[k] != 0.0:
-                    lines += [f"    q{k} = {w}" if first else f"    q{k} += {w}"]
+            lines += [f"    r = {kind}(r{n})"]
+            lines += [f"    q{k} {'=' if first else '+='} {kind}({-float(to_modes[k, n - 1])!r}) * r" for k in modes]
             first = False
     lines += ["    if j < ny and i < nx:"]
     lines += [f"        flat_store(out, {k} * layer + own, 0, q{k})" for k in modes]
@@ -266,25 +276,38 @@ def set_bottom_sum(j, i, psi, first, sums):
     sums[0, j, i] = total
 
 
+def _slopes_of_bottom(order: int, plane: bool, inside: bool) -> list[str]:
+    """First differences of Psi at the bottom along x and y, of spacing 1, away from the ends or with `folded`."""
+    c1, text = centred(order, 1.0, 1)[order // 2 :].tolist(), []
+    for axis, end in (("x", "n"), ("y", "m"))[: 1 + plane]:
+        lines, step = {"x": "columns", "y": "rows"}[axis], {"x": "1", "y": "np.int64(nx)"}[axis]
+        for s in range(1, order // 2 + 1):
+            if inside and axis == "x":
+                high, low = (f"flat_load(psi, bottom, {k})" for k in (s, -s))
+            elif inside:
+                high, low = (f"flat_load(psi, bottom {sign} {s} * {step}, 0)" for sign in "+-")
+            else:
+                there = [f"({step} * (folded({end} + {k}, {lines}) - {end}))" for k in (s, -s)]
+                high, low = (f"flat_load(psi, bottom + {place}, 0)" for place in there)
+            text += [f"            f_{axis} {'+=' if s > 1 else '='} real({c1[s]!r}) * ({high} - {low})"]
+    return [*text, *([] if plane else ["            f_y = real(0.0)"])]
+
+
 def ghost_cell(vertical: Vertical, plane: bool) -> Cell:
     """Psi of the layer below the bottom, by the condition of the bottom, as ``set_ghost(j, i, psi, ...)``."""
     nz, half = vertical.nz, vertical.order // 2
-    c1 = centred(vertical.order, 1.0, 1)[half:].tolist()
     text = [
         "def set_ghost(j, i, psi, geometry, sources, sums, over_last, over_dx, over_dy, round_x, round_y, control):",
         "    if is_iterating(control):",
-        "        ny, nx = np.int32(psi.shape[1]), np.int32(psi.shape[2])",
-        "        rows, columns, row = ends_of(ny, round_y), ends_of(nx, round_x), np.int64(j) * nx",
-        "        layer, own = np.int64(ny) * nx, row + i",
-        f"        bottom = {nz - 1} * layer",
-        "        f_x, f_y = real(0.0), real(0.0)",
+        "        ny, nx, m, n = np.int32(psi.shape[1]), np.int32(psi.shape[2]), np.int32(j), np.int32(i)",
+        "        layer, own = np.int64(ny) * nx, np.int64(j) * nx + i",
+        f"        bottom = {nz - 1} * layer + own",
+        f"        if n >= {half} and n < nx - {half}{f' and m >= {half} and m < ny - {half}' if plane else ''}:",
+        *_slopes_of_bottom(vertical.order, plane, True),
+        "        else:",
+        "            rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)",
+        *_slopes_of_bottom(vertical.order, plane, False),
     ]
-    for s in range(1, half + 1):
-        low, high = (f"flat_load(psi, bottom + row + folded(np.int32(i) + {n}, columns), 0)" for n in (-s, s))
-        text += [f"        f_x += real({c1[s]!r}) * ({high} - {low})"]
-        if plane:
-            low, high = (f"flat_load(psi, bottom + folded(np.int32(j) + {n}, rows) * nx + i, 0)" for n in (-s, s))
-            text += [f"        f_y += real({c1[s]!r}) * ({high} - {low})"]
     text += [
         "        h_x, h_y = flat_load(geometry, H_X * layer + own, 0), flat_load(geometry, H_Y * layer + own, 0)",
         "        slope = h_x * over_dx * f_x + h_y * over_dy * f_y + flat_load(sources, BOTTOM * layer + own, 0)",

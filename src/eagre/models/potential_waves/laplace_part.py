@@ -74,7 +74,8 @@ class LaplacePart:
             kinds = precision, multigrid.precision
             self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
         elif device.kind == "cuda" and not plain:
-            self._fast = CudaColumns(device, precision, vertical, modes, self.shape, spacing, periodic, own)
+            kinds = precision, multigrid.precision
+            self._fast = CudaColumns(device, *kinds, vertical, modes, self.shape, spacing, periodic, own)
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
         self._norm = device.loop(row_norm, precision)

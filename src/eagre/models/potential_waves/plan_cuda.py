@@ -21,7 +21,8 @@ class CudaColumns:
     Parameters
     ----------
     device : Device
-    precision : {"single", "double"}
+    precision, correction : {"single", "double"}
+        Of the volume, and of modes and corrections.
     vertical : Vertical
     modes : Modes
     shape : (ny, nx)
@@ -41,6 +42,7 @@ class CudaColumns:
         self,
         device: Device,
         precision: str,
+        correction: str,
         vertical: Vertical,
         modes: Modes,
         shape: tuple[int, int],
@@ -58,7 +60,7 @@ class CudaColumns:
         self._bottom = device.loop(kernels.set_bottom_sum, precision)
         self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
-        column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile)
+        column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile, (precision, correction))
         registers = device.layout("potential-waves.columns").registers[precision]
         switches = {"COLUMN": column, "REGISTERS": registers}
         self._residual = device.program(kernels.set_residuals, precision, switches)
