@@ -195,13 +195,13 @@ class CudaDevice(Device):
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
 
-_jit: Any = cuda.jit
+_sleep: Any = cuda.nanosleep
 
 
-@_jit
+@cuda.jit
 def _pause(microseconds):
     for _ in range(microseconds):
-        cuda.nanosleep(1000)
+        _sleep(1000)
 
 
 def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
