@@ -71,8 +71,8 @@ class Cut:
         the bottom.
     word : int
         Bytes of a number.
-    fewest : int
-        Grids in bands at most: 0 where all devices share one memory.
+    most : int
+        Grids in bands at most.
     periodic : bool
         Along y.
 
