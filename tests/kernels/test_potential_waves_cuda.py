@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
+from eagre.models.potential_waves import columns_cuda
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
@@ -79,3 +80,18 @@ def test_bytes_an_unknown(precision, correction, most, monkeypatch):
     problem = LaplaceProblem(np.ones(shape), (0.1, 0.1), vertical, periodic, device, precision, correction=correction)
     Steps(problem, 9.81, 1e-6)
     assert 16.0 < count[0] / (8 * shape[0] * shape[1]) < most
+
+
+@pytest.mark.nojit
+def test_weights_of_a_kernel_are_made_once(monkeypatch):
+    """With 17 layers its text took two minutes when every weight was asked for anew."""
+    count, made = [0], Vertical._derivative
+
+    def counted(self, derivative):
+        count[0] += 1
+        return made(self, derivative)
+
+    monkeypatch.setattr(Vertical, "_derivative", counted)
+    vertical = Vertical(7, 4)
+    columns_cuda.residual_cell(vertical, True, vertical.modes().to_modes, (8, 32))
+    assert count[0] == 2

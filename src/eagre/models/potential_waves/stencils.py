@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -96,11 +97,11 @@ class Vertical:
         up = np.sin(0.5 * np.pi * up) if self.clustered else up
         return np.concatenate([up[::-1], [-up[1]]])
 
-    @property
+    @cached_property  # the text of kernels asks for single weights, thousands of times
     def first(self) -> np.ndarray:
         return self._derivative(1)
 
-    @property
+    @cached_property
     def second(self) -> np.ndarray:
         return self._derivative(2)
 
