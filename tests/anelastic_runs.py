@@ -7,6 +7,7 @@ import numpy as np
 from eagre.cases.air import decaying_turbulence, taylor_green
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
@@ -88,7 +89,34 @@ def heated(**options):
     )  # fmt: skip
 
 
+def closed(hill=30.0, **options):
+    """The same with the closure of Smagorinsky, stable air above and a scalar."""
+    grid = Grid.of_points(12, 10, 1200.0, 1000.0, periodic=(True, True))
+    noise = np.random.default_rng(4).standard_normal((2, 13, 10, 12))
+    air = boussinesq(buoyancy_frequency=0.005, wind=(5.0, 1.0))
+    ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
+    return AnelasticFlow(
+        grid, 13, height=600.0, atmosphere=air, theta=0.1 * noise[0], ground=ground,
+        surface=Surface(0.1, roughness=0.1), velocity=(5.0 + noise[1], 1.0, 0.0), scalars={"dye": noise[0] ** 2}, closure=Smagorinsky(),
+        **{"time_step": 3.0, **options},
+    )  # fmt: skip
+
+
+def viscous_over_a_hill(**options):
+    grid = Grid.of_points(24, 1, 1200.0, 1.0, periodic=(True, True))
+    ground = 60.0 * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0))[None]
+    chosen = {"time_step": 2.0, "viscosity": 20.0, **options}
+    return AnelasticFlow(grid, 13, height=600.0, velocity=(8.0, 2.0, 0.0), ground=ground, **chosen)
+
+
+def closed_over_flat_ground(**options):
+    return closed(0.0, **options)
+
+
 RUNS = {
+    "closed-hill": closed,
+    "closed-flat": closed_over_flat_ground,
+    "viscous-hill": viscous_over_a_hill,
     "heated": heated,
     "open": open_sides,
     "forced": forced,

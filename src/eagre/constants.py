@@ -23,3 +23,7 @@ DRY_AIR_HEAT_CAPACITY = 1004.0
 
 REFERENCE_PRESSURE = 1e5
 """Where potential temperature is temperature, Pa."""
+
+
+VON_KARMAN = 0.4
+"""Of the log law."""

@@ -5,6 +5,7 @@ D = S - (x - x_p) / tau - w_s dx/dz - A (x - x_e) for u, v, w and theta'.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +65,11 @@ class Surface:
     thickness: Array  # of a whole cell, (nz, ny, nx), m
     heat: Array  # (ny, nx)
     roughness: float
+    mixing: Callable[[list[Array]], Array] | None = None  # K of a closure
 
     def __call__(self, fields: list[Array]) -> list[Array]:
         found = [np.zeros(one.shape) for one in fields]
+        mixed = np.zeros(fields[0].shape) if self.mixing is None else self.mixing(fields)
         for j, i in np.ndindex(fields[0].shape[1:]):
             half, full = 0.5 * self.thickness[0, j, i], self.thickness[1, j, i]
             rho = self.density[:, j, i]
@@ -74,9 +77,10 @@ class Surface:
             z1 = self.z[1, j, i] - self.z[0, j, i]
             speed = np.hypot(fields[0][1, j, i], fields[1][1, j, i])
             friction = 0.4 * speed / np.log(z1 / self.roughness)
+            wall = max(0.4 * friction * 0.5 * z1 - 0.5 * (mixed[0, j, i] + mixed[1, j, i]), 0.0)
             for one, out in zip(fields[:2], found[:2], strict=True):
                 stress = rho[0] * friction**2 * one[1, j, i] / speed
-                supply = 0.5 * (rho[0] + rho[1]) * 0.4 * friction * 0.5 * z1 * (one[1, j, i] - one[0, j, i]) / z1
+                supply = 0.5 * (rho[0] + rho[1]) * wall * (one[1, j, i] - one[0, j, i]) / z1
                 out[0, j, i] = (supply - stress) / (rho[0] * half)
                 out[1, j, i] = -supply / (rho[1] * full)
         return found

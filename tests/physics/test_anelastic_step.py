@@ -10,11 +10,13 @@ import pytest
 from eagre.grid import Grid
 from eagre.models.anelastic import surface as ground
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from oracle import anelastic as oracle
 from oracle.anelastic_forcing import Drive, Surface
+from oracle.anelastic_stress import Closure, Space, tendency
 from oracle.mpdata import mpdata
 
 RNG = np.random.default_rng(11)
@@ -52,13 +54,13 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
     bottom = 40.0 * (1.2 + around) if hill else None
     wind = [RNG.standard_normal(shape) for _ in range(3)]
     theta = RNG.standard_normal(shape)
+    levels = np.linspace(0.0, height, nz)[:, None, None]
+    slopes, jacobian, z = {}, 1.0, levels
     model = AnelasticFlow(
         grid, nz, height=height, atmosphere=air, velocity=tuple(wind), theta=theta, ground=bottom,
         sides=dict(zip("zyx", sides, strict=True)), coriolis=coriolis, viscosity=viscosity, diffusivity=0.5 * viscosity,
         absorber=(250.0, 0.1), time_step=dt, tolerance=1e-13, device="cpu", precision="double", **more,
     )  # fmt: skip
-    levels = np.linspace(0.0, height, nz)[:, None, None]
-    slopes, jacobian, z = {}, 1.0, levels
     if bottom is not None:
         walls = [side != "periodic" for side in sides]
         flat = oracle.Air((1.0, grid.dy, grid.dx), (False, walls[1], walls[2]), dt, np.ones(1))
@@ -67,7 +69,7 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
         z, jacobian = bottom + share * levels, share
         fade = -(1.0 - levels / height) / share
         slopes = {"g13": fade * h_x, "g23": fade * h_y, "g33": np.broadcast_to(1.0 / share, shape)}
-    spacing = height / (nz - 1)
+    spacing, flat = height / (nz - 1), float(bottom is None)  # the oracle's own viscosity is that of flat ground
     at = np.sin(0.5 * np.pi * np.clip((levels - height) / 250.0 + 1.0, 0.0, 1.0)) ** 2
     ambient = (air.ambient(z + 0.5 * spacing) - air.ambient(z - 0.5 * spacing)) / spacing
     theirs = oracle.Air(
@@ -75,9 +77,10 @@ def pair(shape, sides, hill, *, coriolis=0.0, viscosity=0.0, equations=boussines
         np.broadcast_to(air.density(z) * jacobian, shape), **slopes, stability=9.81 * ambient / air.reference(z),
         lapse=ambient, buoyancy=9.81 / air.reference(z), coriolis=coriolis, absorber=0.1 * at, wind=(3.0, -2.0),
         is_open=tuple(side == "open" for side in sides), geostrophic=geostrophic,
-        push=None if push is None else push(grid, z, air, ambient),
-        viscosity=viscosity, diffusivity=0.5 * viscosity, advect=advect(sides),
+        viscosity=flat * viscosity, diffusivity=0.5 * flat * viscosity, advect=advect(sides),
     )  # fmt: skip
+    if push is not None:
+        theirs.push = push(grid, z, air, theirs)
     return model, oracle.start(wind, theta, theirs), theirs
 
 
@@ -95,12 +98,12 @@ CASES = {
 }
 
 
-def forced(grid, z, air, lapse):
+def forced(grid, z, air, theirs):
     """The oracle's side of `FORCED`."""
     half = 0.5 * (grid.x[-1] - grid.x[0])
     part = np.clip(1.0 - (half - np.abs(grid.x - 0.5 * (grid.x[0] + grid.x[-1]))) / 200.0, 0.0, 1.0)
     return Drive(
-        z, lapse, air.ambient(z), (3.0, -2.0), -0.8, 0.05, 40.0, (5.0, 1.0), 301.0 + 0.2 * z,
+        z, theirs.lapse, air.ambient(z), (3.0, -2.0), -0.8, 0.05, 40.0, (5.0, 1.0), 301.0 + 0.2 * z,
         0.03 * np.sin(0.5 * np.pi * part) ** 2,
     )  # fmt: skip
 
@@ -124,7 +127,7 @@ CASES |= {
 }
 
 
-def grounded(grid, z, air, lapse):
+def grounded(grid, z, air, theirs):
     """The oracle's side of `GROUNDED`."""
     shape = (z.shape[0], *grid.shape)
     z = np.broadcast_to(z, shape)
@@ -140,7 +143,40 @@ CASES |= {
     "ground": (((5, 1, 6), ("wall", "periodic", "periodic"), False), {**surface_of(6), "equations": anelastic}),
     "ground-hill": (((5, 1, 5), ("wall", "periodic", "periodic"), True), {**surface_of(5), "equations": anelastic}),
 }
-QUICK = ("forced", "ground", "flat", "plane", "hill", "open")
+
+
+def closed_with(roughness):
+    """The oracle's side of a closure, with drag where there is a roughness."""
+
+    def closed(grid, z, air, theirs):
+        shape = (z.shape[0], *grid.shape)
+        z = np.broadcast_to(z, shape)
+        space = Space(theirs.spacing, theirs.walls, theirs.density, theirs.g13, theirs.g23, theirs.g33)
+        closure = Closure(space, 0.2, 0.4, theirs.stability, theirs.buoyancy, z - z[0], roughness)
+        if not roughness:
+            return closure
+        heat = np.zeros(grid.shape)
+        drag = Surface(z, np.broadcast_to(air.density(z), shape), np.gradient(z, axis=0), heat, 0.5, closure.mixing)
+        return lambda fields: [a + b for a, b in zip(closure(fields), drag(fields), strict=True)]
+
+    return closed
+
+
+def viscous(grid, z, air, theirs):
+    """A constant viscosity in the oracle of dissipations."""
+    space = Space(theirs.spacing, theirs.walls, theirs.density, theirs.g13, theirs.g23, theirs.g33)
+    k = np.ones((z.shape[0], *grid.shape))
+    return lambda fields: [*tendency(fields[:3], 2.0 * k, space, False), *tendency(fields[3:], k, space, False)]
+
+
+CLOSED = {"closure": Smagorinsky(0.2, 0.4)}
+DRAGGED = {**CLOSED, "surface": ground.Surface(roughness=0.5), "push": closed_with(0.5)}
+CASES |= {
+    "closure": (((4, 3, 4), ("wall", "periodic", "wall"), False), {**CLOSED, "push": closed_with(0.0)}),
+    "closure-hill": (((4, 1, 5), ("wall", "periodic", "periodic"), True), {**DRAGGED, "equations": anelastic}),
+    "viscous-hill": (((4, 1, 5), ("wall", "periodic", "periodic"), True), {"viscosity": 2.0, "push": viscous}),
+}
+QUICK = ("closure-hill", "forced", "ground", "flat", "plane", "hill", "open")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from eagre.models.anelastic.measured_sections import (
     SliceSection,
     SpectraSection,
 )
-from eagre.models.anelastic.surface_section import SurfaceSection
+from eagre.models.anelastic.surface_section import ClosureSection, SurfaceSection
 
 if TYPE_CHECKING:
     from eagre.models.anelastic.atmosphere import Atmosphere
@@ -249,9 +249,9 @@ class NumericsSection(Section):
         default=None, description="share of its mass that a cell may lose in a step; 0.5 if neither is given",
         gt=0, le=1, examples=[0.5],
     )  # fmt: skip
-    viscosity: Viscosity = Field(default=0.0, description="m2/s, over flat ground", examples=[75.0])
+    viscosity: Viscosity = Field(default=0.0, description="m2/s", examples=[75.0])
     diffusivity: Viscosity | None = Field(
-        default=None, description="of theta, m2/s; without it the viscosity", examples=[75.0]
+        default=None, description="of theta and scalars, m2/s; without it the viscosity", examples=[75.0]
     )
     coriolis: Frequency | None = Field(default=None, description="f, 1/s", examples=[1e-4])
     latitude: float | None = Field(
@@ -295,6 +295,7 @@ class AnelasticCase(Case):
     absorber: AbsorberSection | None = Field(default=None, description="the section [absorber]")
     forcing: ForcingSection | None = Field(default=None, description="the section [forcing]")
     surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
+    closure: ClosureSection | None = Field(default=None, description="the section [closure]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
     slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
@@ -326,7 +327,7 @@ class AnelasticCase(Case):
         numerics, domain = self.numerics, self.domain
         with self.at("forcing"):
             forcing = None if self.forcing is None else self.forcing.make()
-        with self.naming("domain", "atmosphere", "initial", "forcing", "surface", "numerics", "run"):
+        with self.naming("domain", "atmosphere", "initial", "forcing", "surface", "closure", "numerics", "run"):
             model = AnelasticFlow(
                 grid,
                 domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
@@ -341,6 +342,7 @@ class AnelasticCase(Case):
                 **({} if self.absorber is None else self.absorber.options()),
                 forcing=forcing,
                 surface=self._surface(grid),
+                closure=None if self.closure is None else self.closure.make(),
                 time_step=numerics.time_step,
                 courant=numerics.courant,
                 tolerance=numerics.tolerance,

@@ -11,9 +11,8 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.rest import RestState
-from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.step import Steps
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
@@ -36,11 +35,7 @@ class Engine:
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self.rest = RestState.of(setup)
-        levels = setup.levels
-        self.metric = Metric(
-            setup.shape, setup.spacing, setup.sides,
-            levels=levels.height if setup.sides[0] != "periodic" else None, hill=levels.ground,
-        )  # fmt: skip
+        self.metric = metric_of(setup.levels, setup.grid, setup.sides)
         self.slopes = Slopes(**self.metric.arrays(device, precision))
         mass = self.rest.density * self.metric.jacobian
         mass = mass / mass.mean()  # in one precision, and 1 where it is constant
@@ -75,6 +70,8 @@ class Engine:
         counts["divergence"] = made.divergence
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
         counts["courant"], self.worst = self.courant()
+        if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
+            counts["courant"], self.worst = mixed
 
     def courant(self) -> tuple[float, tuple[int, int]]:
         """The largest share of its mass that a cell lost in the last step, and its k and j."""

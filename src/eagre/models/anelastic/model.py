@@ -16,6 +16,7 @@ from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
 from eagre.models.anelastic.averages import EVERY, Averages
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.drives import checked_drives
 from eagre.models.anelastic.engine import Engine
@@ -32,10 +33,10 @@ from eagre.models.anelastic.inputs import (
 from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, snapshot_of, variables_of
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.setup import Setup, spacing_of
+from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
-from eagre.models.anelastic.stability import checked_steps, first_step, longest_explicit_step
+from eagre.models.anelastic.stability import checked_steps, first_step
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
@@ -74,7 +75,7 @@ class AnelasticFlow(BaseModel):
     coriolis : float, s-1
         f; > 0 turns wind to the right.
     viscosity, diffusivity : float, m2/s
-        Of momentum and of theta, over flat ground; explicit.
+        Of momentum, and of theta and scalars; explicit.
     absorber : (thickness, rate) or (nz,) array
         Layer below the top that draws wind and theta to the ambient air, m and s-1.
     side_absorber : mapping of "x", "y" to (thickness, rate)
@@ -83,6 +84,8 @@ class AnelasticFlow(BaseModel):
         Geostrophic wind, subsidence, heating and nudging by profiles.
     surface : Surface
         Heat flux and drag of the ground.
+    closure : Smagorinsky
+        Eddy viscosity for what is smaller than the grid; without it that is left to MPDATA.
     time_step : float, s
         Without it steps follow `courant`.
     courant : float
@@ -132,6 +135,7 @@ class AnelasticFlow(BaseModel):
         side_absorber: Mapping[str, tuple[float, float]] | None = None,
         forcing: Forcing | None = None,
         surface: Surface | None = None,
+        closure: Smagorinsky | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -152,10 +156,9 @@ class AnelasticFlow(BaseModel):
         drives = checked_drives(
             found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
-            surface=surface, walled=kinds[0] == "wall",
+            surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        most = max(drives.viscosity, drives.diffusivity)
-        bears = longest_explicit_step(most, shape, spacing_of(found, grid), drives.rate(found))
+        bears = drives.longest_step(metric_of(found, grid, kinds), found)
         longest, self._courant = checked_steps(time_step, courant, bears)
         self.setup = Setup(
             grid=grid,
@@ -175,6 +178,7 @@ class AnelasticFlow(BaseModel):
         first = longest
         if self._courant is not None:
             first = first_step(self.setup, self._courant, self._engine.velocity(), 1.0 / self._engine.metric.stretch)
+            first = min(first, 0.5 * self._courant / max(self._engine.steps.fastest_mixing(), 1e-30))
         self._stepper = Stepper(self._engine, float(start_time), self._courant, first)
 
     def _fields(self, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:

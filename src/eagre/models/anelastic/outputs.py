@@ -123,6 +123,12 @@ def _air_of(setup: Setup) -> dict[str, str | float | int]:
         found["surface_heat_flux"] = _range_of(Series.of(setup.surface.heat_flux).values)
         if setup.surface.roughness is not None:
             found["roughness"] = _range_of(setup.surface.roughness)
+    if setup.closure is not None:
+        found |= {
+            "closure": "smagorinsky",
+            "closure_constant": setup.closure.constant,
+            "prandtl": setup.closure.prandtl,
+        }
     return found | {name: _range_of(profile(z)) for name, profile in setup.forcing.profiles().items()}
 
 

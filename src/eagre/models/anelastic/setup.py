@@ -8,7 +8,9 @@ import numpy as np
 
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing
+from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.surface import Surface
 
 
@@ -30,6 +32,7 @@ class Setup:
     side_absorber: np.ndarray | None = None  # (ny, nx), s-1: layers at the ends of x and y
     forcing: Forcing = field(default_factory=Forcing)
     surface: Surface | None = None
+    closure: Smagorinsky | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -54,13 +57,19 @@ class Setup:
 
     @property
     def viscous(self) -> bool:
-        """Whether viscosity or diffusion is explicit."""
-        return self.viscosity > 0.0 or self.diffusivity > 0.0
+        """Whether there is viscosity, diffusion or a closure."""
+        return self.viscosity > 0.0 or self.diffusivity > 0.0 or self.closure is not None
 
     @property
     def stratified(self) -> bool:
         """Whether anything is buoyant."""
         return self.air.gravity > 0.0
+
+
+def metric_of(levels: Levels, grid: Grid, sides: tuple[str, str, str]) -> Metric:
+    """The map from the computational box to heights."""
+    shape, height = (levels.height.size, *grid.shape), levels.height if sides[0] != "periodic" else None
+    return Metric(shape, spacing_of(levels, grid), sides, levels=height, hill=levels.ground)
 
 
 def spacing_of(levels: Levels, grid: Grid) -> tuple[float, float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,12 +18,12 @@ COURANT = 0.5
 QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
 
 
-def longest_explicit_step(viscosity: float, shape: Sequence[int], spacing: Sequence[float], rate: float = 0.0) -> float:
-    """``1 / (4 nu sum 1/d^2 + rate)``, s: from here on explicit tendencies are not stable.
+def longest_explicit_step(rate: float) -> float:
+    """``1 / rate``, s, for the fastest decay of explicit tendencies, s-1: from here on they are not stable.
 
-    They are extrapolated from two steps (Adams and Bashforth), which holds for decays up to 1 / dt.
+    They are extrapolated from two steps (Adams and Bashforth), which holds for decays up to 1 / dt. That of a
+    viscosity is ``4 nu sum 1/d^2``.
     """
-    rate += 4.0 * viscosity * sum(1.0 / d**2 for d, n in zip(spacing, shape, strict=True) if n > 1)
     return min(LONGEST, 1.0 / rate) if rate > 0.0 else LONGEST
 
 

@@ -24,13 +24,14 @@ from eagre.advection.plan import Advector, Options
 from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
+from eagre.models.anelastic.diffusion import EVEN, PARITY
 from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.projection import Projected, Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import Inflow, set_wind_through
-from eagre.models.anelastic.tendencies import EVEN, PARITY, Tendencies, driven
+from eagre.models.anelastic.tendencies import Tendencies, driven
 
 
 class Moved(NamedTuple):
@@ -123,9 +124,7 @@ class Steps:
         self._rest = rest
         self._real = np.float32 if precision == "single" else np.float64
         self.fields = fields = Fields(setup, device, self._real, driven(setup, rest))
-        self._tendencies = Tendencies(
-            setup, device, precision, rest, h, slopes.stretch, metric.jacobian, fields.present, fields.drag
-        )
+        self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
         known = (setup.shape, h, slopes, setup.spacing, setup.sides, setup.terrain)
         self.advector = FaceFluxes(device, precision, *known)
@@ -148,7 +147,7 @@ class Steps:
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
         """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
-        self._tendencies.set_time(time)
+        self.tendencies.set_time(time)
         if dt != self._dt:
             self._set_time_step(dt)
         self.device.run(self.explicit(dt))
@@ -163,7 +162,7 @@ class Steps:
         half, scale = self._real(0.5 * dt), self._real(dt / before)
         found: list[Work] = list(self.advector.launches(fields.now, fields.past, dt, 0.5 * dt / before))
         moved = fields.moved()
-        found += self._tendencies.launches()
+        found += self.tendencies.launches()
         for one in moved:
             name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
             drag, switches = fields.drag.get(one.name, one.x), {"DRIVEN": one.name in fields.drag}
@@ -201,6 +200,18 @@ class Steps:
         advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
         odd = (parity[0] < 0, parity[1] < 0, parity[2] < 0)
         return self._advection.launches(x, out, advector, odd)
+
+    def mixing(self, dt: float) -> tuple[float, tuple[int, int]]:
+        """The largest share of a difference that a closure took in the last step of dt, s, and its k and j."""
+        fastest, row = self.tendencies.diffusion.fastest()
+        return fastest * dt, row
+
+    def fastest_mixing(self) -> float:
+        """The fastest decay that the closure makes of the present wind, 1/s; 0 without one."""
+        if self.setup.closure is None:
+            return 0.0
+        self.device.run(self.tendencies.launches())
+        return self.tendencies.diffusion.fastest()[0]
 
     def forget_time_step(self) -> None:
         """Work out what is implicit anew before the next step."""

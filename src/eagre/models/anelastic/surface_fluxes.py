@@ -21,12 +21,11 @@ import numpy as np
 
 from eagre.backend.cells import cell, real, switch
 from eagre.backend.device import Device, Work, check_precision
+from eagre.constants import VON_KARMAN
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
-
-VON_KARMAN = 0.4
 
 MIXED = switch("MIXED", False)  # whether a closure mixes already
 

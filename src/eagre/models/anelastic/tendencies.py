@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, Work, check_precision
-from eagre.models.anelastic import forces, kernels
+from eagre.models.anelastic import forces
+from eagre.models.anelastic.diffusion import Diffusion
 from eagre.models.anelastic.forces import Push
 from eagre.models.anelastic.forcing import profile_of, rates_of
-from eagre.models.anelastic.kernels import Axis
+from eagre.models.anelastic.kernels import Slopes
+from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.surface_fluxes import SurfaceFluxes
 
 Array = np.ndarray
-PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
-"""Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
-EVEN = (1, 1, 1)
 
 
 def pushes(setup: Setup, rest: RestState) -> dict[str, tuple[Array, Array]]:
@@ -48,7 +47,7 @@ def driven(setup: Setup, rest: RestState) -> tuple[str, ...]:
     found = set(pushes(setup, rest))
     if setup.viscous or setup.side_absorber is not None:
         found |= set(wind)
-    if setup.diffusivity > 0.0:
+    if setup.diffusivity > 0.0 or setup.closure is not None:
         found |= set(setup.scalars)
     if setup.forcing.subsidence is not None:
         found |= {"u", "v", *wind[3:], *setup.scalars}
@@ -74,22 +73,24 @@ class Tendencies:
     rest : RestState
     h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
         Density times Jacobian.
-    stretch : (nz,), on the device
-    jacobian : (nz, 1, 1) or (nz, ny, nx)
+    slopes : Slopes
+        On the device.
+    metric : Metric
     fields : mapping of name to (nz, ny, nx)
         The state, and by the same names D.
     """
 
     def __init__(
-        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, stretch: Any,
-        jacobian: Array, fields: Mapping[str, Any], out: Mapping[str, Any],
+        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes,
+        metric: Metric, fields: Mapping[str, Any], out: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._setup, self._device, self._precision = setup, device, precision
-        self._real, self._h, self._stretch = check_precision(precision), h, stretch
+        self._real = check_precision(precision)
         self._fields, self._out = fields, out
-        self._ground = SurfaceFluxes(setup, device, precision, rest, jacobian)
-        surface = self._ground.launches(fields["u"], fields["v"], out)
-        self._launches = self._diffusion() + self._pushes(rest) + surface
+        self._ground = SurfaceFluxes(setup, device, precision, rest, metric.jacobian)
+        self.diffusion = Diffusion(setup, device, precision, rest, h, slopes, metric)
+        surface = self._ground.launches(fields["u"], fields["v"], out, self.diffusion.mixing)
+        self._launches = self.diffusion.launches(fields, out) + self._pushes(rest) + surface
 
     def set_time(self, time: float) -> None:
         """Take what depends on model time, s."""
@@ -98,28 +99,6 @@ class Tendencies:
     def launches(self) -> list[Work]:
         """Launches that set D from the present state."""
         return self._launches
-
-    def _diffusivity(self, name: str) -> float:
-        return self._setup.viscosity if name in PARITY else self._setup.diffusivity
-
-    def _is_diffused(self, name: str) -> bool:
-        return self._setup.viscous and (name not in self._setup.scalars or self._setup.diffusivity > 0.0)
-
-    def _diffusion(self) -> list[Work]:
-        setup, found = self._setup, []
-        for name, out in self._out.items():
-            if not self._is_diffused(name):
-                continue
-            signs = PARITY.get(name, EVEN)
-            axes = [
-                Axis(
-                    self._real(self._diffusivity(name) / d**2 if n > 1 else 0.0), int(side == "periodic"),
-                    self._real(sign if side == "wall" else 1.0),
-                )
-                for n, d, side, sign in zip(setup.shape, setup.spacing, setup.sides, signs, strict=True)
-            ]  # fmt: skip
-            found.append(self._over(kernels.viscous, {}, self._fields[name], self._h, self._stretch, *axes[::-1], out))
-        return found
 
     def _pushes(self, rest: RestState) -> list[Work]:
         setup, z, found = self._setup, self._setup.levels.z, []
@@ -134,7 +113,7 @@ class Tendencies:
         for name, out in self._out.items():
             source, rate = (self._profile(one) for one in given[name]) if name in given else (nothing, nothing)
             switches = {
-                "DIFFUSED": self._is_diffused(name),
+                "DIFFUSED": self.diffusion.serves(name),
                 "RELAXED": name in given,
                 "SUBSIDING": sinks and name != "w",
                 "ABSORBED": setup.side_absorber is not None and name not in setup.scalars,

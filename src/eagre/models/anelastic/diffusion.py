@@ -1,0 +1,145 @@
+"""Launches of diffusion: a constant viscosity over flat ground, over terrain, and a closure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, Work, check_precision
+from eagre.models.anelastic import kernels, stress
+from eagre.models.anelastic.closure import square_length, stiffness_of
+from eagre.models.anelastic.kernels import Axis, Slopes
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.operator import Vector
+from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.stress import Layers, Medium, Mixing
+
+Array = np.ndarray
+PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
+"""Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
+EVEN = (1, 1, 1)
+
+
+class Diffusion:
+    """Launches that set D of fields by diffusion.
+
+    Parameters
+    ----------
+    setup : Setup
+    device : Device
+    precision : {"single", "double"}
+    rest : RestState
+    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+        Density times Jacobian.
+    slopes : Slopes
+        On the device.
+    metric : Metric
+
+    Attributes
+    ----------
+    mixing : (nz, ny, nx) or None
+        K of the closure, m2/s.
+    """
+
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric
+    ) -> None:
+        self._setup, self._device, self._precision = setup, device, precision
+        self._real, self._rest, self._metric = check_precision(precision), rest, metric
+        self._h, self._slopes = h, slopes
+        closed = setup.closure is not None
+        self.mixing = device.zeros(setup.shape, self._real) if closed else None
+        self._switches = {"TERRAIN": setup.terrain, "CLOSED": closed, "STRATIFIED": setup.stratified}
+        rows = setup.shape[0] * setup.shape[1]
+        self._rows = device.zeros((rows,), self._real) if closed else None
+        self._measure = self._measuring() if closed else None
+
+    def serves(self, name: str) -> bool:
+        """Whether a field is diffused."""
+        setup = self._setup
+        return setup.viscous and (name not in setup.scalars or setup.diffusivity > 0.0 or setup.closure is not None)
+
+    def launches(self, fields: Mapping[str, Any], out: Mapping[str, Any]) -> list[Work]:
+        """Launches that set D from the present state."""
+        setup, served = self._setup, [name for name in out if self.serves(name)]
+        if not served:
+            return []
+        if setup.closure is None and not setup.terrain:
+            return [self._flat(name, fields[name], out[name]) for name in served]
+        medium, grid = Medium(self._h, *self._slopes), self._metric.grid(self._precision)
+        found = self._eddies(fields, medium, grid)
+        if setup.closure is not None:
+            v, target = (Vector(*(given[name] for name in "uvw")) for given in (fields, out))
+            found.append(self._over(stress.stress, setup.shape, v, medium, grid, self._mixing("u"), target))
+            served = [name for name in served if name not in PARITY]
+        for name in served:
+            arguments = (fields[name], medium, grid, self._mixing(name), out[name])
+            found.append(self._over(stress.diffuse, setup.shape, *arguments))
+        return found
+
+    def fastest(self) -> tuple[float, tuple[int, int]]:
+        """The fastest decay that the closure's K makes, 1/s, and its k and j."""
+        if self._measure is None:
+            return 0.0, (0, 0)
+        self._device.run([self._measure])
+        found = self._device.host(self._rows)
+        row = int(np.argmax(found))
+        return float(found[row]), divmod(row, self._setup.shape[1])  # type: ignore[return-value]
+
+    def _measuring(self) -> Work:
+        """What sets the fastest decay of each row."""
+        setup, rate = self._setup, 4.0 * stiffness_of(self._metric)
+        rate = rate * (1.0 if setup.closure is None else setup.closure.stiffness)
+        arguments = (self.mixing, self._real(setup.viscosity), self._array(rate), self._rows)
+        return self._over(stress.largest_mixing, (setup.shape[0] * setup.shape[1],), *arguments)
+
+    def _mixing(self, name: str) -> Mixing:
+        setup = self._setup
+        base = setup.viscosity if name in PARITY else setup.diffusivity
+        share = 1.0 if setup.closure is None or name in PARITY else 1.0 / setup.closure.prandtl
+        field = self.mixing if self.mixing is not None else self._h
+        return Mixing(self._real(base), self._real(share), field)
+
+    def _eddies(self, fields: Mapping[str, Any], medium: Medium, grid: Any) -> list[Work]:
+        """Launches that set K of the closure."""
+        setup, rest = self._setup, self._rest
+        if setup.closure is None:
+            return []
+        drags = setup.surface is not None and setup.surface.roughness is not None
+        over = 1.0 / setup.closure.prandtl
+        layers = Layers(
+            self._array(square_length(setup.closure, self._metric, drags) + np.zeros(rest.stability.shape)),
+            self._array(over * rest.stability), self._array(over * rest.buoyancy),
+        )  # fmt: skip
+        v = Vector(fields["u"], fields["v"], fields["w"])
+        theta = fields.get("theta", fields["u"])
+        found = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
+        if drags:
+            first = (setup.levels.z[1] - setup.levels.z[0]) * np.ones(setup.grid.shape)
+            shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
+            found.append(self._over(stress.match_ground, (1, *setup.grid.shape), v.x, v.y, layers, shear, self.mixing))
+        return found
+
+    def _flat(self, name: str, field: Any, out: Any) -> Work:
+        setup = self._setup
+        size = setup.viscosity if name in PARITY else setup.diffusivity
+        axes = [
+            Axis(
+                self._real(size / d**2 if n > 1 else 0.0), int(side == "periodic"),
+                self._real(sign if side == "wall" else 1.0),
+            )
+            for n, d, side, sign in zip(
+                setup.shape, setup.spacing, setup.sides, PARITY.get(name, EVEN), strict=True
+            )
+        ]  # fmt: skip
+        return self._over(kernels.viscous, setup.shape, field, self._h, self._slopes.stretch, *axes[::-1], out)
+
+    def _array(self, values: Array) -> Any:
+        return self._device.array(np.ascontiguousarray(values, self._real))
+
+    def _over(self, cell: Any, region: tuple[int, ...], *arguments: Any) -> Work:
+        loop = self._device.loop(cell, self._precision, self._switches)
+        return self._device.over(loop, region, arguments)

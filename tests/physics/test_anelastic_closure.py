@@ -1,0 +1,119 @@
+"""Viscosity over terrain and the closure of Smagorinsky and Lilly in the anelastic model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.device import CpuDevice
+from eagre.cases.air import taylor_green
+from eagre.errors import BlowUpError
+from eagre.grid import Grid
+from eagre.models.anelastic import stress
+from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
+from eagre.models.anelastic.forcing import Forcing, Nudging
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.operator import Vector
+from eagre.models.anelastic.profiles import Table
+from eagre.models.anelastic.stress import Medium, Mixing
+from eagre.models.anelastic.surface import Surface
+
+ON = {"device": "cpu", "precision": "double"}
+
+
+def hill_of(grid, height):
+    return height * (1.0 + np.cos(2.0 * np.pi * grid.x / (grid.nx * grid.dx)))[None]
+
+
+@pytest.mark.parametrize("hill", [0.0, 40.0])
+def test_a_shear_has_the_viscosity_of_its_strain(hill):
+    """u = s z, over a hill too: K = (c D)^2 s, D the cube root of the cell; and stable air mixes less."""
+    grid, shear = Grid.of_points(12, 4, 600.0, 200.0, periodic=(True, True)), 0.05
+    for n2, part in ((0.0, 1.0), (0.5 * 0.4 * shear**2, np.sqrt(0.5)), (0.41 * shear**2, 0.0)):
+        model = AnelasticFlow(
+            grid, 9, height=400.0, ground=hill_of(grid, hill) * np.ones((4, 1)), closure=Smagorinsky(0.2, 0.4),
+            atmosphere=boussinesq(buoyancy_frequency=np.sqrt(n2)), time_step=1e-6, tolerance=1e-2, **ON,
+        )  # fmt: skip
+        engine = model.engine
+        z = model.levels.z + np.zeros(model.setup.shape)
+        engine.device.fill(engine.steps.fields.now.u, shear * z)
+        engine.device.run(engine.steps.explicit(1e-6)[:0] + engine.steps.tendencies.launches())
+        cell = engine.metric.jacobian * engine.setup.spacing[0] * grid.dx * grid.dy * np.ones(z.shape)
+        expected = part * 0.04 * cell ** (2.0 / 3.0) * shear
+        np.testing.assert_allclose(engine.steps.tendencies.diffusion.mixing, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_stress_over_a_hill_is_of_second_order():
+    """Of (sin ax cos bz, cos ax sin bz), whose div 2S is its Laplacian and the gradient of its divergence."""
+    a, b, errors = 2.0 * np.pi, 1.5, []
+    for n in (16, 32, 64):
+        x = np.arange(n) / n
+        metric = Metric((n + 1, 1, n), (1.0 / n, 1.0, 1.0 / n), hill=0.1 * np.cos(2.0 * np.pi * x)[None])
+        device, z = CpuDevice(), metric.height
+        u, w = np.sin(a * x) * np.cos(b * z), np.cos(a * x) * np.sin(b * z)
+        medium, grid = Medium(metric.jacobian.copy(), **metric.arrays(device, "double")), metric.grid("double")
+        out = Vector(*(np.zeros(z.shape) for _ in range(3)))
+        loop = device.loop(stress.stress, "double", {"TERRAIN": True, "CLOSED": False})
+        mixing = Mixing(1.0, 1.0, z)
+        device.run([device.over(loop, z.shape, (Vector(u, np.zeros(z.shape), w), medium, grid, mixing, out))])
+        laplace = -(a**2 + b**2)
+        wanted = (laplace - (a + b) * a) * u, (laplace - (a + b) * b) * w
+        inside = (slice(n // 8, -n // 8),)
+        errors.append(max(np.abs(f - e)[inside].max() for f, e in zip((out.x, out.z), wanted, strict=True)))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert (orders > 1.8).all(), (errors, orders)
+
+
+@pytest.mark.parametrize("options", [{"viscosity": 5.0}, {"closure": Smagorinsky(0.3)}], ids=["viscosity", "closure"])
+def test_noise_over_a_hill_loses_energy_and_a_scalar_keeps_its_mass(options):
+    grid = Grid.of_points(12, 1, 600.0, 1.0, periodic=(True, True))
+    noise = np.random.default_rng(1).standard_normal((2, 9, 1, 12))
+    model = AnelasticFlow(
+        grid, 9, height=400.0, ground=hill_of(grid, 30.0), velocity=(noise[0], 0.0, noise[1]),
+        scalars={"dye": noise[0] ** 2}, courant=0.4, tolerance=1e-9, **options, **ON,
+    )  # fmt: skip
+    plain = AnelasticFlow(
+        grid, 9, height=400.0, ground=hill_of(grid, 30.0), velocity=(noise[0], 0.0, noise[1]), courant=0.4,
+        tolerance=1e-9, **ON,
+    )  # fmt: skip
+    first = model.diagnostics()
+    spread = np.std(model.field("dye"))
+    for one in (model, plain):
+        one.advance(100.0)
+    last = model.diagnostics()
+    assert last["kinetic_energy"] < 0.9 * plain.diagnostics()["kinetic_energy"] < first["kinetic_energy"]
+    assert abs(last["total_dye"] / first["total_dye"] - 1.0) < 1e-8
+    assert np.std(model.field("dye")) < 0.5 * spread
+
+
+def test_steps_follow_the_mixing_of_the_closure():
+    """Vortices with a closure so strong that the wind's Courant number does not matter."""
+    model = taylor_green(12, closure=Smagorinsky(2.0), courant=0.4, **ON)
+    plain = taylor_green(12, courant=0.4, **ON)
+    for one in (model, plain):
+        one.advance(0.5)
+    assert model.statistics()["dt_min"] < 0.2 * plain.statistics()["dt_max"]
+    assert model.diagnostics()["mean_kinetic_energy"] < plain.diagnostics()["mean_kinetic_energy"]
+    with pytest.raises(BlowUpError, match="Courant number"):
+        taylor_green(12, closure=Smagorinsky(2.0), time_step=0.1, **ON).advance(1.0)
+
+
+def test_the_wind_over_rough_ground_is_logarithmic():
+    """Under a level that is held: u = u*/kappa ln(z / z0), one stress at all heights; the length is kappa z."""
+    count, height, rough = 13, 60.0, 0.1
+    z = np.linspace(0.0, height, count)
+    held = Table(np.array([0.0, height - 0.1, height]), np.array([1e15, 1e15, 5.0]))
+    model = AnelasticFlow(
+        Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True)), count, height=height, velocity=(10.0, 0.0, 0.0),
+        surface=Surface(roughness=rough), closure=Smagorinsky(10.0, 1.0, 1e3), tolerance=1e-12, courant=0.5,
+        forcing=Forcing(nudging=Nudging(held, u=10.0)), **ON,
+    )  # fmt: skip
+    model.advance(1000.0)
+    u = model.field("u")[:, 0, 0]
+    friction = 0.4 * u[1] / np.log(z[1] / rough)
+    np.testing.assert_allclose(u[1:], friction / 0.4 * np.log(z[1:] / rough), rtol=0.02)
+    k = model.engine.steps.tendencies.diffusion.mixing[:, 0, 0]
+    flux = np.diff(u) / np.diff(z) * 0.5 * (k[1:] + k[:-1])
+    np.testing.assert_allclose(flux[1:], friction**2, rtol=1e-3)
