@@ -97,7 +97,8 @@ def closed(hill=30.0, **options):
     ground = hill * (1.0 + np.cos(2.0 * np.pi * grid.x / 1200.0)) * np.ones((10, 1))
     return AnelasticFlow(
         grid, 13, height=600.0, atmosphere=air, theta=0.1 * noise[0], ground=ground,
-        surface=Surface(0.1, roughness=0.1), velocity=(5.0 + noise[1], 1.0, 0.0), scalars={"dye": noise[0] ** 2}, closure=Smagorinsky(),
+        surface=Surface(0.1, roughness=0.1), velocity=(5.0 + noise[1], 1.0, 0.0), scalars={"dye": noise[0] ** 2},
+        closure=Smagorinsky(),
         **{"time_step": 3.0, **options},
     )  # fmt: skip
 

@@ -163,3 +163,35 @@ def test_the_ground_of_a_case(tmp_path):
 def test_ground_that_is_refused(tmp_path, lines, words):
     with pytest.raises(InputError, match=words):
         case(tmp_path, more=f"[surface]\n{lines}").build("cpu")
+
+
+def test_the_closure_of_a_case(tmp_path):
+    setup = case(tmp_path, more='[closure]\nconstant = 0.2\nlength = "30 m"').build("cpu", "double").setup
+    assert setup.closure.constant == 0.2 and setup.closure.length == 30.0 and setup.closure.prandtl == 1.0 / 3.0
+    for lines, words in (('kind = "tke"', "smagorinsky"), ("prandtl = 0.0", "prandtl"), ("cs = 0.1", "constant")):
+        with pytest.raises(ConfigError, match=words):
+            case(tmp_path, more=f"[closure]\n{lines}")
+
+
+def test_settings_tell_what_drives_the_air(tmp_path):
+    more = """[atmosphere]
+buoyancy_frequency = 0.01
+wind = [5.0, 0.0]
+[absorber]
+thickness = 500.0
+thickness_x = 200.0
+rate = 0.02
+[closure]
+[surface]
+heat_flux = 0.1
+roughness = 0.5
+[forcing]
+heating = "-1e-5 * z"
+"""
+    found = case(tmp_path, more=more).build("cpu", "double").settings()
+    expected = {
+        "ambient_wind_x": 5.0, "buoyancy_frequency": 0.01, "absorber": "up to 0.02 s-1 from z = 750 m",
+        "side_absorber": "up to 0.02 s-1", "closure": "smagorinsky", "surface_heat_flux": 0.1, "roughness": 0.5,
+        "heating": "-0.01 to -0",
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == expected
