@@ -175,6 +175,7 @@ def test_the_closure_of_a_case(tmp_path):
 
 def test_settings_tell_what_drives_the_air(tmp_path):
     more = """[atmosphere]
+equations = "boussinesq"
 buoyancy_frequency = 0.01
 wind = [5.0, 0.0]
 [absorber]
