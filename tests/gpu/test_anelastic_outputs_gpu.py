@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.advection import Mpdata, mpdata
 from eagre.backend.select import cuda_problem
 from eagre.models.anelastic.atmosphere import boussinesq
 
@@ -86,3 +87,24 @@ def test_a_snapshot_holds_the_moment_while_steps_go_on(precision):
         for name, values in expected.items():
             np.testing.assert_array_equal(found[0][name], values, err_msg=name)
         assert not np.array_equal(expected["u"], model.field("u"))
+
+
+def test_fortran_arrays_of_a_card_are_not_copied(monkeypatch):
+    import cupy
+
+    x, v = np.random.default_rng(3).random(SHAPE), []
+    for axis in range(3):
+        v.append(0.1 * np.ones([n + (axis == other) for other, n in enumerate(SHAPE)]))
+    seen, advance = [], mpdata._advance
+
+    def watched(plan, field, *more):
+        seen.append(field)
+        advance(plan, field, *more)
+
+    monkeypatch.setattr(mpdata, "_advance", watched)
+    given = cupy.asfortranarray(cupy.asarray(x))
+    out = cupy.zeros_like(given)
+    faces = [cupy.asfortranarray(cupy.asarray(one)) for one in v]
+    found = Mpdata(SHAPE, order="F").step(given, faces, steps=2, out=out)
+    assert found is out and found.flags.f_contiguous and cupy.may_share_memory(seen[0], given)
+    np.testing.assert_allclose(cupy.asnumpy(found), Mpdata(SHAPE).step(x, v, steps=2), atol=1e-13)

@@ -85,12 +85,12 @@ def value(q, spot, n, i):
 
 @cell
 def sum_field(j, i, q, scale, columns, row, out):
-    """Sum along y of scale q at height j; region (heights, nx)."""
+    """Sum along y of scale q at height j; region (heights, nx). scale : (1,)."""
     total = real(0.0)
     for n in range(q.shape[1]):
         spot = spot_of(j, n, i, columns)
         total += spot.weight * value(q, spot, n, i)
-    out[row, j, i] = scale * total
+    out[row, j, i] = scale[0] * total
 
 
 @cell
@@ -110,7 +110,7 @@ def sum_wind(j, i, fields, scale, columns, mean, row, out):
         vw += spot.weight * v * w
         www += spot.weight * w * w * w
         we += spot.weight * w * (real(0.5) * (u * u + v * v + w * w))
-        wp += spot.weight * w * (scale * value(fields.p, spot, n, i) - mean.p[j])
+        wp += spot.weight * w * (scale[0] * value(fields.p, spot, n, i) - mean.p[j])
     out[row, j, i] = uu
     out[row + 1, j, i] = vv
     out[row + 2, j, i] = ww
@@ -157,5 +157,5 @@ def set_shear(i, mean, stress, below, above, over, out):
 
 @cell
 def gather(j, i, found, weight, gathered):
-    """Add what was found, times a weight."""
-    gathered[j, i] += weight * found[j, i]
+    """Add what was found, times a weight, (1,)."""
+    gathered[j, i] += weight[0] * found[j, i]

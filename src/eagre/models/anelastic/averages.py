@@ -13,11 +13,13 @@ where the residual is what the advection scheme, viscosity, a closure and absorb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eagre.backend.cells import Cell
+from eagre.backend.device import Launch
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -30,6 +32,7 @@ from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of
 
 Array = np.ndarray
 EVERY = 10
+PRESSURE = 3  # its row among the means
 
 
 class Rows(NamedTuple):
@@ -85,10 +88,10 @@ class Averages:
         moments = (*WIND, *(f"{name} {one}" for name in carried for one in CARRIED))
         self._rows = Rows(("u", "v", "w", "pressure", *carried), moments)
         self._columns, self.share = _columns(engine, self.heights, interpolated)
-        self._switches = {"INTERPOLATED": interpolated}
-        self._loops: dict[str, Any] = {}
+        self._interpolated = interpolated
         device, size = engine.device, self.heights.size
-        self._sums = device.zeros((self._rows.count - 1, size, engine.setup.shape[2]), np.float64)
+        self._sums: Callable[[], None] | None = None
+        self._numbers = device.zeros((2,), np.float64)
         self._found, self._gathered = (device.zeros((self._rows.count, size), np.float64) for _ in range(2))
         weight = self.share * self._weight
         self._over_weight = device.array(np.divide(1.0, weight, out=np.zeros(size), where=weight > 0.0))
@@ -110,9 +113,14 @@ class Averages:
 
     # -- time ---------------------------------------------------------------------------------------
 
+    @property
+    def left(self) -> int:
+        """Steps up to the next sample."""
+        return self.every - self._since
+
     def begin(self, time: float) -> None:
         """Forget what was gathered: an interval begins at the present time, s."""
-        self._sample()
+        self._sample(0.0)
         self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
         self._first = self._energy(self._engine.device.host(self._found))
         self.start, self._last, self._since = time, time, 0
@@ -125,8 +133,7 @@ class Averages:
 
     def _add(self, time: float) -> None:
         """Sample the present for the time since the last sample."""
-        self._sample()
-        self._run([("gather", (self._rows.count, self.heights.size), (self._found, time - self._last, self._gathered))])
+        self._sample(time - self._last)
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
@@ -150,39 +157,45 @@ class Averages:
 
     # -- sums on the device -------------------------------------------------------------------------
 
-    def _sample(self) -> None:
-        """Averages of the present in `_found`."""
+    def _sample(self, lasted: float) -> None:
+        """Averages of the present in `_found`, and added to `_gathered` for a time, s."""
+        device, dt = self._engine.device, self._engine.steps.before
+        device.fill(self._numbers, np.array([2.0 / dt if dt else 0.0, lasted]))
+        if self._sums is None:
+            self._sums = device.repeated(self._launches(), 1)
+        self._sums()
+
+    def _launches(self) -> list[Launch]:
+        """What a sample runs; all that changes from one to the next is `_numbers`: of the pressure, and its time."""
         engine, rows, columns = self._engine, self._rows, self._columns
-        own, means = engine.steps.fields, len(self._rows.means)
-        dt = engine.steps.before
-        scale = 2.0 / dt if dt else 0.0
+        device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
+        plane, found = (self.heights.size, engine.setup.shape[2]), self._found
+        sums = device.zeros((rows.count - 1, *plane), np.float64)
+        one, scale, weight = device.array(np.ones(1)), self._numbers[:1], self._numbers[1:]
         carried = [own.present[name] for name in self._carried]
         fields = Winds(own.now.u, own.now.v, own.now.w, engine.steps.projection.phi)
-        plane = (self.heights.size, engine.setup.shape[2])
-        work: list[tuple[str, tuple[int, ...], tuple[Any, ...]]] = []
-        for row, one in enumerate((*fields, *carried)):
-            work.append(("sum_field", plane, (one, scale if row == 3 else 1.0, columns, row, self._sums)))
-        found, mean = self._found, [self._found[row] for row in range(means)]
-        work.append(("average", (means, plane[0]), (self._sums[:means], self._over_weight, found)))
-        work.append(("sum_wind", plane, (fields, scale, columns, Winds(*mean[:4]), means, self._sums)))
-        for n, (one, average) in enumerate(zip(carried, mean[4:], strict=True)):
+        mean = [found[row] for row in range(means)]
+        wind = Winds(*mean[:4])
+        work = [
+            self._over(cells.sum_field, plane, field, scale if row == PRESSURE else one, columns, row, sums)
+            for row, field in enumerate((*fields, *carried))
+        ]
+        work.append(self._over(cells.average, (means, plane[0]), sums[:means], self._over_weight, found))
+        work.append(self._over(cells.sum_wind, plane, fields, scale, columns, wind, means, sums))
+        for n, (field, average) in enumerate(zip(carried, mean[4:], strict=True)):
             row = means + len(WIND) + n * len(CARRIED)
-            work.append(("sum_carried", plane, (one, own.now.w, average, mean[2], columns, row, self._sums)))
-        moments = (self._sums[means:], self._over_weight, found[means:])
-        work.append(("average", (len(rows.moments), plane[0]), moments))
+            work.append(self._over(cells.sum_carried, plane, field, own.now.w, average, mean[2], columns, row, sums))
+        region = len(rows.moments), plane[0]
+        work.append(self._over(cells.average, region, sums[means:], self._over_weight, found[means:]))
         u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
-        work.append(
-            ("set_shear", plane[:1], (Winds(*mean[:4]), Winds(u, v, w, w), *self._near, found[rows.of("shear")]))
-        )
-        self._run(work)
+        shear = wind, Winds(u, v, w, w), *self._near, found[rows.of("shear")]
+        work.append(self._over(cells.set_shear, plane[:1], *shear))
+        work.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
+        return work
 
-    def _run(self, work: Sequence[tuple[str, tuple[int, ...], tuple[Any, ...]]]) -> None:
-        device, launches = self._engine.device, []
-        for name, region, arguments in work:
-            if name not in self._loops:
-                self._loops[name] = device.loop(getattr(cells, name), "double", self._switches)
-            launches.append(device.over(self._loops[name], region, arguments))
-        device.run(launches)
+    def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Launch:
+        device = self._engine.device
+        return device.over(device.loop(cell, "double", {"INTERPOLATED": self._interpolated}), region, arguments)
 
     # -- what a record holds ------------------------------------------------------------------------
 
