@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,9 @@ def bench(
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
     precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
     size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
+    suite: Annotated[
+        bool, typer.Option("--suite", help="Parts of anelastic as its paper times them: advection, operator, solver.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to update.")] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Only the share of each kernel in a step.")] = False,
 ) -> None:
@@ -24,19 +27,26 @@ def bench(
     from eagre.bench.benchmark import measurements
     from eagre.cli.console import console, grid_table
     from eagre.cli.validate import kinds_of, print_device
+    from eagre.errors import InputError
 
     out = console()
+    if suite and model != "anelastic":
+        raise InputError(
+            f"--suite of {model or 'all models'}", allowed="anelastic", fix="eagre bench anelastic --suite"
+        )
     print_device(device, out)
     records: list[dict[str, Any]] = []
     with out.status("measuring ...") if out.is_terminal else nullcontext():
         for kind in kinds_of(model):
-            for record in measurements(kind, device, precision, size or None):
+            for record in (
+                _suite(device, precision, size) if suite else measurements(kind, device, precision, size or None)
+            ):
                 records.append(record)
                 if output is not None:
                     update(output, [record])
-    columns = ["model", "variant", "precision", "threads", "cells", "ms/step", "best"]
+    columns = ["model", *(["case"] if suite else []), "variant", "precision", "threads", "cells", "ms/step", "best"]
     columns += ["cell-steps/s", "of copy", "verified"]
-    out.print(grid_table(columns, [_row(record) for record in records]))
+    out.print(grid_table(columns, [_row(record, suite) for record in records]))
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
 
@@ -91,7 +101,14 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
 
 
-def _row(record: Mapping[str, Any]) -> list[str]:
+def _suite(device: str, precision: str | None, size: list[int] | None) -> Iterator[dict[str, Any]]:
+    """The parts' records; of the largest size grids have as many points as its cube."""
+    from eagre.bench.suite import suite
+
+    return suite(device, precision, most=max(size) ** 3 if size else None)
+
+
+def _row(record: Mapping[str, Any], case: bool = False) -> list[str]:
     """One line of the table."""
     from eagre.cli.console import quantity
 
@@ -102,7 +119,7 @@ def _row(record: Mapping[str, Any]) -> list[str]:
     shape = " x ".join(str(count) for count in reversed(record.get("shape") or ()))
     speed = record.get("cell_steps_per_s")
     return [
-        *(str(record.get(key, "")) for key in ("model", "variant", "precision")),
+        *(str(record.get(key, "")) for key in ("model", *(["case"] if case else []), "variant", "precision")),
         str(record.get("threads") or "GPU"),
         shape,
         number("ms_per_step", ".4g"),

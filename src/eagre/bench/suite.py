@@ -1,0 +1,177 @@
+"""The suite of the paper on EULAG's kernels: advection, the pressure operator, and one iteration of its solver.
+
+K. A. Rojek et al., Adaptation of fluid model EULAG to graphics processing unit architecture, Concurrency Computat.:
+Pract. Exper. 27, 937-957 (2015), doi:10.1002/cpe.3417: the ten grids of Table VII, the cubes of Table IX and both
+tests of GCR, one iteration a call. Records are those of `eagre.bench.benchmark`. Where PyMPDATA is installed it is
+timed on the same advection.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from eagre.backend.device import Device, check_precision
+from eagre.backend.select import select
+from eagre.backend.timing import times_of
+from eagre.bench import machine
+from eagre.bench.benchmark import CPU_CACHE, KEYS
+from eagre.bench.suite_parts import advection, laplacian, one_iteration, peer
+from eagre.errors import InputError
+
+Shape = tuple[int, int, int]
+GRIDS: tuple[Shape, ...] = (
+    (16, 16, 16), (16, 32, 32), (16, 64, 64), (64, 64, 64), (64, 128, 128), (128, 128, 128), (64, 256, 256),
+    (128, 256, 256), (256, 256, 256), (64, 512, 512),
+)  # fmt: skip
+"""(nz, ny, nx) of Table VII."""
+CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in range(64, 577, 64))
+"""Of Table IX."""
+TESTS: tuple[Shape, ...] = tuple((n, n, n) for n in (64, 128, 192, 256))
+"""Of one iteration of GCR; the paper's sizes are in a figure that is lost."""
+PAPER_SECONDS = {
+    (16, 16, 16): (0.044, 0.056), (16, 32, 32): (0.164, 0.059), (16, 64, 64): (0.636, 0.076),
+    (64, 64, 64): (2.62, 0.237), (64, 128, 128): (10.49, 0.567), (128, 128, 128): (20.8, 1.166),
+    (64, 256, 256): (40.4, 1.838), (128, 256, 256): (math.nan, 3.728), (256, 256, 256): (math.nan, 7.525),
+    (64, 512, 512): (math.nan, 7.027),
+}  # fmt: skip
+"""Table VII, double precision, 100 steps: s on one core, and on a Tesla K40m."""
+MOST_ON_CPU = 2**22  # points: larger grids take minutes
+WORDS = 24  # a point, of the largest part's arrays
+
+
+class Part(NamedTuple):
+    """One thing that is timed: its case and variant, the shapes, what makes it, and words a point that it must move."""
+
+    case: str
+    variant: str
+    shapes: Sequence[Shape]
+    make: Callable[[Device, str, Shape], tuple[Callable[[], None], int, Callable[[], str]]]
+    words: int | None
+
+
+PARTS = (
+    Part("mpdata", "gauge, limiter", GRIDS, advection, 6),
+    Part("laplacian", "flat, periodic", CUBES, laplacian, 2),
+    Part("gcr, test 1", "cube, periodic, no preconditioner", TESTS, one_iteration(hill=False), None),
+    Part("gcr, test 2", "hill, walls, columns", TESTS, one_iteration(hill=True), None),
+)
+
+
+def suite(
+    device: str | Device = "auto",
+    precision: str | None = None,
+    *,
+    most: int | None = None,
+    repeats: int = 5,
+    seconds: float = 0.1,
+    commit: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Verify and time every part, size by size.
+
+    Parameters
+    ----------
+    device : str or Device
+    precision : {"single", "double"}, optional
+        Else both.
+    most : int, optional
+        Points of the largest grids; on a CPU `MOST_ON_CPU` if not given.
+    repeats : int
+        Timings, of which the median and the best are kept.
+    seconds : float, s
+        Least length of one timing.
+    commit : str, optional
+        Else what git says of the source.
+
+    Yields
+    ------
+    dict
+        With the keys of `eagre.bench.benchmark`; on a CPU for one thread and for all.
+
+    Raises
+    ------
+    EagreError
+        If an answer is not right.
+    """
+    chosen = select(device)
+    if most is not None and most < math.prod(GRIDS[0]):
+        raise InputError(f"most = {most}", allowed=f"{math.prod(GRIDS[0])} points, the smallest grid, or more")
+    limit = most or (MOST_ON_CPU if chosen.kind == "cpu" else 2**62)
+    origin, copies = machine.provenance(chosen, commit), machine.copy_speeds(chosen)
+    peers = [Part("pympdata", "gauge, limiter", GRIDS, peer, 6)] if chosen.kind == "cpu" and peer_is_there() else []
+    for real in (precision,) if precision else ("single", "double"):
+        width = check_precision(real)(0).itemsize
+        for part in (*PARTS, *peers):
+            for shape in part.shapes:
+                if math.prod(shape) > limit or 1.2 * WORDS * width * math.prod(shape) > chosen.free_memory():
+                    continue
+                work, steps, verified = part.make(chosen, real, shape)
+                for threads, copy in copies.items():
+                    with machine.threads_limited(chosen, threads):
+                        made, taken = _timed(chosen, work, steps, repeats, seconds)
+                    found = _record(part, chosen, real, shape, threads, copy, made, taken)
+                    found["error"] = verified() + _beside_paper(part, found)
+                    yield {key: (found | origin)[key] for key in KEYS}
+                del work, verified
+                gc.collect()
+
+
+def peer_is_there() -> bool:
+    """Whether PyMPDATA is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("PyMPDATA") is not None
+
+
+def _timed(
+    device: Device, work: Callable[[], None], steps: int, repeats: int, seconds: float
+) -> tuple[int, list[float]]:
+    """Steps that were timed, and seconds a step of each repeat; `work` makes `steps`."""
+    once = min(times_of(device, work, repeats=2, warm_up=1))
+    rounds = max(1, math.ceil(seconds / max(once, 1e-7)))
+
+    def many() -> None:
+        for _ in range(rounds):
+            work()
+
+    found = [one / (rounds * steps) for one in times_of(device, many, repeats=repeats, warm_up=0)]
+    return rounds * steps * repeats, found
+
+
+def _record(
+    part: Part, device: Device, precision: str, shape: Shape, threads: int, copy: float, steps: int, taken: list[float]
+) -> dict[str, Any]:
+    cells, size = math.prod(shape), check_precision(precision)(0).itemsize
+    speed = cells / median(taken)
+    moved = None if part.words is None else part.words * size
+    cached = WORDS * size * cells < (CPU_CACHE if device.kind == "cpu" else device.facts.l2)
+    return {
+        "model": "anelastic",
+        "case": part.case,
+        "variant": part.variant,
+        "precision": precision,
+        "device": machine.device_name(device),
+        "threads": threads,
+        "shape": list(shape),
+        "steps": steps,
+        "ms_per_step": 1e3 * median(taken),
+        "ms_best": 1e3 * min(taken),
+        "cell_steps_per_s": speed,
+        "bytes_per_cell": moved,
+        "fraction_of_copy": None if cached or moved is None else moved * speed / copy,
+        "copy_gb_per_s": copy / 1e9,
+    }
+
+
+def _beside_paper(part: Part, record: dict[str, Any]) -> str:
+    """The paper's time of a step at this size, on its GPU or one core, and how many times faster the record is."""
+    if part.case != "mpdata" or record["precision"] != "double" or record["threads"] > 1:
+        return ""
+    theirs = 10.0 * PAPER_SECONDS[tuple(record["shape"])][record["threads"] == 0]  # type: ignore[index]
+    if math.isnan(theirs):
+        return ""
+    chip = "K40m" if record["threads"] == 0 else "core"
+    return f"; paper {theirs:g} ms ({chip}), {theirs / record['ms_per_step']:.1f}x"

@@ -1,0 +1,151 @@
+"""What the suite times: each part as work on a device, how many steps it makes, and a check of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eagre.advection.mpdata import plan_of
+from eagre.advection.plan import Advector, Options
+from eagre.backend.device import Device, check_precision
+from eagre.errors import ConvergenceError, EagreError
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.models.anelastic.projection import Projection
+
+Shape = tuple[int, int, int]
+Made = tuple[Callable[[], None], int, Callable[[], str]]
+RING = ("periodic", "periodic", "periodic")
+ROUNDING = {"single": 2e-5, "double": 2e-13}
+COMPARED = (12, 10, 14)  # shape of what is compared with plain NumPy
+NEVER = 1e-30  # a tolerance that no iteration reaches
+
+
+def winds(shape: Shape, real: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random fluxes through faces of x, y and z without divergence: along each axis those of the other two."""
+    rng, (nz, ny, nx) = np.random.default_rng(7), shape
+    ones = np.ones
+    return (
+        (0.4 * rng.random((nz, ny, 1)) * ones(nx + 1) - 0.2).astype(real),
+        (0.4 * rng.random((nz, 1, nx)) * ones((1, ny + 1, 1)) - 0.2).astype(real),
+        (0.4 * rng.random((1, ny, nx)) * ones((nz + 1, 1, 1)) - 0.2).astype(real),
+    )
+
+
+def advection(device: Device, precision: str, shape: Shape) -> Made:
+    """Steps of MPDATA, gauge and limiter, of a random field with random density in a flow without divergence."""
+    real = check_precision(precision)
+    rng = np.random.default_rng(5)
+    start, h = rng.random(shape).astype(real), (1.0 + 0.5 * rng.random(shape)).astype(real)
+    advector = Advector(*map(device.array, winds(shape, real)), device.array(h))
+    first, second = device.array(start), device.zeros(shape, real)
+    plan = plan_of(device, precision, shape, RING, Options())
+    work = device.repeated([*plan.launches(first, second, advector), *plan.launches(second, first, advector)], 1)
+    mass = float(np.sum(start * h, dtype=np.float64))
+
+    def verified() -> str:
+        found = device.host(first)
+        change = abs(float(np.sum(found * h, dtype=np.float64)) / mass - 1.0)
+        inside = start.min() - 1e-5 <= found.min() and found.max() <= start.max() + 1e-5
+        if not (change < 100.0 * ROUNDING[precision] and inside):
+            raise EagreError(f"{device}: mass changed by {change:.2g}, values from {found.min():g} to {found.max():g}")
+        return f"mass {change:.1e}, in bounds"
+
+    return work, 2, verified
+
+
+def _operator(device: Device, precision: str, shape: Shape) -> PressureOperator:
+    ones = np.ones((shape[0], 1, 1))
+    return PressureOperator(device, precision, Metric(shape, (1.0, 1.0, 1.0), RING), ones, ones, 0.0 * ones, ones)
+
+
+def laplacian(device: Device, precision: str, shape: Shape) -> Made:
+    """The operator of the pressure on a periodic cube, once a call."""
+    real = check_precision(precision)
+    q, out = device.array(np.random.default_rng(5).random(shape).astype(real)), device.zeros(shape, real)
+    work = device.repeated([_operator(device, precision, shape).apply(q, out)], 1)
+
+    def verified() -> str:
+        small = np.random.default_rng(6).random(COMPARED)
+        there, found = device.array(small.astype(real)), device.zeros(COMPARED, real)
+        device.run([_operator(device, precision, COMPARED).apply(there, found)])
+        wide = sum(np.roll(small, 2, axis) - 2.0 * small + np.roll(small, -2, axis) for axis in range(3))
+        worst = float(np.abs(device.host(found) - 0.25 * wide).max())
+        if not worst < ROUNDING[precision]:
+            raise EagreError(f"{device}: the operator is {worst:.2g} from plain sums")
+        return f"{worst:.1e} from plain sums"
+
+    return work, 1, verified
+
+
+def one_iteration(*, hill: bool) -> Callable[[Device, str, Shape], Made]:
+    """One iteration of GCR a call, with the residual before it and the new velocity after it left out.
+
+    Without a hill the paper's first test, a periodic cube; with one in place of its second, on a sphere: walls above
+    and below, and columns solved directly.
+    """
+
+    def make(device: Device, precision: str, shape: Shape) -> Made:
+        projection = _projection(device, precision, shape, hill, most=1)
+
+        def work() -> None:
+            try:
+                projection.solve(1.0)
+            except ConvergenceError:
+                return
+
+        def verified() -> str:
+            small = _projection(device, precision, (16, 16, 16), hill, most=400, tolerance=1e-3)
+            return f"{small.solve(1.0).iterations} iterations to 1e-3 at 16^3"
+
+        return work, 1, verified
+
+    return make
+
+
+def _projection(
+    device: Device, precision: str, shape: Shape, hill: bool, *, most: int, tolerance: float = NEVER
+) -> Projection:
+    """A projection of random winds, m/s, on spacings of 1 m."""
+    real, (nz, ny, nx) = check_precision(precision), shape
+    ground, sides = None, RING
+    if hill:
+        x, y = (np.arange(n) - n // 2 for n in (nx, ny))
+        ground = 0.1 * nz * np.exp(-(x**2 + y[:, None] ** 2) / (0.15 * nx) ** 2)
+        sides = ("wall", "periodic", "periodic")
+    metric = Metric(shape, (1.0, 1.0, 1.0), sides, hill=ground)
+    projection = Projection(
+        device, precision, metric, tolerance=tolerance, method="gcr", guess="zero", most=most, kept=1,
+        preconditioner="line-jacobi" if hill else "none",
+    )  # fmt: skip
+    rng = np.random.default_rng(9)
+    for array in (projection.u, projection.v, projection.w):
+        device.fill(array, (rng.random(shape) - 0.5).astype(real))
+    return projection
+
+
+def peer(device: Device, precision: str, shape: Shape) -> Made:
+    """The steps of `advection` by PyMPDATA."""
+    from importlib import import_module
+
+    theirs, periodic = import_module("PyMPDATA"), import_module("PyMPDATA.boundary_conditions").Periodic
+    real = check_precision(precision)
+    rng = np.random.default_rng(5)
+    start, h = rng.random(shape).astype(real), (1.0 + 0.5 * rng.random(shape)).astype(real)
+    options = theirs.Options(n_iters=2, infinite_gauge=True, nonoscillatory=True, dtype=real)
+    sides = {"halo": options.n_halo, "boundary_conditions": (periodic(), periodic(), periodic())}
+    solver = theirs.Solver(
+        stepper=theirs.Stepper(options=options, grid=shape, non_unit_g_factor=True),
+        advectee=theirs.ScalarField(start.copy(), **sides),
+        advector=theirs.VectorField(tuple(reversed(winds(shape, real))), **sides),
+        g_factor=theirs.ScalarField(h, **sides),
+    )
+    mass = float(np.sum(start * h, dtype=np.float64))
+
+    def verified() -> str:
+        change = abs(float(np.sum(solver.advectee.get() * h, dtype=np.float64)) / mass - 1.0)
+        return f"mass {change:.1e}"
+
+    return lambda: solver.advance(1), 1, verified
