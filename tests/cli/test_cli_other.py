@@ -281,3 +281,13 @@ def test_numbers():
 )
 def test_number_of_records(start, end, interval, count):
     assert records(start, end, interval) == count
+
+
+def test_suite_of_bench(eagre, monkeypatch):
+    monkeypatch.setattr(
+        "eagre.bench.suite.suite", lambda *given, **options: iter([RECORD | {"case": f"{given} {options}"}])
+    )
+    done = eagre("bench", "anelastic", "--suite", "--device", "cpu", "--precision", "double", "--size", 64)
+    assert done.code == 0 and "262144" in done.out and "case" in done.out, done.err
+    done = eagre("bench", "barotropic", "--suite")
+    assert done.code == exits.BAD_INPUT and "eagre bench anelastic --suite" in done.err

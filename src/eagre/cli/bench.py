@@ -24,31 +24,40 @@ def bench(
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     if kernels:
         return _kernels(model, device, precision, size, output)
-    from eagre.bench.benchmark import measurements
     from eagre.cli.console import console, grid_table
-    from eagre.cli.validate import kinds_of, print_device
-    from eagre.errors import InputError
+    from eagre.cli.validate import print_device
 
     out = console()
-    if suite and model != "anelastic":
-        raise InputError(
-            f"--suite of {model or 'all models'}", allowed="anelastic", fix="eagre bench anelastic --suite"
-        )
+    records, found = [], _records(model, device, precision, size, suite)
     print_device(device, out)
-    records: list[dict[str, Any]] = []
     with out.status("measuring ...") if out.is_terminal else nullcontext():
-        for kind in kinds_of(model):
-            for record in (
-                _suite(device, precision, size) if suite else measurements(kind, device, precision, size or None)
-            ):
-                records.append(record)
-                if output is not None:
-                    update(output, [record])
+        for record in found:
+            records.append(record)
+            if output is not None:
+                update(output, [record])
     columns = ["model", *(["case"] if suite else []), "variant", "precision", "threads", "cells", "ms/step", "best"]
     columns += ["cell-steps/s", "of copy", "verified"]
     out.print(grid_table(columns, [_row(record, suite) for record in records]))
     if output is not None:
         out.print(f"wrote {output}", markup=False, soft_wrap=True)
+
+
+def _records(
+    model: str | None, device: str, precision: str | None, size: list[int] | None, suite: bool
+) -> Iterator[dict[str, Any]]:
+    """What is measured; the suite's largest grids have as many points as a cube of the largest size."""
+    from eagre.bench import benchmark
+    from eagre.bench import suite as parts
+    from eagre.cli.validate import kinds_of
+    from eagre.errors import InputError
+
+    if not suite:
+        kinds = kinds_of(model)
+        return (one for kind in kinds for one in benchmark.measurements(kind, device, precision, size or None))
+    if model != "anelastic":
+        got = f"--suite of {model or 'all models'}"
+        raise InputError(got, allowed="anelastic", fix="eagre bench anelastic --suite")
+    return parts.suite(device, precision, most=max(size) ** 3 if size else None)
 
 
 def _kernels(
@@ -99,13 +108,6 @@ def update(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
         path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None
-
-
-def _suite(device: str, precision: str | None, size: list[int] | None) -> Iterator[dict[str, Any]]:
-    """The parts' records; of the largest size grids have as many points as its cube."""
-    from eagre.bench.suite import suite
-
-    return suite(device, precision, most=max(size) ** 3 if size else None)
 
 
 def _row(record: Mapping[str, Any], case: bool = False) -> list[str]:
