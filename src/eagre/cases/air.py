@@ -36,6 +36,28 @@ def taylor_green(
     return AnelasticFlow(grid, 1, velocity=(u, v, 0.0), viscosity=viscosity, **options)
 
 
+def taylor_green_cube(points: int, reynolds: float = 1600.0, **options: Any) -> AnelasticFlow:
+    """The vortex of G. I. Taylor and A. E. Green (1937) in a cube of period 2 pi, which breaks up into turbulence.
+
+    Parameters
+    ----------
+    points : int
+        Along each axis.
+    reynolds : float
+        1 / viscosity.
+
+    References
+    ----------
+    M. E. Brachet et al., J. Fluid Mech. 130, 411-452 (1983), doi:10.1017/S0022112083001159.
+    """
+    grid = Grid.of_points(points, points, PERIOD, PERIOD, periodic=(True, True))
+    x, y = grid.x, grid.y[:, None]
+    z = (np.arange(points) * PERIOD / points)[:, None, None]
+    wind = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z), 0.0
+    known = {"height": PERIOD, "sides": {"z": "periodic"}, "viscosity": 1.0 / reynolds}
+    return AnelasticFlow(grid, points, velocity=wind, **{**known, **options})
+
+
 def decaying_turbulence(points: int, start: str = "printed", **options: Any) -> AnelasticFlow:
     """The vortices in a triply periodic cube of Rojek et al. (2015), whose decay compares two runs.
 

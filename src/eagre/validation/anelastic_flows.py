@@ -13,6 +13,7 @@ from eagre.cases.air import (
     inertia_gravity_waves,
     mountain_wave,
     taylor_green,
+    taylor_green_cube,
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
@@ -25,6 +26,14 @@ CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -
 
 TURBULENCE = {0.0: (0.250000, 0.62293), 2.0: (0.249992, 1.04840), 4.0: (0.248474, 2.05521)}
 """Mean energy and enstrophy of another program at 63 points, by time, s."""
+
+SPECTRAL = {
+    2.0: 0.12391677, 4.0: 0.12150819, 5.0: 0.11843575, 6.0: 0.11358111, 7.0: 0.10702473, 8.0: 0.09828988,
+    9.0: 0.08640386, 10.0: 0.07447917,
+}  # fmt: skip
+"""Mean energy of the Taylor-Green vortex at a Reynolds number of 1600, by time: spectral, 512^3; W. M. van Rees et al.,
+J. Comput. Phys. 230, 2794-2805 (2011), doi:10.1016/j.jcp.2010.11.031, case C3.5 of the workshops on high-order
+methods. Its dissipation is largest at 8.97, 0.0128575."""
 
 
 def vortices(run: Run, viscosity: float) -> Iterator[Check]:
@@ -92,6 +101,24 @@ def mountain(run: Run) -> Iterator[Check]:
     yield Check("drag, relative error", abs(drag / linear - 1.0), 0.05, detail="1 km x 200 m, 3 h 20 min")
 
 
+def transition(run: Run) -> Iterator[Check]:
+    """The Taylor-Green vortex at a Reynolds number of 1600, which 64 points do not resolve, against a spectral run."""
+    missed = []
+    for points in (32, 64):
+        model = taylor_green_cube(points, time_step=math.pi / points, **run.options)
+        times, energies = np.arange(0.0, 10.1, 0.25), []
+        for time in times:
+            model.advance(float(time))
+            energies.append(model.diagnostics()["mean_kinetic_energy"])
+        found = dict(zip(times.tolist(), energies, strict=True))
+        missed.append(max(abs(found[time] - energy) for time, energy in SPECTRAL.items()) / energies[0])
+    losses = -np.gradient(energies, times)
+    yield Check("mean energy, largest difference of the first", missed[-1], 0.08, detail="64 points, to 10 s")
+    yield Check("the same over that at 32 points", missed[-1] / missed[0], 0.8)
+    yield Check("largest dissipation, of 0.01286", float(losses.max()) / 0.0128575, 0.7, at_least=True)
+    yield Check("its time, s from 8.97", abs(float(times[losses.argmax()]) - 8.97), 0.5)
+
+
 ANELASTIC: dict[str, Validation] = {
     "vortices": each(vortices, 0.0),
     "viscous-vortices": each(vortices, 0.02),
@@ -101,4 +128,5 @@ ANELASTIC: dict[str, Validation] = {
     "density-current-100m": each(current, 100.0),
     "mountain-wave": once("double", mountain),
     "decaying-turbulence": once("double", turbulence),
+    "taylor-green-1600": once("single", transition),
 }
