@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from eagre import Grid, PotentialWaves, Zone
 from eagre.waves import CosineSpreading, Jonswap, Sea
 
 
-def basin(device="cpu", precision="single", nx=49, ny=33, **options):
+def basin(device: Any = "cpu", precision="single", nx=49, ny=33, **options):
     """A short-crested sea over a shoal, with breaking and statistics."""
     grid = Grid.of_points(nx, ny, 1.25 * (nx - 1), 1.25 * (ny - 1))
     x, y = grid.x / grid.x[-1], grid.y[:, None] / grid.y[-1]
@@ -19,7 +21,7 @@ def basin(device="cpu", precision="single", nx=49, ny=33, **options):
     return PotentialWaves(grid, depth, zones=zones, device=device, precision=precision, **more)
 
 
-def torus(device="cpu", precision="double", nx=48, ny=32, **options):
+def torus(device: Any = "cpu", precision="double", nx=48, ny=32, **options):
     """Waves across one another on a periodic sea over a wavy bed, of order 4."""
     grid = Grid.of_points(nx, ny, float(nx), float(ny), periodic=(True, True))
     x, y = 2.0 * np.pi * grid.x / nx, 2.0 * np.pi * grid.y[:, None] / ny

@@ -54,7 +54,11 @@ def marches(monkeypatch):
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     ("shape", "periodic", "count", "first"),
-    [((33, 16), (False, True), 2, 2), ((32, 9), (True, False), 3, 1), ((25, 8), (False, True), 3, 1)],
+    [
+        ((33, 16), (False, True), 2, 2),
+        ((32, 9), (True, False), 3, 1),
+        pytest.param((25, 8), (False, True), 3, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_fine_grids_in_bands(marches, shape, periodic, count, first):
     from eagre.backend.simulated import SimulatedDevice

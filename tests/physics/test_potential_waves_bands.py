@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barotropic_runs import run_out_of_step
-from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre import BlowUpError, Grid, InputError, MemoryNeededError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.models.potential_waves.stencils import Vertical
@@ -164,6 +164,17 @@ def test_bands_are_cut_where_grids_nest(shape, periodic, count):
         grids = cut.grids(rank)
         assert len(grids) == cut.first + 1
         assert grids[-1].shape == ((last - 1 - first) // cut.ratio + 1, plan.grids[cut.first].shape[1])
+
+
+def test_each_device_has_memory_for_its_share(monkeypatch):
+    """Where one of several is too small for its part, though together they have enough."""
+    from eagre.backend.device import CpuDevice
+
+    small, large = CpuDevice(), CpuDevice()
+    monkeypatch.setattr(small, "free_memory", lambda: 10**5)
+    with pytest.raises(MemoryNeededError):
+        torus([small, large])
+    torus([large, large])
 
 
 def test_too_many_devices_are_refused():

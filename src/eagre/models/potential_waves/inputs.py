@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 from eagre.checks import check_memory as check_words
 from eagre.checks import checked_field, checked_number, one_of
 from eagre.constants import LONGEST, SHORTEST
-from eagre.decomposition import check_thickness
+from eagre.decomposition import check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
@@ -30,9 +30,12 @@ PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "bot
 
 
 def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
-    """Refuse what does not fit the device."""
-    check_precision(precision)
-    check_words(grid, device, precision, SURFACE_WORDS + VOLUME_WORDS * layers)
+    """Refuse what does not fit the device, or each of several with its share of the rows."""
+    size, words = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers
+    check_words(grid, device, precision, words)
+    if isinstance(device, Group):
+        rows = equal_parts(grid.ny, len(device.members))
+        check_memory_of_each(device, [words * size * (count + 5) * (grid.nx + 5) for count in rows])
 
 
 def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:

@@ -99,10 +99,11 @@ class LaplaceBands(Laplace):
                 self._transport.publish(rank, name, array)
         self.test = SharedTest([part.test for part in self.parts])
         rows, exchange = self.device.rows, self._transport.exchange
-        beside = ["psi", *(f"sums {n}" for n in range(len(self.parts[0].sums)))]
+        sums = rows.messages({f"sums {n}": "centre" for n in range(len(self.parts[0].sums))})
         self._fields = exchange(rows.messages({"fields": "centre"}))
+        # What lies in one piece goes apart: copies in one launch run over the largest of them.
         self._corrected = in_turn(
-            exchange(rows.messages(dict.fromkeys(beside, "centre"))), exchange(self._squares(counts, axis))
+            exchange(rows.messages({"psi": "centre"})), exchange([*sums, *self._squares(counts, axis)])
         )
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
