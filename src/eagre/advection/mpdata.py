@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from eagre.advection import plan_cpu, plan_cuda
 from eagre.advection.checks import check_arrays, check_courant, check_field, check_sign, contiguous
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
-from eagre.advection.plan_cpu import FusedPlan, serves
 from eagre.backend.arrays import array_module
-from eagre.backend.device import Device
+from eagre.backend.device import Device, Work
 from eagre.backend.select import device_of
 from eagre.checks import one_of
 from eagre.errors import InputError
@@ -160,8 +160,7 @@ class Mpdata:
             result: Any = out if whole else device.zeros(fields.shape, fields.dtype)
             after = result.reshape(fields.shape)
             lifted = (fields.shape[0], *plan.shape)
-            for one, result in zip(fields.reshape(lifted), after.reshape(lifted), strict=True):
-                _advance(plan, one, result, advector, mirrored, int(steps))
+            _advance(plan, fields.reshape(lifted), after.reshape(lifted), advector, mirrored, int(steps))
             after = after.reshape(x.shape)
             if out is None:
                 return after
@@ -219,28 +218,39 @@ def plan_of(
     options: Options,
     kernels: str = "fast",
 ) -> StagedPlan:
-    """The fastest plan that serves these options on a device."""
-    if kernels == "fast" and serves(device, options):
-        return FusedPlan(device, precision, shape, sides, options)
-    return StagedPlan(device, precision, shape, sides, options)
+    """The fastest plan that serves these options on a device.
+
+    Fused kernels serve one corrective pass of second order, on a GPU of compute capability 8.0 or later, of fields of
+    fewer than 2^32 numbers; everything else goes stage by stage.
+    """
+    arguments = (device, precision, shape, sides, options)
+    if kernels == "fast" and plan_cpu.serves(device, options):
+        return plan_cpu.FusedPlan(*arguments)
+    if kernels == "fast" and plan_cuda.serves(device, options, shape):
+        return plan_cuda.MarchPlan(*arguments)
+    return StagedPlan(*arguments)
 
 
 def _advance(plan: StagedPlan, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool], steps: int) -> None:
-    """Steps from x to out; x stays as it is."""
+    """Steps of fields, (fields, nz, ny, nx), from x to out; x stays as it is."""
     if steps == 0:
         plan.device.copy(out, x)
         return
+
+    def step(source: Any, target: Any) -> list[Work]:
+        return plan.together([(one, other, odd) for one, other in zip(source, target, strict=True)], v)
+
     last = out
     if steps > 1:
-        other = plan.device.zeros(plan.shape, plan.dtype)
+        other = plan.device.zeros(out.shape, plan.dtype)
         first, last = (out, other) if steps % 2 else (other, out)
-        plan.device.run(plan.launches(x, first, v, odd))
-        there, back = plan.launches(first, last, v, odd), plan.launches(last, first, v, odd)
+        plan.device.run(step(x, first))
+        there, back = step(first, last), step(last, first)
         plan.device.repeated([*there, *back], (steps - 1) // 2)()
         if steps % 2 == 0:
             plan.device.run(there)
         return
-    plan.device.run(plan.launches(x, last, v, odd))
+    plan.device.run(step(x, last))
 
 
 def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -134,6 +135,10 @@ class StagedPlan:
                 made.append(self.take(field, kept))
             made += [self.fill(staged.X, out, odd), *self.fill_advector(self._kept), *self._correction(out)]
         return made
+
+    def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
+        """One step of several fields with one advector; moved : x, out and odd of each, as of `launches`."""
+        return [launch for x, out, odd in moved for launch in self.launches(x, out, v, odd)]
 
     def _correction(self, out: Any) -> list[Work]:
         """A corrective pass: X to out."""

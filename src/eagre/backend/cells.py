@@ -167,6 +167,9 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 named_barrier: Any = cuda
+whatever: Any = cuda
+copy_ahead: Any = cuda
+copies_arrived: Any = cuda
 launch_dependents: Any = cuda
 """Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
 grid_dependency_wait: Any = cuda

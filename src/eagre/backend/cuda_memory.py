@@ -128,6 +128,39 @@ store_two, store_four = _vector_store(2), _vector_store(4)
 
 
 @intrinsic
+def copy_ahead(context: Any, shared: Any, n: Any, array: Any, k: Any, offset: Any) -> Any:
+    """Element n of shared memory = element ``k + offset`` of an array, some time before `copies_arrived` returns.
+
+    Neither a register nor an instruction waits for it. Compute capability 8.0; PTX ISA, "cp.async".
+    """
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target_type, n_type = signature.args[:2]
+        target = context_.make_array(target_type)(context_, builder, value=arguments[0])
+        place = builder.gep(target.data, [context_.cast(builder, arguments[1], n_type, types.int64)])
+        inner = builder.addrspacecast(place, ir.PointerType(context_.get_data_type(target_type.dtype), 3))
+        address = builder.ptrtoint(inner, ir.IntType(32))
+        rest = signature.return_type(*signature.args[2:])
+        source = _place(context_, builder, rest, arguments[2:])
+        form = ir.FunctionType(ir.VoidType(), [address.type, source.type])
+        text = f"cp.async.ca.shared.global [$0], [$1], {target_type.dtype.bitwidth // 8};"
+        builder.call(ir.InlineAsm(form, text, "r,l,~{memory}", side_effect=True), [address, source])
+        return context_.get_dummy_value()
+
+    return types.void(shared, n, array, k, offset), generate
+
+
+@intrinsic
+def whatever(context: Any, like: Any) -> Any:
+    """Any number: what nobody will look at, so that no register has to keep an old value for it."""
+
+    def generate(context_: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
+        return ir.Constant(context_.get_value_type(signature.return_type), ir.Undefined)
+
+    return like(like), generate
+
+
+@intrinsic
 def named_barrier(context: Any, barrier: Any, threads: Any) -> Any:
     """Wait at one of the 16 barriers of a block until `threads` threads, whole warps, have come to it."""
 
@@ -159,5 +192,7 @@ def _instruction(text: str) -> Any:
 # Programmatic dependent launch, compute capability 9.0 (PTX ISA, "griddepcontrol").
 launch_dependents = _instruction("griddepcontrol.launch_dependents;")
 grid_dependency_wait = _instruction("griddepcontrol.wait;")
+copies_arrived = _instruction("cp.async.wait_all;")
+"""Wait until all copies that this thread asked for by `copy_ahead` have arrived; a barrier shows them to the others."""
 no_instruction = _instruction("")
 """In the place of the two on cards before that."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from eagre.backend.simulated_kernels import cuda
+
+_copies: dict[Any, list[tuple[Any, int, Any]]] = {}  # by thread, on their way
 
 
 def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
@@ -57,6 +62,23 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
     """Set two elements from ``k + offset`` on."""
     for n in range(2):
         flat_store(array, k, offset + n, values[n])
+
+
+def copy_ahead(shared: Any, n: Any, array: Any, k: Any, offset: Any) -> None:
+    """NaN until `copies_arrived`."""
+    shared[n] = math.nan
+    _copies.setdefault(cuda.threadIdx, []).append((shared, int(n), flat_load(array, k, offset)))
+
+
+def copies_arrived() -> None:
+    """The copies of this thread are there."""
+    for shared, n, value in _copies.pop(cuda.threadIdx, []):
+        shared[n] = value
+
+
+def whatever(like: Any) -> Any:
+    """No number."""
+    return type(like)("nan")
 
 
 def named_barrier(barrier: int, threads: int) -> None:

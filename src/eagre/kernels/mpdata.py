@@ -8,6 +8,7 @@ K. A. Rojek et al., Concurrency Computat.: Pract. Exper. 27, 937-957 (2015), doi
 """
 
 from eagre.backend.cells import cell, real, switch
+from eagre.kernels.roots import larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)
 """The gauge of infinity: pseudo velocities are fluxes and serve fields of both signs. Else sign-preserving."""
@@ -38,15 +39,21 @@ def ratio_of_two(plus, minus):
     """(plus - minus) / (plus + minus), each one value; half of the difference in the gauge of infinity."""
     if GAUGE:
         return real(0.5) * (plus - minus)
-    return (plus - minus) / max(plus + minus, real(TINY))
+    return quotient(plus - minus, larger(plus + minus, real(TINY)))
 
 
 @cell
 def ratio_of_four(plus, minus):
     """The same, each the sum of two values; a quarter."""
+    return cross_ratio(plus - minus, plus + minus)
+
+
+@cell
+def cross_ratio(difference, total):
+    """The same from the difference and the sum of two pairs of values; the gauge does not look at the sum."""
     if GAUGE:
-        return real(0.25) * (plus - minus)
-    return (plus - minus) / max(plus + minus, real(TINY))
+        return real(0.25) * difference
+    return quotient(difference, larger(total, real(TINY)))
 
 
 @cell
@@ -54,7 +61,7 @@ def ratio_of_eight(plus, minus):
     """The same, each the sum of four values; an eighth."""
     if GAUGE:
         return real(0.125) * (plus - minus)
-    return (plus - minus) / max(plus + minus, real(TINY))
+    return quotient(plus - minus, larger(plus + minus, real(TINY)))
 
 
 @cell
@@ -64,9 +71,23 @@ def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
     D is the ratio of the two points, D_m and D_n those of four (m, n), one step further along each other axis and one
     step back; S_m and S_n are the sums of the four faces of these axes around the face.
     """
+    return crossed_velocity(u, over_r, left, right, s_m * m + s_n * n)
+
+
+@cell
+def crossed_velocity(u, over_r, left, right, cross):
+    """The same from cross = S_m D_m + S_n D_n."""
     share = u * over_r
     along = (abs(u) - u * share) * ratio_of_two(right, left)
-    return along - real(0.125) * share * (s_m * m + s_n * n)
+    return along - real(0.125) * share * cross
+
+
+@cell
+def cross_terms(s_m, difference_m, total_m, s_n, difference_n, total_n):
+    """S_m D_m + S_n D_n from differences and sums of pairs (see `cross_ratio`)."""
+    if GAUGE:
+        return real(0.25) * (s_m * difference_m + s_n * difference_n)
+    return s_m * cross_ratio(difference_m, total_m) + s_n * cross_ratio(difference_n, total_n)
 
 
 @cell
@@ -93,17 +114,25 @@ def third_corners(u, over_r, s_m, s_n, same, opposite):
 @cell
 def inflow(low, high):
     """What two opposite fluxes bring to a point."""
-    return max(low, real(0.0)) - min(high, real(0.0))
+    return larger(low, real(0.0)) - smaller(high, real(0.0))
+
+
+@cell
+def flows(west, east, south, north, below, above):
+    """What six fluxes towards higher indices bring to a point and what they take, to the rounding of their sum."""
+    net = ((west - east) + (south - north)) + (below - above)
+    total = ((abs(west) + abs(east)) + (abs(south) + abs(north))) + (abs(below) + abs(above))
+    return real(0.5) * (total + net), real(0.5) * (total - net)
 
 
 @cell
 def share_of(room, flow):
     """The part of `flow` for which there is room, 0 to 1."""
-    return room / max(max(room, flow), real(TINY))
+    return quotient(room, larger(larger(room, flow), real(TINY)))
 
 
 @cell
 def limiter(f, up_left, down_left, up, down):
     """The part of flux f that both of its points stand: what one takes (up) the other one gives (down)."""
-    along, against = min(up, down_left), min(up_left, down)  # both, so that no load depends on the sign
+    along, against = smaller(up, down_left), smaller(up_left, down)  # both, so that no load depends on the sign
     return along if f > real(0.0) else against

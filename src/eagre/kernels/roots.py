@@ -32,6 +32,22 @@ def _simulated_reciprocal(x):
     return real(1.0) / x
 
 
+@cell
+def quotient(a, b):
+    """a / b for normal b != 0."""
+    return a / b
+
+
+@quotient.variant("cuda", "double")
+def _quotient_from_seed(a, b):
+    return a * reciprocal(b)
+
+
+@quotient.variant("simulator")
+def _simulated_quotient(a, b):
+    return a / b
+
+
 # -- square roots -----------------------------------------------------------------------------------
 
 

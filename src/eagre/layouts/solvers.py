@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from eagre.layouts.facts import MOST_REGISTERS, MOST_THREADS, STATIC_SHARED, Facts
+from eagre.layouts.facts import MOST_REGISTERS, MOST_THREADS, MOST_WARPS, STATIC_SHARED, Facts
 from eagre.layouts.kinds import PRECISIONS, by_precision, listed, named, rising, some, whole
 from eagre.layouts.parameter import Parameter, by_multiprocessors
 
@@ -250,4 +250,54 @@ MULTIGRID = (
     ),
 )  # fmt: skip
 
-SOLVERS = (*PROGRAMS, *TRIDIAGONAL, *POISSON, *MULTIGRID)
+
+def shared_of_march(block: dict[str, int], itemsize: int) -> int:
+    """Shared memory of a block of MPDATA's march (`eagre.advection.march_cuda`), bytes at most."""
+    width, fields = 32 * block["columns"], block["fields"]
+    edges = (fields * (8 if block["rows"] == 1 else 11) + 3) * (block["warps"] + 2)
+    return (edges + 2 * (fields + 4) * (block["warps"] * block["rows"] + 2)) * width * itemsize
+
+
+def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
+    shared = shared_of_march(block, ITEMSIZE[precision])
+    fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 6
+    return "" if fits else f"blocks of {block['warps']} warps, {block['registers']} registers and {shared} bytes"
+
+
+def marches_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
+    """As measured; with fewer warps where a block of the card has less shared memory."""
+    found: dict[str, list[dict[str, int]]] = {}
+    for precision, blocks in value.items():
+        found[precision] = []
+        for block in blocks:
+            fewer = ({**block, "warps": warps} for warps in range(block["warps"], 0, -1))
+            fitting = next((one for one in fewer if not _problem_of_march(one, precision, card)), None)
+            if fitting is not None:
+                shared = shared_of_march(fitting, ITEMSIZE[precision])
+                at_once = card.blocks(32 * fitting["warps"], fitting["registers"], shared)
+                found[precision].append({**fitting, "blocks": max(1, min(fitting["blocks"], at_once))})
+    return found
+
+
+def _marches_fit(value: dict[str, list[dict[str, int]]], card: Facts) -> str:
+    problems = (_problem_of_march(block, precision, card) for precision in PRECISIONS for block in value[precision])
+    return next(filter(None, problems), "")
+
+
+MPDATA = (
+    Parameter(
+        "solver:mpdata.march.blocks",
+        by_precision(
+            rising(
+                fields=whole(1, 4), warps=whole(1, MOST_WARPS), rows=whole(1, 4), columns=whole(1, 2),
+                turns=whole(2, 4, 2), registers=REGISTERS, blocks=whole(1, 8),
+            )
+        ),
+        "by fields advected together", False,
+        "Warps a block, rows and columns a thread, planes written out in a turn of the loop, registers a thread, "
+        "blocks a multiprocessor.",
+        marches_that_fit, _marches_fit,
+    ),
+)  # fmt: skip
+
+SOLVERS = (*PROGRAMS, *TRIDIAGONAL, *POISSON, *MULTIGRID, *MPDATA)

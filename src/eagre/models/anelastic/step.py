@@ -167,13 +167,13 @@ class Steps:
             name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
             drag, switches = fields.drag.get(one.name, one.x), {"DRIVEN": one.name in fields.drag}
             found.append(self._over(name, one.x, one.force, drag, half, scale, *more, switches=switches))
+        found += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in moved])
         for one in moved:
-            found += self._advect(one.x, one.force, PARITY.get(one.name, EVEN))
             found += self._with_tendency(one.name, one.force, half, scale)
         for name, x in fields.scalars.items():
             if name in fields.drag:
                 found.append(self._over("add_tendency", x, fields.drag[name], half))
-            found += [*self._advect(x, fields.spare, EVEN), *self._with_tendency(name, fields.spare, half, scale)]
+            found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare, half, scale)]
             found.append(self._over("take", x, fields.spare))
         heat = fields.forces.w if fields.heating is None else fields.heating
         return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
@@ -195,11 +195,12 @@ class Steps:
             found.append(self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest))
         return found
 
-    def _advect(self, x: Any, out: Any, parity: tuple[int, int, int]) -> list[Work]:
+    def _advect(self, moved: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
+        """Launches that advect fields: from, to, parity of each."""
         faces = self.advector
         advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
-        odd = (parity[0] < 0, parity[1] < 0, parity[2] < 0)
-        return self._advection.launches(x, out, advector, odd)
+        fields = [(x, out, (z < 0, y < 0, along_x < 0)) for x, out, (z, y, along_x) in moved]
+        return self._advection.together(fields, advector)
 
     def mixing(self, dt: float) -> tuple[float, tuple[int, int]]:
         """The largest share of a difference that a closure took in the last step of dt, s, and its k and j."""

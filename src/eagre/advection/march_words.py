@@ -1,0 +1,91 @@
+"""What the text of MPDATA's march has for longer expressions: neighbours, rows that warps publish, what was brought.
+
+==================================== ======================================================================
+west(q[f, r, c]), east               q beside a point: the lane's own, or by a shuffle
+south(q[f, r, c], Q), north          q of the row beside: the thread's own, or of the warp below or above,
+                                     which has published its last or first row as Q
+above(Q)                             of the first row of the warp above
+publish(Q, value), publish_once      this warp's row as Q, of a field or of what all fields share
+bring(N, array, place)               asks for a number, to come to place N
+arrived(N), arrived_below, _above    it is there; that of the row below the thread's first, above its last
+forget(q), clear(q), _columns        any value, 0 for q of all points, of each field or of all of them
+==================================== ======================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from textwrap import indent
+
+SLOTS = {"0": "0", "1": "1", "TURN": "(turn % 2)", "OTHER": "((turn + 1) % 2)"}  # of two, by the plane
+VALUES = {"forget": "whatever(w1[r, c])", "clear": "real(0.0)"}
+PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
+POINT = r"(\w+)\[((?:f, )?)r, c\]"
+
+
+def _edge(fields: str, place: str, rows: str) -> str:
+    """Where a row that a warp publishes lies: its own, of the warp below or of the one above."""
+    return f"({'f' if fields else 'FIELDS'} * OWN + {place}) * PLANE + {rows}LANES * c"
+
+
+def _all_points(found: re.Match[str]) -> str:
+    """Values for all points of a thread, of each field or of its columns."""
+    fields, text = not found[3], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
+    text += "        for f in range(FIELDS):\n" if fields else ""
+    space, index = (12, "f, r, c") if fields else (8, "r, c")
+    text += "".join(f"{' ' * space}{name}[{index}] = {VALUES[found[2]]}\n" for name in found[4].split(", "))
+    return indent(text, found[1])
+
+
+def _came(place: str, rows: str) -> str:
+    """Where what was brought lies."""
+    return f"BEHIND + ({place}) * RAW + {rows}LANES * c"
+
+
+def _west(m: re.Match[str]) -> str:
+    return f"{m[1]}[{m[2]}r, c - 1] if c > 0 else from_lane_below({m[1]}[{m[2]}r, COLUMNS - 1], 1)"
+
+
+def _east(m: re.Match[str]) -> str:
+    return f"{m[1]}[{m[2]}r, c + 1] if c < COLUMNS - 1 else from_lane_above({m[1]}[{m[2]}r, 0], 1)"
+
+
+def _south(m: re.Match[str]) -> str:
+    return f"{m[1]}[{m[2]}r - 1, c] if r > 0 else flat_load(s, at, {_edge(m[2], m[3], '')})"
+
+
+def _bring(m: re.Match[str]) -> str:
+    return f"copy_ahead(s, raw + np.uint32({_came(m[1], '(r + 1) * WIDTH + ')}), {m[2]}, np.uint32({m[3]}), 0)"
+
+
+LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"^( *)(forget|clear)(_columns)?\((.*)\)\n", _all_points),
+    (rf"\bwest\({POINT}\)", _west),
+    (rf"\beast\({POINT}\)", _east),
+    (rf"\bsouth\({POINT}, (\w+)\)", _south),
+    (rf"\bnorth\({POINT}, (\w+)\)", lambda m: f"{m[1]}[{m[2]}r + 1, c] if r < ROWS - 1 else above({m[3]})"),
+    (r"\babove\((\w+)\)", lambda m: f"flat_load(s, at, {_edge('f', m[1], '2 * WIDTH + ')})"),
+    (r"\bpublish(_once)?\((\w+), ", lambda m: f"flat_store(s, at, {_edge('' if m[1] else 'f', m[2], 'WIDTH + ')}, "),
+    (rf"\bbring\({PLACE}, (f\S+), (.*)\)$", _bring),
+    (rf"\barrived\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '(r + 1) * WIDTH + ')})"),
+    (rf"\barrived_above\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '(ROWS + 1) * WIDTH + ')})"),
+    (rf"\barrived_below\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '')})"),
+)
+"""What stands for longer expressions: neighbours, rows that warps publish, what was brought."""
+
+
+def in_full(text: str, parts: Mapping[str, str]) -> str:
+    """A text with its parts, and what stands for something longer, in full.
+
+    ``NAME_0``, ``NAME_1``, ``NAME_TURN``, ``NAME_OTHER`` on a line of its own: the part NAME with SLOT the first or
+    second of two places in shared memory, that of this plane or the other one.
+    """
+
+    def part(found: re.Match[str]) -> str:
+        return indent(parts[found[2]].replace("SLOT", SLOTS[found[3]]), found[1])
+
+    text = re.sub(rf"^( *)({'|'.join(parts)})_({'|'.join(SLOTS)})$", part, text, flags=re.MULTILINE)
+    for pattern, longer in LONGER:
+        text = re.sub(pattern, longer, text, flags=re.MULTILINE)
+    return text

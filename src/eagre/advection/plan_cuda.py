@@ -1,0 +1,85 @@
+"""The fused step on a GPU as a launch: tiles, blocks, shared memory, switches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from eagre.advection.march_cuda import EDGE, LANES, Block, Faces, Kind, OneField, entry_of
+from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
+from eagre.backend.device import Device, Launch, Work
+
+ASYNCHRONOUS = (8, 0)  # compute capability from which on copies to shared memory wait for nobody
+MOST_NUMBERS = 2**32  # of a field: places in it are unsigned
+
+
+def serves(device: Device, options: Options, shape: tuple[int, int, int]) -> bool:
+    """Whether there is a fused step for these options, on this card and grid."""
+    if device.kind != "cuda" or options.passes != 2 or options.third_order:
+        return False
+    small = prod(n + 1 for n in shape) < MOST_NUMBERS
+    return small and device.facts.compute_capability >= ASYNCHRONOUS
+
+
+class MarchPlan(StagedPlan):
+    """Steps with one corrective pass, in one kernel; several fields with one advector share its loads."""
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Of rising numbers of fields."""
+        rows = self.device.layout("solver:mpdata.march").blocks[self.precision]
+        return [Block(**row) for row in rows]
+
+    def block_for(self, fields: int) -> Block:
+        """The one for the most fields of so many."""
+        return [block for block in self.blocks if block.fields <= fields][-1]
+
+    def kind(self, variable: bool) -> Kind:
+        """What the kernel is for; variable : whether h is an array."""
+        mirrored = any(side != "periodic" for side in self.sides) or 1 in self.shape
+        opened = any(side not in ("periodic", "wall") for side in self.sides)
+        return Kind(self.options.gauge, self.options.nonoscillatory, variable, mirrored, opened)
+
+    def _program(self, block: Block, variable: bool) -> tuple[Any, int]:
+        """The kernel, and bytes of shared memory a block."""
+        if (block, variable) not in self._programs:
+            entry, words = entry_of(block, self.kind(variable))
+            switches = {"GAUGE": self.options.gauge, "TINY": TINY[self.precision], "REGISTERS": block.registers}
+            program = self.device.program(entry, self.precision, switches)
+            self._programs[block, variable] = program, words * self.dtype().itemsize
+        return self._programs[block, variable]
+
+    @cached_property
+    def _still(self) -> Advector:
+        """No flux: for axes of one point, whose factors are 0."""
+        nz, ny, nx = self.shape
+        shapes = ((nz, ny, nx + 1), (nz, ny + 1, nx), (nz + 1, ny, nx))
+        ones = [n == 1 for n in reversed(self.shape)]
+        zeros = self.device.zeros
+        return Advector(
+            *(zeros(shape, self.dtype) if still else None for shape, still in zip(shapes, ones, strict=True))
+        )
+
+    def launches(self, x: Any, out: Any, v: Advector, odd: tuple[bool, bool, bool] = NOWHERE) -> list[Work]:
+        return self.together([(x, out, odd)], v)
+
+    def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
+        made: list[Work] = []
+        while moved:
+            block = self.block_for(len(moved))
+            made.append(self._launch(block, moved[: block.fields], v))
+            moved = moved[block.fields :]
+        return made
+
+    def _launch(self, block: Block, moved: Sequence[tuple[Any, Any, Any]], v: Advector) -> Launch:
+        nz, ny, nx = self.shape
+        program, shared = self._program(block, v.h is not None)
+        fields = tuple(OneField(x, out, *(axis.field for axis in self.tables(odd))) for x, out, odd in moved)
+        v1, v2, v3 = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
+        faces = Faces(v1, v2, v3, moved[0][0] if v.h is None else v.h, *self.tables(NOWHERE))
+        across = -(-nx // (block.width - 2 * EDGE))
+        tiles = -(-ny // (block.height - 2 * EDGE)) * across
+        pieces = min(self.device.multiprocessors * block.blocks, tiles * nz)
+        return Launch(program, (fields, faces, self.shape, (tiles, across)), (pieces,), (LANES, block.warps), shared)
