@@ -129,17 +129,20 @@ def test_every_measured_file_of_a_run_and_of_one_that_goes_on(eagre, opened, tmp
     one, two = ((tmp_path / f"{run}_maxima.csv").read_text() for run in ("whole", "parts"))
     assert one == two and len(one.splitlines()) == 14 and "max_w (m s-1)" in one
     fields, plane = opened(tmp_path / "whole.nc"), opened(tmp_path / "whole_y.nc")
-    assert plane["w"].dims == ("time", "z", "x") and float(plane["y"]) == 250.0
+    assert plane["w"].dims == ("time", "z", "y", "x") and plane["y"].values.tolist() == [250.0]
     w = fields["w"].isel(time=-1)
-    np.testing.assert_allclose(plane["w"].values[-1], 0.5 * (w[:, 2] + w[:, 3]), atol=1e-12)
+    np.testing.assert_allclose(plane["w"].values[-1, :, 0], 0.5 * (w[:, 2] + w[:, 3]), atol=1e-12)
     assert opened(tmp_path / "whole_spectra.nc")["w_spectrum_y"].dims == ("time", "z", "wavenumber_y")
+    for name in ("y", "k"):
+        drawn = eagre("plot", tmp_path / f"whole_{name}.nc", "-v", "w")
+        assert drawn.code == 0, drawn.err
     probes = opened(tmp_path / "whole_probes.nc")
     assert probes["u"].shape == (25, 11) and set(probes["u"].coords) >= {"x", "y", "z"}
     if ground:
         terms = dict(zip(*[iter(plane["z"].attrs["formula_terms"].replace(":", "").split())] * 2, strict=True))
         assert plane["z"].attrs["standard_name"] == "atmosphere_hybrid_height_coordinate"
         height = plane[terms["a"]] + plane[terms["b"]] * plane[terms["orog"]]
-        assert height.dims == ("z", "x") and float(height.min()) < float(height[0].max()) <= 100.0
+        assert height.dims == ("z", "y", "x") and float(height.min()) < float(height[0].max()) <= 100.0
 
 
 def test_nothing_to_measure_is_no_file(eagre, tmp_path):

@@ -49,7 +49,7 @@ class Measured(Protocol):
         ...
 
     def sample(self) -> dict[str, np.ndarray]:
-        """Values of each variable now."""
+        """Values of each variable now; dimensions of one value may miss."""
         ...
 
 
@@ -81,6 +81,7 @@ class MeasuredWriter:
         append: bool = False, until: float = -math.inf,
     ) -> None:  # fmt: skip
         self._measured = measured
+        self._sizes = {axis.name: axis.values.size for axis in measured.axes if axis.dimensions == (axis.name,)}
         numbers = not any(measured.dimensions.values())
         suffixes = (".nc", ".csv") if numbers else (".nc",)
         full = output_file(path, suffixes=suffixes, overwrite=overwrite or append)
@@ -105,12 +106,11 @@ class MeasuredWriter:
                 file.dimension(axis.name, axis.values.size)
         for axis in measured.axes:
             file.variable(axis.name, axis.dimensions, np.dtype(np.float64), axis.attributes, data=axis.values)
-        sizes = {axis.name: axis.values.size for axis in measured.axes if axis.dimensions == (axis.name,)}
         for one in measured.variables:
             own = measured.dimensions[one.name]
             beside = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
             about = variable_attributes(one) | ({"coordinates": " ".join(beside)} if beside else {})
-            shape = tuple(sizes[name] for name in own)
+            shape = tuple(self._sizes[name] for name in own)
             times = 1 if math.prod(shape) > _VALUES_A_CHUNK else _TIMES_A_CHUNK
             dtype = field_type(model) if own else np.dtype(np.float64)
             packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
@@ -131,11 +131,15 @@ class MeasuredWriter:
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's."""
-        if self._file.last_time != model.time:
-            values = self._measured.sample()
-            if isinstance(self._file, RowFile):
-                values = {name: np.atleast_1d(value) for name, value in values.items()}
-            self._file.append(float(model.time), values)
+        if self._file.last_time == model.time:
+            return
+        values, sizes = self._measured.sample(), self._sizes
+        if isinstance(self._file, RowFile):
+            values = {name: np.atleast_1d(value) for name, value in values.items()}
+        else:
+            shapes = {name: [sizes[one] for one in own] for name, own in self._measured.dimensions.items()}
+            values = {name: np.reshape(value, shapes[name]) for name, value in values.items()}
+        self._file.append(float(model.time), values)
 
     def close(self) -> None:
         """Close the file."""

@@ -72,7 +72,9 @@ class Slice:
             points = {"x": setup.grid.x, "y": setup.grid.y, "z": setup.levels.height}[self.across]
             value = float(points[n])
         self.position = float(value)
-        plane = tuple(one for one in "zyx" if one != self.across)
+        plane = (
+            ("y", "x") if self.across == "z" else ("z", "y", "x")
+        )  # of one x or y: as the fields of a flow in a plane
         self.variables: Sequence[Variable] = checked_names(setup, variables, USUAL)
         self.dimensions = {one.name: plane for one in self.variables}
         follows = pick.z if name == "k" and np.ndim(pick.z) == 2 else None
@@ -92,8 +94,7 @@ def _axes(setup: Setup, across: str, position: float, ground: Array | None, alti
     levels, found = setup.levels, []
     named = {one: axis_attributes(one, f"{one} of the points") for one in "xy"}
     for one, values in (("y", setup.grid.y), ("x", setup.grid.x)):
-        if one != across:
-            found.append(Axis(one, (one,), values, named[one]))
+        found.append(Axis(one, (one,), np.array([position]) if one == across else values, named[one]))
     if across == "z":
         about = level_attributes() | ({"standard_name": "altitude"} if levels.ground is not None else {})
         if altitude is None:
@@ -101,10 +102,9 @@ def _axes(setup: Setup, across: str, position: float, ground: Array | None, alti
         about = {"long_name": "height of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
         over_flat = {"long_name": "height of the level over flat ground", "units": "m"}
         return [*found, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
-    found.append(Axis(across, (), np.array(position), _without_axis(named[across])))
     if ground is None or levels.share is None:
         return [*found, Axis("z", ("z",), levels.height, level_attributes())]
-    line = "y" if across == "x" else "x"
+    plane = ground[:, None] if across == "x" else ground[None]
     share = {"long_name": "share of the ground in the height of the level", "units": "1"}
     hill = {"long_name": "height of the ground", "units": "m", "standard_name": "surface_altitude"}
     return [
@@ -112,7 +112,7 @@ def _axes(setup: Setup, across: str, position: float, ground: Array | None, alti
         Axis("z", ("z",), levels.height, level_attributes("height_a", "height_b", "surface_altitude")),
         Axis("height_a", ("z",), levels.height, {"long_name": "height of the level over flat ground", "units": "m"}),
         Axis("height_b", ("z",), levels.share, share),
-        Axis("surface_altitude", (line,), ground, hill),
+        Axis("surface_altitude", ("y", "x"), plane, hill),
     ]
 
 
