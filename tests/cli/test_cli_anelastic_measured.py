@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
+
+from eagre.cli import exits
 
 CASE = """\
 model = "anelastic"
@@ -176,3 +183,36 @@ def test_what_cannot_be_measured_is_refused(eagre, tmp_path, old, new, words):
     assert done.code == 2, done.err
     for word in words:
         assert word in done.err, done.err
+
+
+def interrupted_after(rows, series):
+    """A thread that sends Ctrl-C when a series has so many rows."""
+
+    def watch():
+        for _ in range(60_000):
+            if series.exists() and len(series.read_text().splitlines()) > rows:
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+            time.sleep(0.01)
+
+    return threading.Thread(target=watch)
+
+
+def test_ctrl_c_loses_nothing(eagre, opened, tmp_path):
+    more = PROFILES + MEASURED + "[numerics]\ntime_step = 1.7\n"
+    stopper = interrupted_after(6, tmp_path / "parts_maxima.csv")
+    stopper.start()
+    stopped = eagre("run", write(tmp_path, "parts", more, 1e6))
+    stopper.join()
+    assert stopped.code == exits.INTERRUPTED, stopped.err
+    reached = float((tmp_path / "parts_maxima.csv").read_text().splitlines()[-1].split(",")[0])
+    end = 120.0 * (1.0 + reached // 120.0)
+    done = eagre("run", write(tmp_path, "parts", more, end), "--restart", tmp_path / "parts_restart.nc")
+    assert done.code == 0, done.err
+    assert eagre("run", write(tmp_path, "whole", more, end)).code == 0
+    for name in ("profiles", "y", "k", "probes", "spectra"):
+        one, two = (opened(tmp_path / f"{run}_{name}.nc") for run in ("whole", "parts"))
+        for variable in one.variables:
+            np.testing.assert_array_equal(one[variable].values, two[variable].values, err_msg=f"{name} {variable}")
+    one, two = ((tmp_path / f"{run}_maxima.csv").read_text() for run in ("whole", "parts"))
+    assert one == two

@@ -31,6 +31,15 @@ def air(tmp_path):
     return make
 
 
+@pytest.mark.parametrize(("one", "axes"), [("y", ("x", "z")), ("x", ("y", "z"))])
+def test_a_plane_is_drawn_as_it_is(air, tmp_path, one, axes):
+    path = tmp_path / "plane.nc"
+    with xr.open_dataset(air(), engine="h5netcdf") as whole:
+        whole.isel({one: [2]}).to_netcdf(path, engine="h5netcdf")
+    found = open_results(path)
+    assert isinstance(found, FieldFile) and found.axes == axes and found.place.startswith(f"{one} = ")
+
+
 @pytest.mark.parametrize(
     ("plane", "axes", "expected", "place"),
     [

@@ -24,8 +24,8 @@ def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> tuple[xr.Datas
     dataset : xarray.Dataset
         Fields over (time, z, y, x), and others.
     where : str or None
-        ``"z = 500 m"``, ``"y = 0"`` or ``"x = 2 km"``: the nearest plane of points; without it the only row of a run in
-        a plane, else the level in the middle.
+        ``"z = 500 m"``, ``"y = 0"`` or ``"x = 2 km"``: the nearest plane of points; without it the only row or column
+        of a plane, else the level in the middle.
     path : Path
         For messages.
 
@@ -62,7 +62,7 @@ def sliced(dataset: xr.Dataset, where: str | None, path: Path) -> tuple[xr.Datas
 def _plane(dataset: xr.Dataset, where: str | None) -> tuple[str, float | None]:
     """Axis and place that a text names."""
     if where is None:
-        return ("y", None) if dataset.sizes.get("y") == 1 else ("z", None)
+        return next((axis for axis in ("y", "x") if dataset.sizes.get(axis) == 1), "z"), None
     axis, sign, text = (part.strip() for part in where.partition("="))
     if axis not in AXES or not sign:
         raise InputError(f"--slice {where}", allowed='an axis and a place, such as "z = 500 m"', fix='--slice "y = 0"')
