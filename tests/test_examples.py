@@ -48,8 +48,8 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    known = ["dam_break", "demo", "double_gyre", "ensemble", "monai_valley", "rain_on_catchment", "submerged_bar"]
-    assert every_example() == [*known, "thacker_bowl", "tide"]
+    known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "monai_valley"]
+    assert every_example() == [*known, "rain_on_catchment", "submerged_bar", "thacker_bowl", "tide"]
 
 
 def measured(folder: Path) -> Path:
@@ -66,6 +66,21 @@ def test_case_file_is_valid_as_it_stands(case, tmp_path):
     if case.parent.name == "monai_valley":
         case = Path(shutil.copy(case, measured(tmp_path)))
     assert load_case(case).build(device="cpu").grid.cells > 0
+
+
+def test_the_ground_heats_the_air_above_it(tmp_path):
+    """At half of the points along an axis, for a quarter of an hour: heat is that of the flux, plumes rise."""
+    import xarray as xr
+
+    smaller = {"nx": "16", "ny": "16", "levels": "21", "end_time": '"15 min"'}
+    output, printed = run_case("convective_boundary_layer", tmp_path, **smaller)
+    assert "anelastic" in printed
+    with xr.open_dataset(output / "convection.nc", decode_times=False) as ds:
+        warmer = ds["theta"].isel(time=-1).astype(float) - ds["theta"].isel(time=0).astype(float)
+        levels = warmer.mean(("y", "x")).values
+        rise = (levels.sum() - 0.5 * (levels[0] + levels[-1])) / (levels.size - 1)
+        assert abs(rise / (0.1 * 900.0 / 1600.0) - 1.0) < 0.02
+        assert float(ds["w"].isel(time=-1).max()) > 0.3
 
 
 def test_demo_floods_the_town(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.cases.air import convective_boundary_layer
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
@@ -115,3 +116,20 @@ def test_what_is_refused():
     ):
         with pytest.raises(InputError, match=words):
             heated(4, 1, 13, 600.0, surface=surface, **({"theta": 0.0} | more))
+
+
+def test_a_mixed_layer_grows_as_its_heat_says():
+    """After an hour of convection: well mixed, as high as sqrt(1 + 2 A) of encroachment with A = 0.1 to 0.3."""
+    model = convective_boundary_layer(16, **ON)
+    model.advance(3600.0)
+    z, w = model.levels.height, model.field("w")
+    theta = model.engine.rest.theta + model.field("theta_perturbation")
+    mean = theta.mean((1, 2))
+    lapse = 300.0 * 1e-4 / 9.81
+    encroached = np.sqrt(2.0 * 0.1 * 3600.0 / lapse)
+    middle = (z > 0.25 * encroached) & (z < 0.75 * encroached)
+    assert np.ptp(mean[middle]) < 0.3 * lapse * np.ptp(z[middle])
+    flux = (w * (theta - mean[:, None, None])).mean((1, 2))
+    half_level = 0.5 * z[1] / encroached
+    assert np.sqrt(1.2) - half_level < z[flux.argmin()] / encroached < np.sqrt(1.6) + half_level
+    assert 0.03 < -flux.min() / 0.1 < 0.3

@@ -14,7 +14,9 @@ from eagre.constants import DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.surface import Surface
 
 PERIOD = 2.0 * math.pi
 
@@ -152,3 +154,29 @@ def mountain_wave(half_width: float = 10e3, hill: float = 1.0, points: int = 200
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
     return AnelasticFlow(grid, 101, height=height, atmosphere=air, ground=ground[None], **chosen)
+
+
+def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **options: Any) -> AnelasticFlow:
+    """Dry convection over warm, rough ground in air that is stable from the ground on: N = 0.01 s-1, no wind.
+
+    3.2 km x 3.2 km x 1.6 km, of which the upper quarter absorbs; a little noise in the lowest 200 m starts it. A mixed
+    layer grows as ``sqrt(2 Q t / (d theta/dz))`` and, by what it draws in from above, a little faster.
+
+    Parameters
+    ----------
+    points : int
+        Along x and y; 5/4 of them along z.
+    heat_flux : float, K m/s
+        Q.
+    """
+    length, height = 3200.0, 1600.0
+    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    levels = points * 5 // 4 + 1
+    z = np.linspace(0.0, height, levels)[:, None, None]
+    noise = np.random.default_rng(1).uniform(-0.1, 0.1, (levels, points, points)) * (z < 200.0)
+    chosen = {
+        "absorber": (0.25 * height, 0.01), "surface": Surface(heat_flux, roughness=0.1), "closure": Smagorinsky(),
+        **options,
+    }  # fmt: skip
+    air = boussinesq(buoyancy_frequency=0.01)
+    return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=noise, **chosen)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from eagre.cases.air import (
+    convective_boundary_layer,
     decaying_turbulence,
     density_current,
     inertia_gravity_waves,
@@ -17,6 +18,7 @@ from eagre.cases.air import (
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
+from eagre.constants import GRAVITY
 from eagre.models.anelastic.diagnostics import enstrophy
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.validation.setting import Check, Run, Validation, each, once
@@ -119,6 +121,23 @@ def transition(run: Run) -> Iterator[Check]:
     yield Check("its time, s from 8.97", abs(float(times[losses.argmax()]) - 8.97), 0.5)
 
 
+def convection(run: Run) -> Iterator[Check]:
+    """Height of a dry convective layer, where the heat flux is most downward, over that of encroachment.
+
+    A layer that draws in air from above with a share A of the ground's flux grows as sqrt(1 + 2 A); A = 0.2 in the
+    mean (R. B. Stull, An Introduction to Boundary Layer Meteorology, 1988, doi:10.1007/978-94-009-3027-8).
+    """
+    model = convective_boundary_layer(32, **run.options)
+    lapse, ratios = 300.0 * 1e-4 / GRAVITY, []
+    for time in range(3900, 5401, 300):
+        model.advance(float(time))
+        w, theta = (model.field(name).astype(float) for name in ("w", "theta_perturbation"))
+        flux = (w * (theta - theta.mean((1, 2), keepdims=True))).mean((1, 2))
+        ratios.append(model.levels.height[flux.argmin()] / math.sqrt(2.0 * 0.1 * time / lapse))
+    found = float(np.mean(ratios))
+    yield Check("height over encroachment, from sqrt(1.4)", abs(found - math.sqrt(1.4)), 0.1, detail=f"{found:.3f}")
+
+
 ANELASTIC: dict[str, Validation] = {
     "vortices": each(vortices, 0.0),
     "viscous-vortices": each(vortices, 0.02),
@@ -127,6 +146,7 @@ ANELASTIC: dict[str, Validation] = {
     "density-current-200m": each(current, 200.0),
     "density-current-100m": each(current, 100.0),
     "mountain-wave": once("double", mountain),
+    "convective-boundary-layer": once("single", convection),
     "decaying-turbulence": once("double", turbulence),
     "taylor-green-1600": once("single", transition),
 }

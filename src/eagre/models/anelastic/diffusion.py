@@ -21,6 +21,7 @@ Array = np.ndarray
 PARITY = {"u": (1, 1, -1), "v": (1, -1, 1), "w": (-1, 1, 1)}
 """Signs of the mirror images of a field beyond walls of z, y and x; of others (1, 1, 1)."""
 EVEN = (1, 1, 1)
+CAP = 0.9  # of what is stable: K of steps that follow the flow, until they are shorter
 
 
 class Diffusion:
@@ -53,9 +54,13 @@ class Diffusion:
         closed = setup.closure is not None
         self.mixing = device.zeros(setup.shape, self._real) if closed else None
         self._switches = {"TERRAIN": setup.terrain, "CLOSED": closed, "STRATIFIED": setup.stratified}
+        self._switches["CAPPED"] = setup.adaptive
         rows = setup.shape[0] * setup.shape[1]
         self._rows = device.zeros((rows,), self._real) if closed else None
+        self._cap = device.zeros((1,), self._real)
+        self._rate = self._array(self._stiffness()) if closed else None
         self._measure = self._measuring() if closed else None
+        self.set_time_step(1e-9)
 
     def serves(self, name: str) -> bool:
         """Whether a field is diffused."""
@@ -91,10 +96,19 @@ class Diffusion:
 
     def _measuring(self) -> Work:
         """What sets the fastest decay of each row."""
-        setup, rate = self._setup, 4.0 * stiffness_of(self._metric)
-        rate = rate * (1.0 if setup.closure is None else setup.closure.stiffness)
-        arguments = (self.mixing, self._real(setup.viscosity), self._array(rate), self._rows)
+        setup = self._setup
+        arguments = (self.mixing, self._real(setup.viscosity), self._rate, self._rows)
         return self._over(stress.largest_mixing, (setup.shape[0] * setup.shape[1],), *arguments)
+
+    def _stiffness(self) -> Array:
+        """The decay that a unit of K makes, m-2."""
+        closure = self._setup.closure
+        return 4.0 * stiffness_of(self._metric) * (1.0 if closure is None else closure.stiffness)
+
+    def set_time_step(self, dt: float) -> None:
+        """Take the length of the next step, s: what K may be where steps follow the flow."""
+        if self._setup.adaptive and self._setup.closure is not None:
+            self._device.fill(self._cap, np.full(1, CAP / dt, self._real))
 
     def _mixing(self, name: str) -> Mixing:
         setup = self._setup
@@ -112,7 +126,8 @@ class Diffusion:
         over = 1.0 / setup.closure.prandtl
         layers = Layers(
             self._array(square_length(setup.closure, self._metric, drags) + np.zeros(rest.stability.shape)),
-            self._array(over * rest.stability), self._array(over * rest.buoyancy),
+            self._array(over * rest.stability), self._array(over * rest.buoyancy), self._rate, self._cap,
+            self._real(setup.viscosity),
         )  # fmt: skip
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])

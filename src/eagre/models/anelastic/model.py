@@ -166,6 +166,7 @@ class AnelasticFlow(BaseModel):
             sides=kinds,
             air=air,
             time_step=longest,
+            adaptive=self._courant is not None,
             coriolis=checked_number("coriolis", coriolis, -1e3, 1e3),
             absorber=checked_absorber(absorber, found.height),
             **drives._asdict(),

@@ -33,6 +33,7 @@ class Setup:
     forcing: Forcing = field(default_factory=Forcing)
     surface: Surface | None = None
     closure: Smagorinsky | None = None
+    adaptive: bool = False  # whether steps follow the flow
 
     @property
     def shape(self) -> tuple[int, int, int]:

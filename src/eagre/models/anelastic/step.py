@@ -147,7 +147,7 @@ class Steps:
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
         """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
-        self.tendencies.set_time(time)
+        self.tendencies.set_time(time, dt)
         if dt != self._dt:
             self._set_time_step(dt)
         self.device.run(self.explicit(dt))

@@ -28,6 +28,7 @@ from eagre.models.anelastic.operator import Vector, differences
 TERRAIN = switch("TERRAIN", False)
 CLOSED = switch("CLOSED", False)  # whether a closure adds to the constant coefficient
 STRATIFIED = switch("STRATIFIED", True)
+CAPPED = switch("CAPPED", False)  # whether K is held to what the time step bears
 
 
 class Mixing(NamedTuple):
@@ -253,11 +254,25 @@ def square_strain(v, m, z, y, x):
 
 
 class Layers(NamedTuple):
-    """Profiles: square of the length, m2; N^2 / Pr, s-2; g / (theta_b Pr), m s-2 K-1."""
+    """Profiles: square of the length, m2; N^2 / Pr, s-2; g / (theta_b Pr), m s-2 K-1; decay of a unit of K, m-2.
+
+    cap : (1,), s-1, the fastest decay that the step bears; base : the constant part of K, m2/s
+    """
 
     length2: Any
     stability: Any
     buoyancy: Any
+    rate: Any
+    cap: Any
+    base: Any
+
+
+@cell
+def bounded(k, j, i, eddy, layers):
+    """K of the closure, at most what the step bears."""
+    if CAPPED:
+        return min(eddy, max(layers.cap[0] / at(layers.rate, k, j, i) - layers.base, real(0.0)))
+    return eddy
 
 
 @cell
@@ -269,14 +284,16 @@ def eddy_viscosity(k, j, i, v, theta, m, grid, layers, out):
     if STRATIFIED:
         lapse = (theta[z.high, j, i] - theta[z.low, j, i]) * z.over * upward_at(m, k, j, i).z
         square -= at(layers.stability, k, j, i) + at(layers.buoyancy, k, j, i) * lapse
-    out[k, j, i] = at(layers.length2, k, j, i) * math.sqrt(max(square, real(0.0)))
+    eddy = at(layers.length2, k, j, i) * math.sqrt(max(square, real(0.0)))
+    out[k, j, i] = bounded(k, j, i, eddy, layers)
 
 
 @cell
 def match_ground(k, j, i, u, v, layers, root_over, out):
     """K at the first level from the shear of the log law, u* / (kappa z1); region (1, ny, nx)."""
     speed = math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
-    out[k + 1, j, i] = at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
+    eddy = at(layers.length2, k + 1, j, i) * root_over[j, i] * speed
+    out[k + 1, j, i] = bounded(k + 1, j, i, eddy, layers)
 
 
 @cell

@@ -92,9 +92,10 @@ class Tendencies:
         surface = self._ground.launches(fields["u"], fields["v"], out, self.diffusion.mixing)
         self._launches = self.diffusion.launches(fields, out) + self._pushes(rest) + surface
 
-    def set_time(self, time: float) -> None:
-        """Take what depends on model time, s."""
+    def set_time(self, time: float, dt: float) -> None:
+        """Take what depends on model time and on the length of the next step, s."""
         self._ground.set_time(time)
+        self.diffusion.set_time_step(dt)
 
     def launches(self) -> list[Work]:
         """Launches that set D from the present state."""
