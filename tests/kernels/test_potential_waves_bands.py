@@ -16,13 +16,13 @@ from eagre.models.potential_waves.stencils import Vertical
 from eagre.solvers.multigrid import bands, plan_cuda
 
 
-def problem_of(device, shape, periodic, **more):
+def problem_of(device, shape, periodic, dy=0.125, **more):
     """Over a bed with slopes, under a wave."""
     ny, nx = shape
-    x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
+    x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) * dy)
     h = 0.9 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(2.6 * y)
     kind: Any = LaplaceBands if isinstance(device, Group) else LaplaceProblem
-    problem = kind(h, (0.125, 0.125), Vertical(4, 2), periodic, device, "double", **more)
+    problem = kind(h, (dy, 0.125), Vertical(4, 2), periodic, device, "double", **more)
     wave = np.cos(2.0 * np.pi * x) + 0.3 * np.sin(0.7 * y)
     problem.device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
     return problem
@@ -51,6 +51,14 @@ def marches(monkeypatch):
     monkeypatch.setattr(plan_cuda.CudaCycle, "_first_in_block", first)
 
 
+def same(ours, theirs):
+    """Whether both find the same."""
+    (psi, w, norm), (other_psi, other_w, other_norm) = corrected(ours), corrected(theirs)
+    np.testing.assert_array_equal(psi[:-1], other_psi[:-1])
+    np.testing.assert_array_equal(w, other_w)
+    assert norm == pytest.approx(other_norm, rel=1e-14)
+
+
 @pytest.mark.simulator
 @pytest.mark.parametrize(
     ("shape", "periodic", "count", "first"),
@@ -70,10 +78,24 @@ def test_fine_grids_in_bands(marches, shape, periodic, count, first):
     stages = [*ours.start(), *ours.iteration(0.8), *ours.end()]
     launches = [one for stage in stages for launches in stage for one in launches if isinstance(one, Launch)]
     assert {type(n) for one in launches for n in (*one.grid, *one.block)} == {int}  # not NumPy's
-    (psi, w, norm), (other_psi, other_w, other_norm) = corrected(ours), corrected(theirs)
-    np.testing.assert_array_equal(psi[:-1], other_psi[:-1])
-    np.testing.assert_array_equal(w, other_w)
-    assert norm == pytest.approx(other_norm, rel=1e-14)
+    same(ours, theirs)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("shape", "dy", "more"),
+    [
+        ((17, 16), 0.4, {}),  # x alone is halved first: nothing but colours asks for even rows
+        pytest.param((36, 8), 0.125, {"multigrid": {"pre": 2, "post": 2}}, marks=pytest.mark.slow),
+    ],
+)
+def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
+    from eagre.backend.simulated import SimulatedDevice
+
+    periodic, one, group = (shape[0] % 2 == 0, True), SimulatedDevice(), Group([SimulatedDevice()] * 2)
+    ours, theirs = (problem_of(device, shape, periodic, dy, **more) for device in (group, one))
+    assert ours.multigrid.cut.first > 0 and ours.multigrid.visiting > 0
+    same(ours, theirs)
 
 
 @pytest.mark.simulator

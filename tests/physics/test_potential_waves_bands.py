@@ -148,22 +148,34 @@ def _steep():
 
 
 @pytest.mark.parametrize(
-    ("shape", "periodic", "count"), [((2049, 3073), False, 2), ((2048, 3072), True, 4), ((1025, 257), False, 3)]
+    ("shape", "dy", "periodic", "count"),
+    [
+        ((2049, 3073), 1.0, False, 2),
+        ((2048, 3072), 1.0, True, 4),
+        ((1025, 257), 1.0, False, 3),
+        ((1025, 3073), 3.0, False, 3),  # x alone is halved first
+        ((2049, 1537), 0.4, True, 2),
+        ((2049, 1025), 0.3, False, 2),
+    ],
 )
-def test_bands_are_cut_where_grids_nest(shape, periodic, count):
+def test_bands_are_cut_where_grids_nest(shape, dy, periodic, count):
+    ny, nx = shape[0] - shape[0] % 2 if periodic else shape[0], shape[1]
     vertical = Vertical(17, 6)
-    plan = plan_of(shape, (1.0, 1.0), vertical.modes().decay.tolist(), (periodic, False), Choices(), 0.5)
+    plan = plan_of((ny, nx), (dy, 1.0), vertical.modes().decay.tolist(), (periodic, False), Choices(), 0.5)
     used = plan.used(0.25 / 20.0**2)
     cut = bands.Cut(plan, used, count, 6, 4, 9, periodic)
-    assert cut.first > 0 and cut.halo % cut.ratio == 0 and cut.ratio == 2**cut.first
+    assert cut.first > 0 and sum(high - low for ((low, high), _) in map(cut.rows.own, range(count))) == ny
     for rank in range(count):
         (low, high), (first, last) = cut.rows.own(rank)[0], cut.rows.held(rank)[0]
         assert {type(row) for row in (low, high, first, last)} == {int}  # launches take no integers of NumPy
-        assert low % cut.ratio == 0 and (high % cut.ratio == 0 or high == shape[0])
-        assert first % cut.ratio == 0 and (last - 1 - first) % cut.ratio == 0
-        grids = cut.grids(rank)
-        assert len(grids) == cut.first + 1
-        assert grids[-1].shape == ((last - 1 - first) // cut.ratio + 1, plan.grids[cut.first].shape[1])
+        assert low % cut.ratio == 0 and (high % cut.ratio == 0 or high == ny)
+        row, rows = first, last - first
+        for grid, own in zip(plan.grids[: cut.first + 1], cut.grids(rank), strict=True):
+            assert own.shape == (rows, grid.shape[1])
+            if grid is not plan.grids[cut.first]:
+                assert row % 2 == 0  # colours are those of the whole grid
+                assert grid.step_y == 1 or rows % 2 == 1
+            row, rows = row // grid.step_y, (rows - 1) // grid.step_y + 1
 
 
 def test_each_device_has_memory_for_its_share(monkeypatch):

@@ -96,8 +96,9 @@ class Cut:
             first -= 1
         self.first, self.ratio, self.halo = first, self._ratio(first), self._halo(first)
         (ny, nx), closed = plan.grids[0].shape, int(not periodic)
-        heights = [self.ratio * n for n in equal_parts((ny - closed) // self.ratio, count)]
-        heights[-1] += closed
+        step = self._step(first)
+        heights = [step * n for n in equal_parts((ny - closed) // step, count)]
+        heights[-1] += ny - sum(heights)
         self.rows: Decomposition = bands(
             ny, nx, heights, halo=(self.halo, 0), before=(0, 0), overlap=True, periodic=(periodic, False),
             behind=(int(self.ratio > 1), 0),
@@ -108,8 +109,12 @@ class Cut:
 
     def _fits(self, first: int, count: int) -> bool:
         """Whether every band has as many rows as another needs of it."""
-        rows = self._plan.grids[0].shape[0] - (not self._periodic)
-        return rows // self._ratio(first) // count * self._ratio(first) >= self._halo(first)
+        rows, step = self._plan.grids[0].shape[0] - (not self._periodic), self._step(first)
+        return rows // step // count * step >= self._halo(first)
+
+    def _step(self, first: int) -> int:
+        """Rows of which bands and halos are multiples: grids nest, and each begins with an even row, of its colours."""
+        return max(self._ratio(first), 2 * self._ratio(first - 1)) if first else 1
 
     def _halo(self, first: int) -> int:
         """Rows held of a neighbour: those from which own rows of the correction are made."""
@@ -121,8 +126,8 @@ class Cut:
         needed = 0
         for grid, wanted in zip(reversed(grids[:first]), reversed(corrections[:first]), strict=True):
             needed = max(wanted + up, grid.step_y * needed + down)
-        ratio = self._ratio(first)
-        return -(-(needed + self._order) // ratio) * ratio
+        step = self._step(first)
+        return -(-(needed + self._order) // step) * step
 
     def grids(self, rank: int) -> list[Grid]:
         """The grids in bands of a rank, and of the next one the rows that it makes."""
