@@ -153,7 +153,7 @@ def _steep():
         ((2049, 3073), 1.0, False, 2),
         ((2048, 3072), 1.0, True, 4),
         ((1025, 257), 1.0, False, 3),
-        ((1025, 3073), 3.0, False, 3),  # x alone is halved first
+        ((1025, 3073), 8.0, False, 3),  # x alone is halved first
         ((2049, 1537), 0.4, True, 2),
         ((2049, 1025), 0.3, False, 2),
     ],
