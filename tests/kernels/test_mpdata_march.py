@@ -16,10 +16,11 @@ from eagre.layouts.facts import Facts
 from kernels.recording import RecordingDevice, doubles_of
 from mpdata_runs import SIDES, rough
 
-ONE = Block(fields=1, warps=8, rows=1, columns=1, turns=2, registers=128, blocks=1)
-TWO_ROWS = Block(fields=1, warps=4, rows=2, columns=1, turns=2, registers=128, blocks=1)
-TWO_COLUMNS = Block(fields=1, warps=7, rows=1, columns=2, turns=2, registers=128, blocks=1)
-THREE = Block(fields=3, warps=7, rows=1, columns=1, turns=2, registers=128, blocks=1)
+ONE = Block(fields=1, warps=8, rows=1, columns=1, ahead=1, registers=128, blocks=1)
+TWO_ROWS = Block(fields=1, warps=4, rows=2, columns=1, ahead=1, registers=128, blocks=1)
+TWO_COLUMNS = Block(fields=1, warps=7, rows=1, columns=2, ahead=1, registers=128, blocks=1)
+THREE = Block(fields=3, warps=7, rows=1, columns=1, ahead=1, registers=128, blocks=1)
+TWO_PLANES = ONE._replace(ahead=2)
 BASIC = Options(gauge=False)
 FREE = Options(nonoscillatory=False)
 DEVICE = SimulatedDevice()
@@ -51,6 +52,8 @@ CASES = {
     "outside": (ONE, (3, 4, 5), "outside"),
     "open, not limited": (ONE, (4, 3, 3), "open", FREE),
     "walls, sign-preserving": (ONE, (3, 4, 5), "walls", BASIC),
+    "copies two planes ahead": (TWO_PLANES, (5, 2, 4), "mixed"),
+    "a plane, copies two planes ahead": (TWO_PLANES, (1, 3, 4), "rings"),
     "two rows a thread": (TWO_ROWS, (3, 5, 4), "mixed", BASIC),
     "two columns a thread": (TWO_COLUMNS, (3, 2, 5), "mixed"),
     "three fields": (THREE, (3, 2, 5), "mixed", Options(), (True, False, True)),

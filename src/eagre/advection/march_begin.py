@@ -70,7 +70,7 @@ BRING = """
 for r in range(ROWS):
     for c in range(COLUMNS):
         for f in range(FIELDS):
-            bring(2 * f + SLOT, fields[f].x, kn * plane + ox[r, c])
+            bring(RING * f + SLOT, fields[f].x, kn * plane + ox[r, c])
         bring(V1 + SLOT, faces.v1, kp * plane1 + o1[r, c])
         bring(V2 + SLOT, faces.v2, kp * plane2 + o2[r, c])
         bring(V3 + SLOT, faces.v3, kf * plane + ox[r, c])
@@ -94,7 +94,7 @@ for r in range(ROWS):
         if OPEN:
             w1[r, c] *= f3[r, c]
         for f in range(FIELDS):
-            xn[f, r, c] = arrived(2 * f + SLOT)
+            xn[f, r, c] = arrived(RING * f + SLOT)
             if MIRRORED:
                 xn[f, r, c] *= fx[f, r, c]
             if OPEN:
@@ -125,8 +125,8 @@ for c in range(COLUMNS):
 NEXT = """
 for c in range(COLUMNS):
     for f in range(FIELDS):
-        xd[f, c] = arrived_below(2 * f + SLOT)
-        xu[f, c] = arrived_above(2 * f + SLOT)
+        xd[f, c] = arrived_below(RING * f + SLOT)
+        xu[f, c] = arrived_above(RING * f + SLOT)
         if MIRRORED:
             xd[f, c] *= fxs[f, c]
             xu[f, c] *= fxn[f, c]
@@ -156,14 +156,15 @@ START = """
                     if MIRRORED:
                         xb[f, r, c] = fields[f].along_k.factor[kt] * xb[f, r, c] + fields[f].along_k.outside[kt]
         b = np.int32(k0 - 3)
-        BRING_1
-        b = np.int32(k0 - 2)
-        BRING_0
+        BRING_BEFORE
+        for n in range(AHEAD):
+            b = np.int32(k0 + (n - 2))
+            BRING_EACH
         copies_arrived()
         cuda.syncthreads()
         t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
-        TAKE_1
-        NEXT_1
+        TAKE_BEFORE
+        NEXT_BEFORE
         cuda.syncthreads()
         t = np.int32(k0 - 2)
         for r in range(ROWS):
@@ -179,8 +180,10 @@ START = """
         while t <= stop:
 """
 LOAD = """
-            b = np.int32(t + 1)
+            b = np.int32(t + AHEAD)
             if b < stop:
-                BRING_OTHER
+                BRING_NEW
+            if AHEAD > 1:
+                copies_in_group()
             TAKE_TURN
 """

@@ -28,6 +28,8 @@ from eagre.backend.cells import (
     Entry,
     cell,
     copies_arrived,
+    copies_arrived_but_last,
+    copies_in_group,
     copy_ahead,
     cuda,
     flat_load,
@@ -96,9 +98,9 @@ def _simulated_needed(condition):
 
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
-    "copy_ahead": copy_ahead, "copies_arrived": copies_arrived, "whatever": whatever, "over_mean": over_mean,
-    "needed": needed, "from_lane_above": from_lane_above, "from_lane_below": from_lane_below,
-    "corrective_flux": corrective_flux,
+    "copy_ahead": copy_ahead, "copies_arrived": copies_arrived, "copies_arrived_but_last": copies_arrived_but_last,
+    "copies_in_group": copies_in_group, "whatever": whatever, "over_mean": over_mean, "needed": needed,
+    "from_lane_above": from_lane_above, "from_lane_below": from_lane_below, "corrective_flux": corrective_flux,
     "cross_terms": cross_terms, "donor_flux": donor_flux, "flows": flows, "limiter": limiter, "magnitude": magnitude,
     "crossed_velocity": crossed_velocity, "share_of": share_of, "larger": larger, "smaller": smaller,
     "reciprocal": reciprocal,
@@ -109,13 +111,13 @@ SHARED_PLANES = ("S1", "S3", "HS")
 
 
 class Block(NamedTuple):
-    """A block: fields, warps, rows and columns a thread, planes written out, registers, blocks a multiprocessor."""
+    """A block: fields, warps, rows and columns a thread, planes that copies are ahead, registers, blocks at once."""
 
     fields: int
     warps: int
     rows: int
     columns: int
-    turns: int
+    ahead: int
     registers: int
     blocks: int
 
@@ -123,6 +125,11 @@ class Block(NamedTuple):
     def width(self) -> int:
         """Columns of a tile."""
         return LANES * self.columns
+
+    @property
+    def ring(self) -> int:
+        """Planes that are on chip or on their way; as many are written out, so that each has its place."""
+        return self.ahead + 1
 
     @property
     def height(self) -> int:
@@ -147,11 +154,11 @@ def _places(block: Block, kind: Kind) -> tuple[dict[str, int], int]:
     places = {name: n for names in (own, SHARED_PLANES) for n, name in enumerate(names)}
     if block.rows == 1:
         places |= {name: places[name.replace("LAST", "FIRST")] for name in LAST}
-    brought = {name: 2 * (block.fields + n) for n, name in enumerate(("V1", "V2", "V3", "H"))}
+    brought = {name: block.ring * (block.fields + n) for n, name in enumerate(("V1", "V2", "V3", "H"))}
     plane, raw = (block.warps + 2) * block.width, (block.height + 2) * block.width
     published = (block.fields * len(own) + len(SHARED_PLANES)) * plane
     sizes = {"OWN": len(own), "PLANE": plane, "RAW": raw, "BEHIND": published}
-    return places | brought | sizes, published + 2 * (block.fields + 3 + kind.variable) * raw
+    return places | brought | sizes, published + block.ring * (block.fields + 3 + kind.variable) * raw
 
 
 @cache
@@ -159,7 +166,7 @@ def entry_of(block: Block, kind: Kind) -> tuple[Entry, int]:
     """The kernel, and words of shared memory a block."""
     places, words = _places(block, kind)
     counts = {
-        "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "TURNS": block.turns,
+        "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,
         "WIDTH": block.width, "HEIGHT": block.height, "EDGE": EDGE, "LANES": LANES,
         "GAUGE": kind.gauge, "LIMITED": kind.limited, "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored,
         "OPEN": kind.opened,

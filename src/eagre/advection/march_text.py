@@ -168,7 +168,10 @@ FLUXES = """
                 forget(ps, dy0, by0, pm, pl, a3, a1, a2)
             if first:
                 NEXT_TURN
-            copies_arrived()
+            if AHEAD > 1:
+                copies_arrived_but_last()
+            else:
+                copies_arrived()
             cuda.syncthreads()
 """
 # What points of plane t - 1 stand; the rows of the next plane for the warps beside this one.
@@ -260,7 +263,7 @@ NEXT_PLANE = """
 """
 # One plane of the loop, and the loop with as many as are written out.
 AGAIN = """
-            for turn in range(TURNS):
+            for turn in range(RING):
                 if turn > 0:
                     if t > stop:
                         break

@@ -18,7 +18,8 @@ import re
 from collections.abc import Callable, Mapping
 from textwrap import indent
 
-SLOTS = {"0": "0", "1": "1", "TURN": "(turn % 2)", "OTHER": "((turn + 1) % 2)"}  # of two, by the plane
+# Which of RING places: of plane t, of the one that is asked for, of the one before the first, of each of the first.
+SLOTS = {"TURN": "turn", "NEW": "((turn + AHEAD) % RING)", "BEFORE": "AHEAD", "EACH": "n"}
 VALUES = {"forget": "whatever(w1[r, c])", "clear": "real(0.0)"}
 PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
 POINT = r"(\w+)\[((?:f, )?)r, c\]"
@@ -78,8 +79,7 @@ LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 def in_full(text: str, parts: Mapping[str, str]) -> str:
     """A text with its parts, and what stands for something longer, in full.
 
-    ``NAME_0``, ``NAME_1``, ``NAME_TURN``, ``NAME_OTHER`` on a line of its own: the part NAME with SLOT the first or
-    second of two places in shared memory, that of this plane or the other one.
+    ``NAME_TURN`` and so on, on a line of its own, is the part NAME with SLOT as `SLOTS` says.
     """
 
     def part(found: re.Match[str]) -> str:

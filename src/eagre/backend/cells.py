@@ -170,6 +170,8 @@ named_barrier: Any = cuda
 whatever: Any = cuda
 copy_ahead: Any = cuda
 copies_arrived: Any = cuda
+copies_in_group: Any = cuda
+copies_arrived_but_last: Any = cuda
 launch_dependents: Any = cuda
 """Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
 grid_dependency_wait: Any = cuda

@@ -194,5 +194,9 @@ launch_dependents = _instruction("griddepcontrol.launch_dependents;")
 grid_dependency_wait = _instruction("griddepcontrol.wait;")
 copies_arrived = _instruction("cp.async.wait_all;")
 """Wait until all copies that this thread asked for by `copy_ahead` have arrived; a barrier shows them to the others."""
+copies_in_group = _instruction("cp.async.commit_group;")
+"""Make those that this thread has asked for since the last group a group; it may be empty."""
+copies_arrived_but_last = _instruction("cp.async.wait_group 1;")
+"""Wait until all groups of this thread but the last one have arrived."""
 no_instruction = _instruction("")
 """In the place of the two on cards before that."""

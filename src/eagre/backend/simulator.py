@@ -7,7 +7,7 @@ from typing import Any
 
 from eagre.backend.simulated_kernels import cuda
 
-_copies: dict[Any, list[tuple[Any, int, Any]]] = {}  # by thread, on their way
+_copies: dict[Any, list[list[tuple[Any, int, Any]]]] = {}  # groups of a thread, on their way
 
 
 def load_ahead(array: Any, plane: int, j: int, i: int) -> Any:
@@ -65,15 +65,31 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
 
 
 def copy_ahead(shared: Any, n: Any, array: Any, k: Any, offset: Any) -> None:
-    """NaN until `copies_arrived`."""
+    """NaN until its group has arrived."""
     shared[n] = math.nan
-    _copies.setdefault(cuda.threadIdx, []).append((shared, int(n), flat_load(array, k, offset)))
+    _copies.setdefault(cuda.threadIdx, [[]])[-1].append((shared, int(n), flat_load(array, k, offset)))
+
+
+def copies_in_group() -> None:
+    """What this thread has asked for is a group."""
+    _copies.setdefault(cuda.threadIdx, [[]]).append([])
+
+
+def _arrive(groups: list[list[tuple[Any, int, Any]]]) -> None:
+    for group in groups:
+        for shared, n, value in group:
+            shared[n] = value
+        group.clear()
 
 
 def copies_arrived() -> None:
-    """The copies of this thread are there."""
-    for shared, n, value in _copies.pop(cuda.threadIdx, []):
-        shared[n] = value
+    """All copies of this thread are there."""
+    _arrive(_copies.get(cuda.threadIdx, []))
+
+
+def copies_arrived_but_last() -> None:
+    """Those of all groups of this thread but the last one."""
+    _arrive(_copies.get(cuda.threadIdx, [])[:-2])  # the last one of the list is not closed yet
 
 
 def whatever(like: Any) -> Any:

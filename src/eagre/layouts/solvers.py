@@ -255,7 +255,7 @@ def shared_of_march(block: dict[str, int], itemsize: int) -> int:
     """Shared memory of a block of MPDATA's march (`eagre.advection.march_cuda`), bytes at most."""
     width, fields = 32 * block["columns"], block["fields"]
     edges = (fields * (8 if block["rows"] == 1 else 11) + 3) * (block["warps"] + 2)
-    return (edges + 2 * (fields + 4) * (block["warps"] * block["rows"] + 2)) * width * itemsize
+    return (edges + (block["ahead"] + 1) * (fields + 4) * (block["warps"] * block["rows"] + 2)) * width * itemsize
 
 
 def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
@@ -290,11 +290,11 @@ MPDATA = (
         by_precision(
             rising(
                 fields=whole(1, 4), warps=whole(1, MOST_WARPS), rows=whole(1, 4), columns=whole(1, 2),
-                turns=whole(2, 4, 2), registers=REGISTERS, blocks=whole(1, 8),
+                ahead=whole(1, 2), registers=REGISTERS, blocks=whole(1, 8),
             )
         ),
         "by fields advected together", False,
-        "Warps a block, rows and columns a thread, planes written out in a turn of the loop, registers a thread, "
+        "Warps a block, rows and columns a thread, planes that copies to shared memory are ahead, registers a thread, "
         "blocks a multiprocessor.",
         marches_that_fit, _marches_fit,
     ),
