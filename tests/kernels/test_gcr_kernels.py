@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.models.anelastic.chains import column_solver
+from eagre.models.anelastic.columns import solve_column
 from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.stars import star_of
 from eagre.models.anelastic.sweeps import Sweeps
+from eagre.solvers.gcr.star import set_image
 from kernels.recording import ir_of, scattered_of, vectors_of
 
 SHAPE = (3, 1, 5)
@@ -34,6 +39,65 @@ def test_simulated_blocks():
     (v, made), (expected, plain) = (projected(device(), **options) for device in (SimulatedDevice, PlainDevice))
     assert made.iterations == plain.iterations > 1
     assert np.abs(v - expected).max() < 1e-12
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("sides", [("periodic", "periodic", "wall"), ("wall", "wall", "periodic")])
+def test_fused_iterations(sides):
+    """Two kernels an iteration make what one for each part of it makes."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    shape, found = (5, 3, 6), []
+    for kernels in ("fast", "reference"):
+        metric = Metric(shape, (1.0, 1.5, 2.0), sides)
+        density = 1.0 if sides[0] == "periodic" else np.exp(-metric.height / 3.0)
+        projection = Projection(
+            SimulatedDevice(), "double", metric, density,
+            tolerance=1e-6, most=40, method="gcr", preconditioner="none", kernels=kernels,
+        )  # fmt: skip
+        projection.set_coefficients(np.linspace(0.5, 1.0, 5) if sides[0] == "wall" else 0.9, 0.0, 0.8)
+        projection.u[...] = np.random.default_rng(1).standard_normal(shape)
+        made = projection.solve(1.0)
+        found.append((made.iterations, made.divergence, projection.phi.copy(), projection.u.copy()))
+    (count, left, phi, u), (counted, also_left, its_phi, its_u) = found
+    assert count == counted > 3
+    assert left == pytest.approx(also_left, rel=1e-3)
+    np.testing.assert_allclose(phi, its_phi, atol=1e-10)
+    np.testing.assert_allclose(u, its_u, atol=1e-10)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("nz", [1, 2, 3, 9, 10, 18])
+def test_chains_of_columns(nz):
+    """Threads for each chain make what `solve_column` makes, in place."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    random = np.random.default_rng(nz)
+    f, inverse = random.standard_normal((nz, 2, 10)), random.random((nz, 2, 5))
+    coupling, scale = random.random((nz, 1, 1)), random.random(nz)
+    coupling[max(0, nz - 2) :] = 0.0
+    expected, device = f.copy(), SimulatedDevice()
+    plain = PlainDevice()
+    loop = plain.loop(solve_column, "double", {"PARTS": 2})
+    plain.run([plain.over(loop, (2, 5), (expected, inverse, coupling, scale))])
+    device.run([column_solver(device, "double", {"PARTS": 2})((f, inverse, coupling, scale))])
+    np.testing.assert_allclose(f, expected, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("sides", [("periodic", "wall", "periodic"), ("wall", "periodic", "wall")])
+@pytest.mark.parametrize("shape", [(5, 1, 4), (4, 5, 3)])
+def test_star_of_the_operator(shape, sides):
+    """Tables of lines make the L of the model's cells."""
+    levels = None if sides[0] == "periodic" else np.cumsum([0.0, 1.0, 1.1, 1.3, 1.4][: shape[0]])
+    metric = Metric(shape, (1.0, 1.5, 2.0), sides, levels=levels)
+    random, real = np.random.default_rng(4), lambda low: random.uniform(low, 1.0, (shape[0], 1, 1))
+    operator = PressureOperator(PlainDevice(), "double", metric, real(0.5), real(0.3), 0.0 * real(0.3), real(0.4))
+    q, image, expected = random.standard_normal(shape), np.zeros(shape), np.zeros(shape)
+    PlainDevice().run([operator.apply(q, expected)])
+    for k, j, i in np.ndindex(shape):
+        set_image(k, j, i, q, star_of(operator), image)
+    np.testing.assert_allclose(image, expected, rtol=0.0, atol=1e-13)
+    assert np.abs(image).max() > 0.1
 
 
 @pytest.mark.slow

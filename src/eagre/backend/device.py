@@ -36,6 +36,7 @@ class HostCall(NamedTuple):
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
+    captured: bool = False  # whether a graph can hold it
 
 
 class Transfer(NamedTuple):
@@ -127,6 +128,13 @@ class Device:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
 
+    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[Work, Work]:
+        """The Fourier transform of `a` over its last axes to `spectrum`, and from there to `out`, times n.
+
+        The way back spoils the spectrum, which has n // 2 + 1 complex numbers along the last axis.
+        """
+        raise NotImplementedError
+
     def synchronize(self) -> None:
         """Wait until everything has run."""
 
@@ -189,6 +197,21 @@ class HostArrays(Device):
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
         np.copyto(target, source)
+
+    def real_transforms(
+        self, a: np.ndarray, spectrum: np.ndarray, out: np.ndarray, axes: Sequence[int]
+    ) -> tuple[Work, Work]:
+        import scipy.fft
+
+        shape = [a.shape[axis] for axis in axes]
+
+        def forward() -> None:
+            spectrum[...] = scipy.fft.rfftn(a, axes=axes)
+
+        def backward() -> None:
+            out[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
+
+        return HostCall(forward, ()), HostCall(backward, ())
 
 
 class CpuDevice(HostArrays):

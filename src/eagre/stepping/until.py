@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, serial_entry
-from eagre.backend.device import Device, HostCall, Launch
+from eagre.backend.device import Device, Launch, Work
 from eagre.errors import ConvergenceError
 from eagre.stepping.rounds import Rounds
 
@@ -45,6 +45,26 @@ def judge(control, total):
 
 
 @serial_entry
+def begin_cpu(control, small, most, made):
+    """Begin to iterate, to a norm of `small`; made: iterations before the first one that counts."""
+    control[ITERATING] = 1.0
+    control[SMALL] = small
+    control[MOST] = most
+    control[ITERATIONS] = made
+    control[NORM] = 0.0
+
+
+@entry
+def begin_cuda(control, small, most, made):
+    """As `begin_cpu`; one thread."""
+    control[ITERATING] = 1.0
+    control[SMALL] = small
+    control[MOST] = most
+    control[ITERATIONS] = made
+    control[NORM] = 0.0
+
+
+@serial_entry
 def judge_cpu(partials, control):
     """Judge by the sum of all partial sums, in their order."""
     total = 0.0
@@ -62,6 +82,19 @@ def add_up(tree, t, threads, value):
     while half > 0:
         if t < half:
             tree[t] += tree[t + half]
+        cuda.syncthreads()
+        half //= 2
+
+
+@cell
+def largest_of(tree, t, threads, value):
+    """tree[0] = the largest value of a block's threads."""
+    tree[t] = value
+    cuda.syncthreads()
+    half = threads // 2
+    while half > 0:
+        if t < half:
+            tree[t] = max(tree[t], tree[t + half])
         cuda.syncthreads()
         half //= 2
 
@@ -97,6 +130,13 @@ class StopTest:
         self.launch = Launch(program, (self.partials, self.control), (1,), (THREADS,))
 
 
+class Judge(Protocol):
+    """What ends an iteration: `control` as of `StopTest`, and the launch that judges."""
+
+    control: Any
+    launch: Launch
+
+
 class Iterated(NamedTuple):
     """How an iteration ended."""
 
@@ -110,34 +150,48 @@ class Until:
     Parameters
     ----------
     device : Device
-    test : StopTest
+    test : Judge
     iteration : sequence of launches
         One iteration; it writes `test.partials` at its end.
     start : sequence of launches
         Run once before; if there are any, they write `test.partials` too, and a start that is good enough ends it.
     look_every : int
         Iterations of a graph: how many are launched between two looks of the host, on a GPU.
+    judges : bool
+        Whether the start and the iteration call `judge` themselves.
 
     Attributes
     ----------
     launches : list
         The start and one iteration: for `Device.prepare`.
+    control : float64 (SIZE,), on the device
+        Of the test.
     """
 
     def __init__(
         self,
         device: Device,
-        test: StopTest,
-        iteration: Sequence[Launch | HostCall],
-        start: Sequence[Launch | HostCall] = (),
+        test: Judge,
+        iteration: Sequence[Work],
+        start: Sequence[Work] = (),
         look_every: int = 20,
+        judges: bool = False,
     ) -> None:
-        self._device, self._test = device, test
-        self._start = [*start, test.launch] if start else []
-        launches = [*iteration, test.launch]
+        self._device, self._test, self.control = device, test, test.control
+        last = [] if judges else [test.launch]
+        self._start, launches = [*start, *last] if start else [], [*iteration, *last]
+        self._iteration = launches
         self.launches = [*self._start, *launches]
         self._round = look_every if device.graphs else 1
         self._rounds = Rounds(device, lambda phase, size: (launches, size), (self._round,))
+
+    def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
+        """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host."""
+        begin = begin_cuda if self._device.kind == "cuda" else begin_cpu
+        program = self._device.program(begin, "double")
+        made = -1.0 if self._start else 0.0  # the norm of the start is no iteration
+        arguments = (self._test.control, float(small), float(most), made)
+        return [Launch(program, arguments), *self._start, *self._iteration * iterations]
 
     def run(self, small: float, most: int) -> Iterated:
         """Iterate until the norm is at most `small`.

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eagre.backend.device import Device, Launch
-from eagre.models.anelastic import kernels
+from eagre.models.anelastic import advector_cuda, kernels
+from eagre.models.anelastic.advector_cpu import faces_cpu
+from eagre.models.anelastic.advector_cuda import LANES, ROWS, Weights
 from eagre.models.anelastic.kernels import Extrapolation, Slopes, Velocity
 
 KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPEN}
+PLANES = 16  # levels of a block's tile at most, on a GPU
+BLOCKS_AN_SM = 4  # below that tiles have fewer levels
 
 
 class FaceFluxes:
@@ -30,6 +36,12 @@ class FaceFluxes:
     spacing : (dz, dy, dx), m
     sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
+
+    Attributes
+    ----------
+    v1, v2, v3
+    most : double, on a GPU
+        Largest Courant numbers, the share of its mass that a point loses, of parts of the grid.
     """
 
     def __init__(
@@ -44,13 +56,17 @@ class FaceFluxes:
         terrain: bool,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
-        self._loops: dict[str, Any] = {}
         self._h, self._slopes, self._spacing = h, slopes, spacing
         self._kinds = [KINDS[side] for side in sides]
         self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
         self.v2 = device.zeros((nz, ny + 1, nx), h.dtype)
         self.v3 = device.zeros((nz + 1, ny, nx), h.dtype)
+        if device.kind == "cuda":
+            tiles = -(-nx // LANES) * -(-ny // ROWS)
+            self._planes = min(PLANES, max(1, nz * tiles // (BLOCKS_AN_SM * device.multiprocessors)))
+            self._grid = (-(-nx // LANES), -(-ny // ROWS), -(-nz // self._planes))
+            self.most = device.zeros((tiles * self._grid[2],), np.float64)
 
     def launches(self, now: Velocity, then: Velocity, dt: float, ratio: float) -> list[Launch]:
         """Launches that set v1, v2 and v3 from the present and the past velocity.
@@ -61,28 +77,36 @@ class FaceFluxes:
         ratio : float
             dt / (2 times the time step before): 0.5 for equal steps.
         """
+        names = ("ALONG_Z", "ALONG_Y", "ALONG_X")
+        switches = self._switches | {name: n > 1 for name, n in zip(names, self._shape, strict=True)}
+        each = zip(self._spacing, self._kinds, strict=True)
+        z, y, x = (Weights(*self._weights(dt, ratio, d), kind) for d, kind in each)
+        arguments = (now, then, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
+        if self._device.kind == "cuda":
+            return [*self._by_axis(now, then, z, y, x), self._outflow()]
+        return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
+
+    def _by_axis(self, now: Velocity, then: Velocity, z: Weights, y: Weights, x: Weights) -> list[Launch]:
+        """A kernel for the faces of each axis: one for all takes so many registers that it is half as fast."""
         nz, ny, nx = self._shape
-        weights = [self._weights(dt, ratio, d) for d in self._spacing]
-        upward = (now, then, self._h, self._slopes, weights[0], self.v3)
-        northward = (now.v, then.v, self._h, weights[1], self.v2)
-        eastward = (now.u, then.u, self._h, weights[2], self.v1)
         found = []
         if nx > 1:
-            found += [self._over("face_x", (nz, ny, nx - 1), eastward)]
-            found += [self._over("ends_x", (nz, ny, 1), (*eastward, self._kinds[2]))]
+            found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, x, self.v1))
         if ny > 1:
-            found += [self._over("face_y", (nz, ny - 1, nx), northward)]
-            found += [self._over("ends_y", (nz, 1, nx), (*northward, self._kinds[1]))]
+            found.append(self._over(advector_cuda.face_y, now.v, then.v, self._h, y, self.v2))
         if nz > 1:
-            found += [self._over("face_z", (nz - 1, ny, nx), upward)]
-            found += [self._over("ends_z", (1, ny, nx), (*upward, self._kinds[0]))]
+            found.append(self._over(advector_cuda.face_z, now, then, self._h, self._slopes, z, self.v3))
         return found
+
+    def _over(self, cell: Any, *arguments: Any) -> Launch:
+        return self._device.over(self._device.loop(cell, self._precision, self._switches), self._shape, arguments)
+
+    def _outflow(self) -> Launch:
+        """The largest Courant number of each block of points."""
+        program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
+        arguments = (self.v1, self.v2, self.v3, self._h, self._planes, self.most)
+        return Launch(program, arguments, self._grid, (LANES, ROWS))
 
     def _weights(self, dt: float, ratio: float, spacing: float) -> Extrapolation:
         real, share = self._h.dtype.type, 0.5 * dt / spacing
         return Extrapolation(real(share * (1.0 + ratio)), real(-share * ratio))
-
-    def _over(self, name: str, region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
-        if name not in self._loops:
-            self._loops[name] = self._device.loop(getattr(kernels, name), self._precision, self._switches)
-        return self._device.over(self._loops[name], region, arguments)

@@ -44,6 +44,13 @@ def solve_column(j, i, f, inverse, coupling, scale):
         step_up(f, inverse, coupling, nz - 3 - back, j, i)
 
 
+@cell
+def divide(k, j, i, f, inverse):
+    """As `solve_column` where z is periodic and nothing is coupled: inverse holds -1 / e times the factor of b."""
+    for part in range(PARTS):
+        f[k, j, PARTS * i + part] *= inverse[k, j, i]
+
+
 @entry
 def solve_columns_cpu(f, inverse, coupling, scale):
     """As `solve_column` for all columns, a row of them side by side."""

@@ -11,8 +11,10 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.kernels import Slopes, Velocity
+from eagre.models.anelastic.legs import Legs, Watch
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup, metric_of
+from eagre.models.anelastic.stability import first_step
 from eagre.models.anelastic.step import Steps
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
@@ -48,6 +50,11 @@ class Engine:
         self._measure = device.over(loop, (rows,), (advector.v1, advector.v2, advector.v3, self.h, self._outflow))
         self.steps.prepare([self._measure])
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
+        self.worst = (0, 0)
+        on_gpu, fields = device.kind == "cuda", [one.x for one in self.steps.fields.moved()]
+        self._watch = Watch(device, precision, fields) if on_gpu else None
+        looks = setup.closure is not None  # at the mixing of each step
+        self._legs = Legs(self.steps, self._kept()) if on_gpu and not looks else None
 
     @property
     def real(self) -> Any:
@@ -72,20 +79,57 @@ class Engine:
         counts["courant"], self.worst = self.courant()
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
             counts["courant"], self.worst = mixed
+        if self._legs is not None:
+            self._legs.allow(made.iterations)
+
+    def is_steady(self, dt: float) -> bool:
+        """Whether `advance_many` can make steps of dt, s: on a GPU, after two steps of the same length."""
+        steps = self.steps
+        return self._legs is not None and (steps.before, *steps.projection.steps) == (dt, dt, dt)
+
+    def advance_many(self, dt: float, count: int) -> float | None:
+        """Make `count` steps of dt, s, with one look at the end; returns the largest Courant number of them all.
+
+        None: no step was made, they have to be made one by one.
+        """
+        assert self._legs is not None
+        made = self._legs.run(dt, count)
+        if not self._legs.finished(made):
+            self._legs.take_back()
+            return None
+        counts = self.counts
+        counts["steps"] += count
+        counts["iterations"] += made.made
+        counts["courant"], counts["divergence"] = made.courant, made.left * dt
+        counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
+        return made.worst
+
+    def is_finite(self) -> bool:
+        """Whether a first look at all fields finds nothing."""
+        return self._watch is not None and self._watch.are_finite()
 
     def courant(self) -> tuple[float, tuple[int, int]]:
-        """The largest share of its mass that a cell lost in the last step, and its k and j."""
+        """The largest share of its mass that a cell lost in the last step, its k and j (on a GPU if above 1)."""
+        if self.device.kind == "cuda":
+            most = float(self.device.host(self.steps.advector.most).max())
+            if most <= 1.0:
+                return most, (0, 0)
         self.device.run([self._measure])
         found = self.device.host(self._outflow)
         row = int(np.argmax(found))
         return float(found[row]), divmod(row, self.setup.shape[1])  # type: ignore[return-value]
 
-    def project(self) -> None:
-        """Take the divergence out of the present velocity, as at the start of a run."""
-        projection = self.steps.projection
+    def project(self, dt: float) -> None:
+        """Take the divergence out of the present velocity, as at the start of a run: dt max |div| to the tolerance."""
+        projection, fields = self.steps.projection, self.steps.fields
         parts = self.rest.implicit(1.0, 0.0)  # of the shapes that steps have: they run the same programs
         projection.set_coefficients(*(np.full_like(parts[name], c) for name, c in (("c11", 1), ("c12", 0), ("c33", 1))))
-        projection.solve(1.0)
+        for hat, now in zip(projection.hat, fields.now, strict=True):
+            if hat is not now:
+                self.device.copy(hat, now)
+        projection.solve(dt)
+        for force in fields.forces:
+            self.device.fill(force, np.zeros(self.setup.shape, self.real))
         self.device.fill(projection.phi, np.zeros(self.setup.shape, self.real))
         projection.steps = (0.0, 0.0)
         self.steps.forget_time_step()
@@ -99,7 +143,7 @@ class Engine:
             if name in fields:
                 self.device.fill(array, fields[name].astype(self.real))
         self.steps.inflow.start(fields)
-        self.project()
+        self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
         for past, now in zip(own.past, own.now, strict=True):
             self.device.copy(past, now)
 

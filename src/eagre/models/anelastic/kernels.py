@@ -81,75 +81,7 @@ class Slopes(NamedTuple):
     slope_y: Any
 
 
-@cell
-def face_x(k, j, i, now, then, h, weights, out):
-    """v1 at the face behind point i; region (nz, ny, nx - 1)."""
-    first, second = mass_flux(k, j, i, now, then, h, weights), mass_flux(k, j, i + 1, now, then, h, weights)
-    out[k, j, i + 1] = first + second
-
-
-@cell
-def face_y(k, j, i, now, then, h, weights, out):
-    """v2 at the face behind point j; region (nz, ny - 1, nx)."""
-    first, second = mass_flux(k, j, i, now, then, h, weights), mass_flux(k, j + 1, i, now, then, h, weights)
-    out[k, j + 1, i] = first + second
-
-
-@cell
-def face_z(k, j, i, now, then, h, g, weights, out):
-    """v3 at the face above point k; region (nz - 1, ny, nx)."""
-    first = upward_mass_flux(k, j, i, now, then, h, g, weights)
-    out[k + 1, j, i] = first + upward_mass_flux(k + 1, j, i, now, then, h, g, weights)
-
-
 WALL, PERIODIC, OPEN = 0, 1, 2  # kinds of the ends of an axis
-
-
-@cell
-def ends_x(k, j, i, now, then, h, weights, out, kind):
-    """The outer faces of a row; region (nz, ny, 1).
-
-    Those of the other end, the mirror image, or on open sides the one whose mean with the next face is the flux
-    through the side: a side's point owns half a cell.
-    """
-    n = now.shape[2]
-    low, high = -out[k, j, 1], -out[k, j, n - 1]
-    if kind == PERIODIC:
-        low = mass_flux(k, j, n - 1, now, then, h, weights) + mass_flux(k, j, 0, now, then, h, weights)
-        high = low
-    elif kind == OPEN:
-        low += real(4.0) * mass_flux(k, j, 0, now, then, h, weights)
-        high += real(4.0) * mass_flux(k, j, n - 1, now, then, h, weights)
-    out[k, j, 0] = low
-    out[k, j, n] = high
-
-
-@cell
-def ends_y(k, j, i, now, then, h, weights, out, kind):
-    """The outer faces along y, as `ends_x`; region (nz, 1, nx)."""
-    n = now.shape[1]
-    low, high = -out[k, 1, i], -out[k, n - 1, i]
-    if kind == PERIODIC:
-        low = mass_flux(k, n - 1, i, now, then, h, weights) + mass_flux(k, 0, i, now, then, h, weights)
-        high = low
-    elif kind == OPEN:
-        low += real(4.0) * mass_flux(k, 0, i, now, then, h, weights)
-        high += real(4.0) * mass_flux(k, n - 1, i, now, then, h, weights)
-    out[k, 0, i] = low
-    out[k, n, i] = high
-
-
-@cell
-def ends_z(k, j, i, now, then, h, g, weights, out, periodic):
-    """The outer faces along z; region (1, ny, nx)."""
-    n = h.shape[0]
-    low, high = -out[1, j, i], -out[n - 1, j, i]
-    if periodic:
-        low = upward_mass_flux(n - 1, j, i, now, then, h, g, weights)
-        low += upward_mass_flux(0, j, i, now, then, h, g, weights)
-        high = low
-    out[0, j, i] = low
-    out[n, j, i] = high
 
 
 # -- forces ------------------------------------------------------------------------------------------------
@@ -223,14 +155,6 @@ def without_pressure(k, j, i, hat, theta, rest, out):
     if STRATIFIED:
         w += at(rest.lift, k, j, i) * theta[k, j, i]
     out.w[k, j, i] = at(rest.c33, k, j, i) * w
-
-
-@cell
-def finish_velocity(k, j, i, new, hat):
-    """Half forces of the next step, in place of hat: v^(n+1) - v_hat."""
-    hat.u[k, j, i] = new.u[k, j, i] - hat.u[k, j, i]
-    hat.v[k, j, i] = new.v[k, j, i] - hat.v[k, j, i]
-    hat.w[k, j, i] = new.w[k, j, i] - hat.w[k, j, i]
 
 
 @cell

@@ -120,6 +120,21 @@ def line_at(i, axis):
     return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
 
 
+@line_at.variant("cuda")
+def _line_at_unsigned(i, axis):
+    # Without tests for indices that count from the end.
+    n, at, one, zero = np.uint32(axis.n), np.uint32(i), np.uint32(1), np.uint32(0)
+    last = np.uint32(n - one)
+    first, end = (last, zero) if axis.periodic else (zero, last)
+    low = np.uint32(at - one) if at > zero else first
+    high = np.uint32(at + one) if at < last else end
+    low2 = np.uint32(low - one) if low > zero else first
+    high2 = np.uint32(high + one) if high < last else end
+    on_low, on, on_high = is_side(low, axis), is_side(at, axis), is_side(high, axis)
+    over_low, over, over_high = over_at(on_low, axis), over_at(on, axis), over_at(on_high, axis)
+    return Line(low2, low, at, high, high2, over_low, over, over_high, on_low, on, on_high)
+
+
 @cell
 def inner_line(corner, axis):
     """The line through point corner + 2, which has two points before it and two behind; corner is unsigned."""

@@ -163,6 +163,19 @@ def flow(hat, z, y, x):
     return Vector(hat.x[k, j, i], hat.y[k, j, i], hat.z[k, j, i])
 
 
+class Wind(NamedTuple):
+    """Velocities after a projection, and half forces, which are what they changed by."""
+
+    x: Any
+    y: Any
+    z: Any
+    force_x: Any
+    force_y: Any
+    force_z: Any
+
+
+IN_PLACE = switch("IN_PLACE", True)  # whether v^ stands where v comes, or where the forces come
+FINISHES = switch("FINISHES", False)  # whether forces become v minus what they held: v_hat
 HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
 
 
@@ -226,6 +239,24 @@ def set_velocity(q, hat, out, medium, normal, z, y, x):
     """prforc: the velocity."""
     v = velocity_at(q, hat, medium, normal, centre(z), centre(y), centre(x))
     k, j, i = z.here, y.here, x.here
+    out.x[k, j, i] = v.x
+    out.y[k, j, i] = v.y
+    out.z[k, j, i] = v.z
+
+
+@cell
+def set_wind(q, hat, out, medium, normal, z, y, x):
+    """prforc in place, and the half forces of the step; out: `Wind`; hat is not read."""
+    if IN_PLACE:
+        v = velocity_at(q, out, medium, normal, centre(z), centre(y), centre(x))
+    else:
+        hat_there = Vector(out.force_x, out.force_y, out.force_z)
+        v = velocity_at(q, hat_there, medium, normal, centre(z), centre(y), centre(x))
+    k, j, i = z.here, y.here, x.here
+    if FINISHES:
+        out.force_x[k, j, i] = v.x - out.force_x[k, j, i]
+        out.force_y[k, j, i] = v.y - out.force_y[k, j, i]
+        out.force_z[k, j, i] = v.z - out.force_z[k, j, i]
     out.x[k, j, i] = v.x
     out.y[k, j, i] = v.y
     out.z[k, j, i] = v.z

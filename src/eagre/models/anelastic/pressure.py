@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,11 @@ class PressureOperator:
             else cells.of_profile
         )
 
-    def _over(self, point: Any, q: Any, hat: Any, out: Any, forced: bool = True) -> Launch:
+    def _over(
+        self, point: Any, q: Any, hat: Any, out: Any, forced: bool = True, switches: Mapping[str, Any] | None = None
+    ) -> Launch:
         here = {"POINT": point, "HAT": cells.flow if forced else cells.no_flow, "OPEN": self._open and forced}
+        here |= switches or {}
         arguments = (q, hat, out, self.medium, self._normal, self._grid)
         if self.device.kind == "cuda":
             program = self.device.loop(at_point, self.precision, {**self._switches, **here})
@@ -84,6 +88,12 @@ class PressureOperator:
     def velocity(self, phi: Any, hat: Any, out: Any) -> Launch:
         """prforc: out = v^ - C grad phi with the normal components of sides; hat, out: (u, v, w), maybe the same."""
         return self._over(cells.set_velocity, phi, cells.Vector(*hat), cells.Vector(*out))
+
+    def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
+        """prforc into velocity, from v^ that stands there or in forces; these, if any, become v minus what they were."""
+        out = cells.Wind(*velocity, *(velocity if forces is None else forces))
+        here = {"IN_PLACE": in_place, "FINISHES": forces is not None}
+        return self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)
 
     def residual(self, phi: Any, hat: Any, r: Any) -> Launch:
         """prforc and divrhs in one: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""

@@ -32,9 +32,11 @@ from eagre.models.anelastic.balance import Balance, balanced
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.spectral import Spectral
+from eagre.models.anelastic.stars import FlatKernels, is_star, star_of
 from eagre.models.anelastic.sweeps import Sweeps
+from eagre.solvers.gcr.fused import FusedIteration
 from eagre.solvers.gcr.iteration import GcrIteration, ResidualTest, Weights
-from eagre.stepping.until import Until
+from eagre.stepping.until import Until, is_iterating
 
 METHODS = ("auto", "direct", "gcr")
 PRECONDITIONERS = ("auto", "fft", "line-jacobi", "richardson", "none")
@@ -49,9 +51,15 @@ class Projected(NamedTuple):
 
 
 @cell
-def subtract(k, j, i, a, b):
+def subtract(k, j, i, a, b, control):
     """A -= b."""
     a[k, j, i] -= b[k, j, i]
+
+
+@subtract.variant("cuda")
+def _subtract_while_iterating(k, j, i, a, b, control):
+    if is_iterating(control):
+        a[k, j, i] -= b[k, j, i]
 
 
 @cell
@@ -81,6 +89,10 @@ class Projection:
         rho_b at points, kg/m^3: fits (nz, ny, nx), or (nz,) for a profile.
     velocity : (u, v, w), optional
         Device arrays (nz, ny, nx), m/s, to work on; without them own ones.
+    forces : (u, v, w), optional
+        Device arrays that become the projected velocity minus what they held.
+    hat_in_forces : bool
+        Whether v^ is to be written into `forces`; else where the velocity comes.
     tolerance : float
         Of dt max |div v|.
     method : {"auto", "direct", "gcr"}
@@ -94,10 +106,14 @@ class Projection:
     guess : {"previous", "extrapolated", "zero"}
     most : int
         Iterations.
+    kernels : {"fast", "reference"}
+        Whether fused kernels serve where there are any; the reference has one for each part of an iteration.
 
     Attributes
     ----------
     u, v, w, phi : arrays (nz, ny, nx) on the device
+    hat : (u, v, w)
+        Where v^ is read.
     older : array or None
         phi of the step before, where guesses are extrapolated.
     steps : (float, float)
@@ -119,6 +135,8 @@ class Projection:
         density: Any = 1.0,
         *,
         velocity: tuple[Any, Any, Any] | None = None,
+        forces: tuple[Any, Any, Any] | None = None,
+        hat_in_forces: bool = False,
         tolerance: float = 1e-7,
         method: str = "auto",
         preconditioner: str = "auto",
@@ -126,6 +144,7 @@ class Projection:
         sweeps: int = 2,
         guess: str = "previous",
         most: int = 500,
+        kernels: str = "fast",
     ) -> None:
         self._device, self._precision, self._real = device, precision, check_precision(precision)
         self.metric, self.shape, self.tolerance, self._most = metric, metric.shape, tolerance, most
@@ -134,11 +153,14 @@ class Projection:
         self._guess, self._kept, self._sweeps = one_of("guess", guess, GUESSES), kept, sweeps
         own = [device.zeros(self.shape, self._real) for _ in range(3)] if velocity is None else velocity
         self.u, self.v, self.w = own
+        self.hat = tuple(forces) if forces is not None and hat_in_forces else (self.u, self.v, self.w)
+        self._forces, self._in_place = forces, not (forces is not None and hat_in_forces)
         self.phi, self._r, self._b = (device.zeros(self.shape, self._real) for _ in range(3))
         self.older = device.zeros(self.shape, self._real) if guess == "extrapolated" else None
         self.steps = (0.0, 0.0)
         self._density = self._shaped("density", density)
         self._normal: cells.Normal | None = None
+        self._fuses = one_of("kernels", kernels, ("fast", "reference")) == "fast"
         self._is_bound = False
         self.set_coefficients()
 
@@ -159,6 +181,10 @@ class Projection:
     def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
         """Take C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
         parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
+        if self._is_bound and all(
+            map(np.array_equal, parts, (self.operator.c11, self.operator.c12, self.operator.c33))
+        ):
+            return
         if self._is_bound and self.operator.update(*parts) and self._direct == self._takes_direct:
             self._refresh()
             return
@@ -202,31 +228,55 @@ class Projection:
 
     def _bind(self) -> None:
         """Launches for these kinds of coefficients."""
-        device, operator, hat = self._device, self.operator, (self.u, self.v, self.w)
-        self._refresh, self._direct = lambda: None, self._takes_direct
-        self._final = [operator.velocity(self.phi, hat, hat)]
-        start: list[Work] = [operator.residual(self.phi, hat, self._r)]
+        device, operator, hat = self._device, self.operator, self.hat
+        self._refreshing, self._direct = [], self._takes_direct
+        flat, test = self._flat_kernels()
+        wind = (self.u, self.v, self.w)
+        self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._in_place)]
+        start: list[Work] = [operator.residual(self.phi, hat, self._r), test.measured]
+        if flat is not None:
+            start = [flat.residual(self.phi, hat, self._r, test)]
         if self._direct:
-            test = ResidualTest(device, self._precision, self._r)
             add = device.loop(subtract, self._precision)
-            solved = [*self._flat(self._r, self._b), device.over(add, self.shape, (self.phi, self._b))]
-            again = [*start, test.measured]
-            self._until = Until(device, test, [*solved, *again], again, look_every=1)  # type: ignore[arg-type]
+            arguments = (self.phi, self._b, test.control)
+            solved = [*self._flat(self._r, self._b), device.over(add, self.shape, arguments)]
+            self._until: Any = Until(device, test, [*solved, *start], start, look_every=1, judges=flat is not None)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
-        weights = Weights(operator.medium.density, tuple(edges))  # type: ignore[arg-type]
+        weights = Weights(operator.medium.density, (edges[0], edges[1], edges[2]))
+        kept = self._kept or (3 if operator.turning else 1)
+        known = (device, self._precision, self.phi, self._r)
+        if flat is not None and kept == 1 and self._preconditioner == "none":
+            wraps = self.metric.sides[0] == "periodic"
+            fused = FusedIteration(*known, test, start, star_of(operator), wraps, weights)
+            self._refreshing.append(lambda: fused.refill(star_of(self.operator)))
+            self._until = fused
+            return
+        first, every = [operator.residual(self.phi, hat, self._r)], 1 if self._preconditioner in ("auto", "fft") else 4
         self._until = GcrIteration(
-            device, self._precision, self.phi, self._r, start, lambda q, out: [operator.apply(q, out)],
-            self._preconditioning(), weights, self._kept or (3 if operator.turning else 1),
-            look_every=1 if self._preconditioner in ("auto", "fft") else 4,
-        ).until  # fmt: skip
+            *known, first, lambda q, out: [operator.apply(q, out)], self._preconditioning(), weights, kept, every
+        ).until
+
+    def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
+        """Kernels that serve on a GPU over flat ground, and what judges residuals."""
+        device, precision = self._device, self._precision
+        if device.kind != "cuda" or not self._fuses or self._normal is not None or not is_star(self.operator):
+            return None, ResidualTest(device, precision, self._r)
+        flat = FlatKernels(device, precision, self.operator)
+        self._refreshing.append(lambda: flat.refill(self.operator))
+        return flat, ResidualTest(device, precision, self._r, blocks=flat.tiles.blocks)
+
+    def _refresh(self) -> None:
+        """Take the operator's coefficients wherever they went."""
+        for one in self._refreshing:
+            one()
 
     def _preconditioning(self) -> Any:
         """A function of (r, q), launches that set q = P^-1 r, or none."""
         if self._preconditioner in ("line-jacobi", "richardson"):
             sweeps = Sweeps(self.operator, self._preconditioner, self._sweeps)
-            self._refresh = sweeps.factorise
+            self._refreshing.append(sweeps.factorise)
             return sweeps.launches
         if self._preconditioner == "none":
             return None
@@ -241,7 +291,7 @@ class Projection:
             density, across, up = self.operator.means()
             spectral.set_coefficients(across, up, np.ones_like(density) if is_field else density)
 
-        self._refresh = refresh
+        self._refreshing.append(refresh)
         refresh()
         if is_field:
             return [self.operator.weighed(r, self._b), *spectral.launches(self._b, q)]
@@ -255,15 +305,30 @@ class Projection:
         ConvergenceError
             If the tolerance is not reached; the velocity is as it was, and phi the best one found.
         """
-        self._first_guess(dt)
+        self._device.run(self._first_guess(dt))
+        self.steps = (dt, self.steps[0])
         made = self._until.run(self.tolerance / dt, self._most)
         self._device.run(self._final)
         return Projected(made.iterations, made.norm * dt)
 
-    def _first_guess(self, dt: float) -> None:
-        """phi from the last solutions, which are in proportion to their time steps."""
+    def unlooked(self, dt: float, iterations: int) -> list[Work]:
+        """Launches of a solution of so many iterations at most after two steps of dt, s; `control` tells how it ended.
+
+        It makes the bits of `solve` if that takes no more.
+        """
+        if self.steps != (dt, dt):
+            raise ValueError("the last two steps were of another length")
+        small = self.tolerance / dt
+        return [*self._first_guess(dt), *self._until.unlooked(small, self._most, iterations), *self._final]
+
+    @property
+    def control(self) -> Any:
+        """Numbers of the iteration on the device, as of `eagre.stepping.until`."""
+        return self._until.control
+
+    def _first_guess(self, dt: float) -> list[Work]:
+        """Launches that make phi from the last solutions, which are in proportion to their time steps."""
         (last, before), device = self.steps, self._device
-        self.steps = (dt, last)
         if self._guess == "zero" or last == 0.0:
             factor = float(self._guess != "zero")
         else:
@@ -274,6 +339,7 @@ class Projection:
             a, b = factor, 0.0
         if self.older is not None:
             arguments = (self.phi, self.older, self._real(a), self._real(b))
-            device.run([device.over(device.loop(extrapolate, self._precision), self.shape, arguments)])
-        elif factor != 1.0:
-            device.run([device.over(device.loop(stretch, self._precision), self.shape, (self.phi, self._real(factor)))])
+            return [device.over(device.loop(extrapolate, self._precision), self.shape, arguments)]
+        if factor == 1.0:
+            return []
+        return [device.over(device.loop(stretch, self._precision), self.shape, (self.phi, self._real(factor)))]

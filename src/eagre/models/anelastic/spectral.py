@@ -13,7 +13,8 @@ import numpy as np
 
 from eagre.backend.arrays import fourier_module, on_gpu
 from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
-from eagre.models.anelastic.columns import factor_column, solve_column, solve_columns_cpu
+from eagre.models.anelastic.chains import column_solver
+from eagre.models.anelastic.columns import divide, factor_column
 from eagre.models.anelastic.metric import Metric
 from eagre.solvers.poisson.axes import Axis, workers
 
@@ -63,11 +64,11 @@ class Spectral:
         self._coupling = device.zeros((self.shape[0], 1, 1), self._real)
         self._scale = device.zeros((self.shape[0],), self._real)
         switches = {"PARTS": self._parts}
+        last_axes = self._waves == tuple(range(3))[-len(self._waves) :] if self._waves else False
+        self._in_place = device.kind == "cuda" and last_axes and not self._cosines
         self._factor = device.loop(factor_column, "double")
-        if device.kind == "cuda":
-            self._solve = device.loop(solve_column, precision, switches)
-        else:
-            self._solve = device.program(solve_columns_cpu, precision, switches)
+        self._solve = column_solver(device, precision, switches)
+        self._divide = device.loop(divide, precision, switches)
 
     def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
         """Factorise.
@@ -82,12 +83,15 @@ class Spectral:
             What r is multiplied by: rho*, or 1 where that has been done.
         """
         nz, device = self.shape[0], self._device
+        points = np.prod([self.shape[k] for k in self._waves]) if self._in_place else 1
+        scale = self._w * scale / points
         extra = (self._w * across)[:, None, None] * self._flat
         coupling = np.zeros((nz, 1, 1))
         if self._periodic_z:
             extra = extra + up[0] * self._vertical[:, None, None]
             with np.errstate(divide="ignore"):
-                device.fill(self._inverse, np.where(extra > 0.0, 1.0 / extra, 0.0).astype(self._real))
+                inverse = np.where(extra > 0.0, -scale[:, None, None] / extra, 0.0)
+                device.fill(self._inverse, inverse.astype(self._real))
         else:
             coupling[: nz - 2, 0, 0] = up[1 : nz - 1] / (4.0 * self._dz**2)
             inverse = device.array(extra)
@@ -96,11 +100,16 @@ class Spectral:
             with device.joined():
                 self._inverse[...] = inverse.astype(self._real)
         device.fill(self._coupling, coupling.astype(self._real))
-        device.fill(self._scale, (self._w * scale).astype(self._real))
+        device.fill(self._scale, scale.astype(self._real))
 
     def launches(self, right: Any, out: Any) -> list[Work]:
         """out = P^-1 right, both (nz, ny, nx)."""
-        return [HostCall(self._apply, (right, out))]
+        if not self._in_place:
+            return [HostCall(self._apply, (right, out))]
+        device, complex_ = self._device, np.complex64 if self._real == np.float32 else np.complex128
+        spectrum = device.zeros(self._inverse.shape, complex_)
+        forward, backward = device.real_transforms(right, spectrum, out, self._waves)
+        return [forward, self._columns(spectrum.view(self._real)), backward]
 
     def _apply(self, right: Any, out: Any) -> None:
         own = not (self._cosines or self._waves)
@@ -120,7 +129,6 @@ class Spectral:
         out[...] = spectrum
 
     def _columns(self, f: Any) -> Launch:
-        arguments = (f, self._inverse, self._coupling, self._scale)
-        if self._device.kind == "cuda":
-            return self._device.over(self._solve, self._flat.shape, arguments)
-        return Launch(self._solve, arguments)
+        if self._periodic_z:
+            return self._device.over(self._divide, self._inverse.shape, (f, self._inverse))
+        return self._solve((f, self._inverse, self._coupling, self._scale))

@@ -129,9 +129,11 @@ class Steps:
         known = (setup.shape, h, slopes, setup.spacing, setup.sides, setup.terrain)
         self.advector = FaceFluxes(device, precision, *known)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
+        self._is_free = not (setup.stratified or setup.coriolis or setup.absorber.any())  # v^ is v_hat
         self.projection = Projection(
-            device, precision, metric, rest.density, velocity=self.fields.now, tolerance=setup.tolerance
-        )
+            device, precision, metric, rest.density, velocity=fields.now, forces=fields.forces,
+            hat_in_forces=self._is_free, tolerance=setup.tolerance,
+        )  # fmt: skip
         self.change_at_sides = set_wind_through(self.projection, setup, rest)
         self._advection = plan_of(device, precision, setup.shape, setup.sides, Options())
         self._masses = masses
@@ -175,6 +177,8 @@ class Steps:
                 found.append(self._over("add_tendency", x, fields.drag[name], half))
             found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare, half, scale)]
             found.append(self._over("take", x, fields.spare))
+        if self._is_free:
+            return found
         heat = fields.forces.w if fields.heating is None else fields.heating
         return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
 
@@ -188,12 +192,11 @@ class Steps:
         return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
 
     def finish(self) -> list[Work]:
-        """Launches from v^(n+1) to theta' and the half forces."""
+        """Launches from v^(n+1) to theta' and its half force; those of the velocity come from the projection."""
         fields = self.fields
-        found: list[Work] = [self._over("finish_velocity", fields.now, fields.forces)]
-        if fields.theta is not None:
-            found.append(self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest))
-        return found
+        if fields.theta is None:
+            return []
+        return [self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest)]
 
     def _advect(self, moved: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
         """Launches that advect fields: from, to, parity of each."""

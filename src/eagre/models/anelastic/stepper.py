@@ -45,10 +45,16 @@ class Stepper:
 
     def step(self, until: float, count: int) -> int:
         """Make up to `count` steps, the last one shortened to end at `until`, s."""
-        for made in range(count):
+        made, tries = 0, True
+        while made < count and self._failure is None:
             left = until - self.time
             if left <= 0.0:
                 return made
+            ahead = self._ahead(until, count - made) if tries else []
+            if ahead:
+                tries = self._at_once(ahead)  # or they are made one by one
+                made += len(ahead) * tries
+                continue
             lands = left <= self.time_step * (1.0 + NEARLY)
             dt = left if left < self.time_step * (1.0 - NEARLY) else self.time_step
             try:
@@ -58,15 +64,37 @@ class Stepper:
                 self._failure = Failure(what)
                 return made
             self._landed, self._since = (until, 0.0) if lands else (self._landed, self._since + dt)
+            made += 1
             found = self.engine.counts["courant"]
             if not found <= LIMIT:
                 k, j = self.engine.worst
                 self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
-                return made + 1
             self._adapt(dt, found)
             if self.averages is not None:
                 self.averages.stepped(self.time)
-        return count
+        return made
+
+    def _ahead(self, until: float, count: int) -> list[float]:
+        """`_since` after each of up to `count` equal steps that nobody needs to look at."""
+        dt, found = self.time_step, [self._since]
+        if self.courant is not None or not self.engine.is_steady(dt):
+            return []
+        count = count if self.averages is None else min(count, self.averages.left)
+        while len(found) <= count and until - (self._landed + found[-1]) > dt * (1.0 + NEARLY):
+            found.append(found[-1] + dt)
+        return found[1:] if len(found) > 2 else []
+
+    def _at_once(self, ahead: list[float]) -> bool:
+        """Make the steps of `_ahead`; False, and none is made, if that cannot be."""
+        found = self.engine.advance_many(self.time_step, len(ahead))
+        if found is None:
+            return False
+        for self._since in ahead:
+            if self.averages is not None:
+                self.averages.stepped(self.time)
+        if not found <= LIMIT:
+            self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}")
+        return True
 
     def _adapt(self, dt: float, found: float) -> None:
         """Choose the next time step from the Courant number of the last."""
@@ -79,6 +107,8 @@ class Stepper:
         """What is wrong with the state."""
         if self._failure is not None:
             return self._failure
+        if self.engine.is_finite():
+            return None
         for name in (*COMPONENTS, *(("theta",) if self.setup.stratified else ())):
             wrong = ~np.isfinite(self.engine.field(name))
             if wrong.any():

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import cell
-from eagre.backend.device import Launch, Work, check_precision
+from eagre.backend.device import Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic import operator as cells
-from eagre.models.anelastic.columns import factor_column, solve_column, solve_columns_cpu
+from eagre.models.anelastic.chains import column_solver
+from eagre.models.anelastic.columns import factor_column
 from eagre.models.anelastic.pressure import PressureOperator
 
 WEIGHT = 0.7  # omega of line Jacobi
@@ -63,10 +64,7 @@ class Sweeps:
         switches = {"COUPLING": cells.of_field}
         self._factor = device.loop(factor_column, precision, switches)
         self._loops = {one.name: device.loop(one, precision) for one in (take, blend)}
-        if device.kind == "cuda":
-            self._columns = device.over(device.loop(solve_column, precision, switches), shape[1:], self._system)
-        else:
-            self._columns = Launch(device.program(solve_columns_cpu, precision, switches), self._system)
+        self._columns = column_solver(device, precision, switches)(self._system)
         self.factorise()
 
     @property

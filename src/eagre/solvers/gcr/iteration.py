@@ -35,6 +35,8 @@ class ResidualTest:
     r : array (nz, ny, nx)
     rows : int
         Sums that are made at a time.
+    blocks : int, optional
+        Of a kernel on a GPU that leaves its parts in place of `measured`.
 
     Attributes
     ----------
@@ -46,11 +48,12 @@ class ResidualTest:
         Looks at the whole residual.
     """
 
-    def __init__(self, device: Device, precision: str, r: Any, rows: int = 2) -> None:
+    def __init__(self, device: Device, precision: str, r: Any, rows: int = 2, blocks: int = 0) -> None:
         nz, _, nx = r.shape
         self.control = device.zeros((SIZE,), np.float64)
         if device.kind == "cuda":
-            blocks = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
+            own = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
+            blocks = blocks or own
             self.partials = device.zeros((rows, 1, blocks), np.float64)
             self.launch = one_block(device, kernels_cuda.judge_cuda, self.partials, self.control)
             arguments = (r.reshape(-1), self.partials)
@@ -119,9 +122,7 @@ class GcrIteration:
         sums = self._sums_cuda if device.kind == "cuda" else self._sums_cpu
         before = precondition(r, q) if precondition else ()
         iteration = [*before, *apply(q, image), *sums(phi, r, q, image, p, images)]
-        self.until = Until(
-            device, self.test, iteration, [*start, reset, self.test.measured], look_every  # type: ignore[arg-type]
-        )  # fmt: skip
+        self.until = Until(device, self.test, iteration, [*start, reset, self.test.measured], look_every)
 
     def _known(self, r: Any) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
         """Weights and shares, switches, and what is the same for all kernels."""

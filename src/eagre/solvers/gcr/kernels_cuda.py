@@ -18,20 +18,7 @@ from eagre.solvers.gcr.kernels import (
     share_of,
     weight_at,
 )
-from eagre.stepping.until import THREADS, add_up, is_iterating
-
-
-@cell
-def largest_of(tree, t, threads, value):
-    """tree[0] = the largest value of a block's threads."""
-    tree[t] = value
-    cuda.syncthreads()
-    half = threads // 2
-    while half > 0:
-        if t < half:
-            tree[t] = max(tree[t], tree[t + half])
-        cuda.syncthreads()
-        half //= 2
+from eagre.stepping.until import THREADS, add_up, is_iterating, largest_of
 
 
 @cell

@@ -1,0 +1,78 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportMissingImports=false
+"""Real transforms on an NVIDIA GPU between arrays that stay where they are, and that a graph can hold.
+
+CuPy makes the plan. Its own calls are refused while a stream is captured, which the library itself allows: it is called
+directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cupy.cuda import cufft
+from cupyx.scipy.fft import get_fft_plan
+
+from eagre.errors import DeviceError
+
+FORWARD = {4: "cufftExecR2C", 8: "cufftExecD2Z"}
+BACKWARD = {4: "cufftExecC2R", 8: "cufftExecZ2D"}
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The cuFFT that CuPy has loaded."""
+    cufft.getVersion()
+    mapped = re.findall(r"\s(/\S*libcufft\.so\S*)", Path("/proc/self/maps").read_text())
+    if not mapped:
+        raise DeviceError("CuPy has loaded no cuFFT")
+    return ctypes.CDLL(mapped[0])
+
+
+class RealTransforms:
+    """Transforms over the last axes of an array; backward without the factor 1 / n.
+
+    Parameters
+    ----------
+    a, spectrum : CuPy arrays
+        Real, and complex with n // 2 + 1 along the last axis; both C-contiguous. `backward` spoils the spectrum.
+    axes : sequence of int
+        The last ones of `a`.
+    stream : int
+        Address of the CUDA stream.
+    """
+
+    def __init__(self, a: Any, spectrum: Any, axes: Sequence[int], stream: int) -> None:
+        shape = tuple(a.shape[axis] for axis in axes)
+        self._plans = (
+            get_fft_plan(a, shape=shape, axes=tuple(axes), value_type="R2C"),
+            get_fft_plan(spectrum, shape=shape, axes=tuple(axes), value_type="C2R"),
+        )
+        self._spectrum, self._names = spectrum, (FORWARD[a.dtype.itemsize], BACKWARD[a.dtype.itemsize])
+        for plan in self._plans:
+            _checked("cufftSetStream", library().cufftSetStream(_handle(plan), ctypes.c_void_p(stream)))
+
+    def forward(self, a: Any) -> None:
+        """spectrum = transform of a."""
+        self._run(0, a, self._spectrum)
+
+    def backward(self, a: Any) -> None:
+        """a = n times the inverse transform of the spectrum."""
+        self._run(1, self._spectrum, a)
+
+    def _run(self, way: int, source: Any, target: Any) -> None:
+        places = (ctypes.c_void_p(source.data.ptr), ctypes.c_void_p(target.data.ptr))
+        _checked(self._names[way], getattr(library(), self._names[way])(_handle(self._plans[way]), *places))
+
+
+def _handle(plan: Any) -> ctypes.c_int:
+    return ctypes.c_int(int(plan.handle if hasattr(plan, "handle") else plan.plan))
+
+
+def _checked(name: str, status: int) -> None:
+    if status != 0:
+        raise DeviceError(f"{name} failed with status {status}")

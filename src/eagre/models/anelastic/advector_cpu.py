@@ -1,0 +1,81 @@
+"""The advector on a CPU: all faces below, south and west of a row of points in one program."""
+
+from eagre.backend.cells import cell, entry, prange, real, switch
+from eagre.models.anelastic.kernels import OPEN, PERIODIC, mass_flux, upward_mass_flux
+
+ALONG_X = switch("ALONG_X", True)  # whether the axis has more than one point
+ALONG_Y = switch("ALONG_Y", True)
+ALONG_Z = switch("ALONG_Z", True)
+
+
+@cell
+def outer(inner, side, other, kind):
+    """The outer face of a side from the next face, the fluxes of the side's point and of the other end's.
+
+    That of the other end, the mirror image, or on open sides the one whose mean with the next face is the flux through
+    the side: a side's point owns half a cell.
+    """
+    if kind == PERIODIC:
+        return other + side
+    return real(4.0) * side - inner if kind == OPEN else -inner
+
+
+@cell
+def row_of_x(k, j, now, then, h, x, out):
+    """v1 of a row."""
+    n = now.shape[2]
+    for i in range(n - 1):
+        out[k, j, i + 1] = mass_flux(k, j, i, now, then, h, x) + mass_flux(k, j, i + 1, now, then, h, x)
+    first, last = mass_flux(k, j, 0, now, then, h, x), mass_flux(k, j, n - 1, now, then, h, x)
+    low, high = out[k, j, 1], out[k, j, n - 1]
+    out[k, j, 0] = outer(low, first, last, x.kind)
+    out[k, j, n] = outer(high, last, first, x.kind) if x.kind != PERIODIC else outer(low, first, last, x.kind)
+
+
+@cell
+def row_of_y(k, j, now, then, h, y, out):
+    """v2 south of a row; with the first row the outer faces."""
+    n = now.shape[1]
+    for i in range(now.shape[2]):
+        if j > 0:
+            out[k, j, i] = mass_flux(k, j - 1, i, now, then, h, y) + mass_flux(k, j, i, now, then, h, y)
+        else:
+            first, second = mass_flux(k, 0, i, now, then, h, y), mass_flux(k, 1, i, now, then, h, y)
+            last, before = mass_flux(k, n - 1, i, now, then, h, y), mass_flux(k, n - 2, i, now, then, h, y)
+            low = outer(first + second, first, last, y.kind)
+            out[k, 0, i] = low
+            out[k, n, i] = low if y.kind == PERIODIC else outer(before + last, last, first, y.kind)
+
+
+@cell
+def row_of_z(k, j, now, then, h, g, z, out):
+    """v3 below a row; with the lowest level the outer faces."""
+    n = now.u.shape[0]
+    for i in range(now.u.shape[2]):
+        here = upward_mass_flux(k, j, i, now, then, h, g, z)
+        if k > 0:
+            out[k, j, i] = upward_mass_flux(k - 1, j, i, now, then, h, g, z) + here
+        else:
+            second, last = (
+                upward_mass_flux(1, j, i, now, then, h, g, z),
+                upward_mass_flux(n - 1, j, i, now, then, h, g, z),
+            )
+            before = upward_mass_flux(n - 2, j, i, now, then, h, g, z)
+            low = outer(here + second, here, last, z.kind)
+            out[0, j, i] = low
+            out[n, j, i] = low if z.kind == PERIODIC else outer(before + last, last, here, z.kind)
+
+
+@entry
+def faces_cpu(now, then, h, g, x, y, z, v1, v2, v3):
+    """All faces; x, y, z : `advector_cuda.Weights`."""
+    nz, ny, _ = now.u.shape
+    for row in prange(nz * ny):
+        k = row // ny
+        j = row - k * ny
+        if ALONG_X:
+            row_of_x(k, j, now.u, then.u, h, x, v1)
+        if ALONG_Y:
+            row_of_y(k, j, now.v, then.v, h, y, v2)
+        if ALONG_Z:
+            row_of_z(k, j, now, then, h, g, z, v3)

@@ -1,0 +1,103 @@
+"""Column systems of the pressure on a GPU: a thread for each chain of a column, four points asked for at once.
+
+As `columns.solve_column`. Both chains of a column, and real and imaginary parts, have threads of their own: a grid has
+few columns, and each step of a chain waits for the memory.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, entry, real
+from eagre.models.anelastic.columns import PARTS, coupling_at
+
+LANES = 32
+CHAINS = 2
+AHEAD = 4  # points asked for at once, as many as `down_four` and `up_four` have
+
+
+@cell
+def inside(k, last):
+    """A level, or the last one of its chain."""
+    return np.uint32(min(k, last))
+
+
+@cell
+def down(x, b, over, coupling, scale, k, last, j, i):
+    """The unknown of level k after that of the level below, x; that one beyond the last level."""
+    if k > last:
+        return x
+    below = coupling_at(coupling, np.uint32(max(k - 2, 0)), j, i)
+    return (below * x - scale[np.uint32(k)] * b) * over
+
+
+@cell
+def store(f, k, last, j, m, x):
+    """A level's unknown, if it is one."""
+    if k <= last:
+        f[np.uint32(k), j, m] = x
+
+
+@cell
+def down_four(x, f, inverse, coupling, scale, k, last, j, m):
+    """Eliminate four levels from k on."""
+    i = np.uint32(m // PARTS)
+    k0, k1, k2, k3 = inside(k, last), inside(k + 2, last), inside(k + 4, last), inside(k + 6, last)
+    b0, b1, b2, b3 = f[k0, j, m], f[k1, j, m], f[k2, j, m], f[k3, j, m]
+    o0, o1, o2, o3 = inverse[k0, j, i], inverse[k1, j, i], inverse[k2, j, i], inverse[k3, j, i]
+    x = down(x, b0, o0, coupling, scale, k, last, j, i)
+    store(f, k, last, j, m, x)
+    x = down(x, b1, o1, coupling, scale, k + 2, last, j, i)
+    store(f, k + 2, last, j, m, x)
+    x = down(x, b2, o2, coupling, scale, k + 4, last, j, i)
+    store(f, k + 4, last, j, m, x)
+    x = down(x, b3, o3, coupling, scale, k + 6, last, j, i)
+    store(f, k + 6, last, j, m, x)
+    return x
+
+
+@cell
+def up(x, own, over, coupling, k, j, i):
+    """The unknown of level k once that of the level above, x, is known; that one below the first level."""
+    if k < 0:
+        return x
+    return own + coupling_at(coupling, np.uint32(k), j, i) * over * x
+
+
+@cell
+def store_up(f, k, j, m, x):
+    """A level's unknown, if it is one."""
+    if k >= 0:
+        f[np.uint32(k), j, m] = x
+
+
+@cell
+def up_four(x, f, inverse, coupling, k, chain, j, m):
+    """Substitute back in four levels from k downwards."""
+    i = np.uint32(m // PARTS)
+    k0, k1 = np.uint32(max(k, chain)), np.uint32(max(k - 2, chain))
+    k2, k3 = np.uint32(max(k - 4, chain)), np.uint32(max(k - 6, chain))
+    b0, b1, b2, b3 = f[k0, j, m], f[k1, j, m], f[k2, j, m], f[k3, j, m]
+    o0, o1, o2, o3 = inverse[k0, j, i], inverse[k1, j, i], inverse[k2, j, i], inverse[k3, j, i]
+    x = up(x, b0, o0, coupling, k, j, i)
+    store_up(f, k, j, m, x)
+    x = up(x, b1, o1, coupling, k - 2, j, i)
+    store_up(f, k - 2, j, m, x)
+    x = up(x, b2, o2, coupling, k - 4, j, i)
+    store_up(f, k - 4, j, m, x)
+    x = up(x, b3, o3, coupling, k - 6, j, i)
+    store_up(f, k - 6, j, m, x)
+    return x
+
+
+@entry
+def chains_cuda(f, inverse, coupling, scale):
+    """Solve in place; grid: (tiles of LANES numbers of a row, rows), block: (LANES, CHAINS)."""
+    m = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
+    chain, j = cuda.threadIdx.y, np.uint32(cuda.blockIdx.y)
+    nz = f.shape[0]
+    last = chain + 2 * ((nz - 1 - chain) // 2)  # of the chain
+    if m < f.shape[2] and chain < nz:
+        x = real(0.0)
+        for k in range(chain, nz, 2 * AHEAD):
+            x = down_four(x, f, inverse, coupling, scale, k, last, j, m)
+        for back in range(0, last - chain, 2 * AHEAD):
+            x = up_four(x, f, inverse, coupling, last - 2 - back, chain, j, m)

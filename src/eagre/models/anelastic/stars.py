@@ -1,0 +1,124 @@
+"""The pressure operator over flat ground as tables of lines, and kernels of a GPU that take these."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.anelastic import flat_cuda
+from eagre.models.anelastic.flat_cuda import Gradient
+from eagre.models.anelastic.operator import Wind
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.solvers.gcr.fused import Tiles
+from eagre.solvers.gcr.iteration import ResidualTest
+from eagre.solvers.gcr.star import Star, on_device
+
+
+class Line(NamedTuple):
+    """The points of an axis, as `eagre.models.anelastic.lines.line_at` has them: neighbours, factors, 1 on sides."""
+
+    before: np.ndarray
+    behind: np.ndarray
+    over: np.ndarray
+    on: np.ndarray
+
+
+def line_of(n: int, d: float, periodic: bool) -> Line:
+    """An axis of n points of spacing d."""
+    at, on = np.arange(n), np.zeros(n)
+    before, behind = at - 1, at + 1
+    before[0], behind[-1] = (n - 1, 0) if periodic else (0, n - 1)
+    if n > 1 and not periodic:
+        on[[0, -1]] = 1.0
+    return Line(before, behind, (0.5 / d if n > 1 else 0.0) * (1.0 + on), on)
+
+
+def lines_of(operator: PressureOperator) -> tuple[Line, ...]:
+    """The axes z, y, x."""
+    metric = operator.metric
+    axes = zip(metric.shape, metric.spacing, metric.sides, strict=True)
+    return tuple(line_of(n, d, side == "periodic") for n, d, side in axes)
+
+
+def is_star(operator: PressureOperator) -> bool:
+    """Whether tables of lines are enough: over flat ground, of profiles, without Coriolis."""
+    return operator.is_flat and not operator.turning
+
+
+def star_of(operator: PressureOperator) -> Star:
+    """L: the flux between two points stands at the one between them, and there is none where that is on a side."""
+    rho, c11, c33 = (part[:, 0, 0] for part in (operator.rho, operator.c11, operator.c33))
+    factors, tables = (rho * c33 / operator.metric.stretch**2, None, None), []
+    for line, inner in zip(lines_of(operator), factors, strict=True):
+        for to in (line.behind, line.before):
+            weight = line.over * line.over[to] * (1.0 - line.on[to])
+            tables.append((weight if inner is None else weight * inner[to] / rho, to[to]))
+    return _star(c11, tables)
+
+
+def divergence_of(operator: PressureOperator) -> Star:
+    """(1 / rho*) div(rho* v): what velocities of neighbours are multiplied by."""
+    rho = operator.rho[:, 0, 0]
+    factors, tables = (rho / operator.metric.stretch, None, None), []
+    for line, inner in zip(lines_of(operator), factors, strict=True):
+        for sign, to in ((1.0, line.behind), (-1.0, line.before)):
+            weight = sign * line.over * (1.0 - line.on[to])
+            tables.append((weight if inner is None else weight * inner[to] / rho, to))
+    return _star(np.ones_like(rho), tables)
+
+
+def _star(across: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> Star:
+    (up, above), (down, below), (north, to_north), (south, to_south), (east, to_east), (west, to_west) = tables
+    places = {"to_above": above, "to_below": below, "to_north": to_north, "to_south": to_south}
+    factors = {"up": up, "down": down, "north": north, "south": south, "east": east, "west": west}
+    return Star(across=across, to_east=to_east, to_west=to_west, **places, **factors)
+
+
+def gradient_of(operator: PressureOperator) -> Gradient:
+    """C grad phi."""
+    z, y, x = lines_of(operator)
+    inside = [1.0 - line.on for line in (z, y, x)]
+    up = operator.c33[:, 0, 0] / operator.metric.stretch * z.over * inside[0]
+    return Gradient(up, inside[0], operator.c11[:, 0, 0], y.over * inside[1], inside[1], x.over * inside[2], inside[2])
+
+
+class FlatKernels:
+    """Launches of `flat_cuda` for an operator that `is_star`, without open sides.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    operator : PressureOperator
+    """
+
+    def __init__(self, device: Device, precision: str, operator: PressureOperator) -> None:
+        self._device, self._real, self._precision = device, check_precision(precision), precision
+        self._periodic = int(operator.metric.sides[0] == "periodic" and operator.metric.shape[0] > 1)
+        self.tiles = Tiles.of(device, operator.metric.shape)
+        self._star = on_device(star_of(operator), device, self._real)
+        self._first = on_device(divergence_of(operator), device, self._real)
+        self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient_of(operator)))
+
+    def residual(self, phi: Any, hat: tuple[Any, Any, Any], r: Any, test: ResidualTest) -> Launch:
+        """As `PressureOperator.residual`; it judges, with numbers of the test."""
+        program = self._device.program(flat_cuda.residual_cuda, self._precision)
+        tables = (self._star, self._first, self._periodic, self.tiles.planes)
+        arrived = self._device.zeros((1,), np.uint32)
+        return self.tiles.launch(program, (phi, *hat, r, *tables, test.control, test.partials, arrived))
+
+    def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
+        """As `PressureOperator.wind`."""
+        out = Wind(*velocity, *(velocity if forces is None else forces))
+        switches = {"IN_PLACE": in_place, "FINISHES": forces is not None}
+        program = self._device.program(flat_cuda.wind_cuda, self._precision, switches)
+        return self.tiles.launch(program, (phi, out, self._gradient, self._periodic, self.tiles.planes))
+
+    def refill(self, operator: PressureOperator) -> None:
+        """Take other coefficients."""
+        made = (star_of(operator), divergence_of(operator), gradient_of(operator))
+        for own, tables in zip((self._star, self._first, self._gradient), made, strict=True):
+            for array, values in zip(own, tables, strict=True):
+                self._device.fill(array, np.asarray(values).astype(array.dtype))

@@ -1,0 +1,123 @@
+"""GCR(1) without a preconditioner in two kernels an iteration, as launches on a GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, Work, check_precision
+from eagre.solvers.gcr import fused_cuda, kernels, kernels_cuda
+from eagre.solvers.gcr.fused_cuda import LANES, ROWS
+from eagre.solvers.gcr.iteration import ResidualTest, Weights, one_block
+from eagre.solvers.gcr.star import Star, on_device
+from eagre.stepping.until import Iterated, Until
+
+PLANES = 16  # levels of a block's tile at most
+BLOCKS_AN_SM = 4  # below that tiles have fewer levels
+
+
+class Tiles(NamedTuple):
+    """How blocks share a grid: tiles of LANES x ROWS columns and `planes` levels."""
+
+    planes: int
+    grid: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, device: Device, shape: Sequence[int]) -> Tiles:
+        """The tiles of a grid (nz, ny, nx)."""
+        nz, ny, nx = map(int, shape)
+        across, along = -(-nx // LANES), -(-ny // ROWS)
+        planes = min(PLANES, max(1, nz * across * along // (BLOCKS_AN_SM * device.multiprocessors)))
+        return cls(planes, (across, along, -(-nz // planes)))
+
+    @property
+    def blocks(self) -> int:
+        """How many."""
+        return math.prod(self.grid)
+
+    def launch(self, program: Any, arguments: tuple[Any, ...]) -> Launch:
+        """A launch over the grid."""
+        return Launch(program, arguments, self.grid, (LANES, ROWS))
+
+
+class FusedIteration:
+    """As `GcrIteration` for k = 1, P = 1 and an operator that is a `Star`; on a GPU.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    phi, r : arrays (nz, ny, nx)
+    test : ResidualTest
+    start : sequence of launches
+        Set r from phi, and judge it.
+    star : Star
+        L, on the host.
+    periodic : bool
+        Whether the levels are.
+    weights : Weights
+    look_every : int
+        Iterations between looks of the host, an even number.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        precision: str,
+        phi: Any,
+        r: Any,
+        test: ResidualTest,
+        start: Sequence[Work],
+        star: Star,
+        periodic: bool,
+        weights: Weights,
+        look_every: int = 8,
+    ) -> None:
+        real, shape = check_precision(precision), tuple(map(int, r.shape))
+        tiles = Tiles.of(device, shape)
+        self._device, self.control = device, test.control
+        self._star = star = on_device(star, device, real)
+        scalars = device.zeros((kernels.NUMBERS + 2,), np.float64)
+        parts = device.zeros((2, 1, tiles.blocks), np.float64)
+        p, image, other = (device.zeros(shape, real) for _ in range(3))
+        edges = device.array(np.array(weights.edges, real))
+        weighing = kernels.of_point if tuple(weights.field.shape) == shape else kernels.of_level
+        tables = (star, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
+
+        def on(entry: Any, advanced: bool, *arguments: Any) -> Launch:
+            program = device.program(entry, precision, {"WEIGHT": weighing, "ADVANCED": advanced})
+            more = (*tables, scalars, test.control, parts, device.zeros((1,), np.uint32))
+            return tiles.launch(program, (*arguments, *more))
+
+        iteration: list[Work] = []
+        for here, there in ((r, other), (other, r)):
+            iteration.append(on(fused_cuda.direction_cuda, False, here, p, image, phi))
+            iteration.append(on(fused_cuda.advance_cuda, True, here, image, there))
+        reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
+        self.until = Until(device, test, iteration, [reset, *start], max(1, look_every // 2), judges=True)
+        loop = device.loop(fused_cuda.settle, precision)
+        self._settle = device.over(loop, shape, (phi, p, scalars))
+
+    @property
+    def launches(self) -> list[Work]:
+        """The start, an iteration and the end: for `Device.prepare`."""
+        return [*self.until.launches, self._settle]
+
+    def refill(self, star: Star) -> None:
+        """Take other coefficients."""
+        for array, values in zip(self._star, star, strict=True):
+            self._device.fill(array, np.asarray(values).astype(array.dtype))
+
+    def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
+        """As `Until.unlooked`."""
+        return [*self.until.unlooked(small, most, -(-iterations // 2)), self._settle]
+
+    def run(self, small: float, most: int) -> Iterated:
+        """As `Until.run`."""
+        try:
+            return self.until.run(small, most)
+        finally:
+            self._device.run([self._settle])

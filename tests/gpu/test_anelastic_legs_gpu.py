@@ -1,0 +1,54 @@
+"""Steps of the anelastic model as graphs on a real card: the bits of steps one by one, and close to the CPU's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.select import cuda_problem
+from eagre.cases.air import decaying_turbulence
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import anelastic
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.model import AnelasticFlow
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
+]
+
+
+def turbulence(device, precision):
+    return decaying_turbulence(16, time_step=0.03, device=device, precision=precision, tolerance=1e-7)
+
+
+def hill(device, precision):
+    grid = Grid.of_points(33, 16, 16000.0, 16000.0, periodic=(True, True))
+    ground = 300.0 * np.exp(-(((grid.x - 8000.0) / 2000.0) ** 2)) + 0.0 * grid.y[:, None]
+    air = anelastic(buoyancy_frequency=0.01, wind=(10.0, 0.0))
+    options = {"height": 8000.0, "atmosphere": air, "ground": ground, "time_step": 5.0, "tolerance": 1e-5}
+    return AnelasticFlow(grid, 17, device=device, precision=precision, **options)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("case", [turbulence, hill])
+def test_legs_make_the_bits_of_steps(case, precision, monkeypatch):
+    together = case("cuda", precision)
+    together.advance(1e9, max_steps=24)
+    assert together.engine._legs._rounds
+    with monkeypatch.context() as change:
+        change.setattr(Engine, "advance_many", lambda *_: None)
+        alone = case("cuda", precision)
+        alone.advance(1e9, max_steps=24)
+    found, expected = together.state(), alone.state()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("case", [turbulence, hill])
+def test_as_the_cpu(case):
+    found, expected = (case(device, "double") for device in ("cuda", "cpu"))
+    for one in (found, expected):
+        one.advance(1e9, max_steps=6)
+    for name in ("u", "v", "w"):
+        np.testing.assert_allclose(found.field(name), expected.field(name), rtol=0.0, atol=1e-5)

@@ -1,0 +1,108 @@
+"""Steps of the anelastic model that nobody looks at, on a simulated GPU: the bits of steps one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.cases.air import decaying_turbulence
+from eagre.errors import BlowUpError
+from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.legs import Book
+
+pytestmark = pytest.mark.simulator
+
+
+@pytest.fixture(autouse=True)
+def short_advection(monkeypatch):
+    """Advection in one loop: what moves is not looked at here."""
+    monkeypatch.setattr("eagre.models.anelastic.step.plan_of", lambda *_: Upstream(*_))
+
+
+class Upstream:
+    growth = 1.0
+
+    def __init__(self, device, precision, *_):
+        self.device = device
+
+    def together(self, fields, _):
+        from eagre.backend.device import HostCall
+
+        def move(x, out):
+            share = 0.1 * np.random.default_rng(1).random(x.shape)
+            out[...] = self.growth * (x + share * (np.roll(x, 1, 2) - x))
+
+        return [HostCall(move, (x, out)) for x, out, _ in fields]
+
+
+def model(**options):
+    from eagre.backend.simulated import SimulatedDevice
+
+    options = {"time_step": 0.1, "precision": "double", "tolerance": 1e-9, **options}
+    return decaying_turbulence(4, device=SimulatedDevice(), **options)
+
+
+def one_by_one(monkeypatch):
+    monkeypatch.setattr(Engine, "advance_many", lambda *_: None)
+
+
+def test_legs_make_the_bits_of_steps(monkeypatch):
+    together = model()
+    together.advance(1e9, max_steps=6)
+    with monkeypatch.context() as change:
+        one_by_one(change)
+        alone = model()
+        alone.advance(1e9, max_steps=6)
+    assert together.engine._legs._rounds  # there was a leg
+    found, expected = together.state(), alone.state()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def test_a_leg_whose_pressure_was_not_done_is_taken_back(monkeypatch):
+    together = model(tolerance=1e-14)
+    together.advance(1e9, max_steps=2)
+    made = []
+    finished = type(together.engine._legs).finished
+
+    def noted(legs, book):
+        made.append(finished(legs, book))
+        return made[-1]
+
+    monkeypatch.setattr(type(together.engine._legs), "finished", noted)
+    together.engine._legs.iterations = 0  # of none can be enough
+    together.advance(1e9, max_steps=4)
+    assert made == [False]
+    with monkeypatch.context() as change:
+        one_by_one(change)
+        alone = model(tolerance=1e-14)
+        alone.advance(1e9, max_steps=6)
+    for name, values in alone.state().items():
+        np.testing.assert_array_equal(together.state()[name], values, err_msg=name)
+
+
+def test_iterations_that_are_allowed_for():
+    """Numbers that go up and down a little ask for no new graph."""
+    legs = model().engine._legs
+    legs.allow(64)
+    assert legs.iterations == 68
+    book = dict.fromkeys(Book._fields, 0.0)
+    for most, kept in ((68.0, 68), (66.0, 68), (52.0, 68), (50.0, 53), (0.0, 1)):
+        assert legs.finished(Book(**{**book, "most": most}))
+        assert legs.iterations == kept
+    assert not legs.finished(Book(**{**book, "most": 1.0, "unfinished": 1.0}))
+    assert legs.iterations == 1
+
+
+def test_a_leg_that_is_too_fast_ends_before_its_first_bad_step(monkeypatch):
+    monkeypatch.setattr(Upstream, "growth", 1.3)
+    found = []
+    for change in (lambda: None, lambda: one_by_one(monkeypatch)):
+        change()
+        run = model(time_step=0.3)
+        with pytest.raises(BlowUpError, match=r"Courant number of .* in row k = ") as error:
+            run.advance(1e9, max_steps=30)
+        found.append((str(error.value), run.steps, run.field("u")))
+    assert found[0][:2] == found[1][:2]
+    assert 2 < found[0][1] < 12
+    np.testing.assert_array_equal(found[0][2], found[1][2])
