@@ -67,6 +67,11 @@ def mark_bad(k, j, i, x, flag):
         flag[0] = 1.0
 
 
+def allowed(needed: int) -> int:
+    """Iterations that steps have where one needed so many: some more, as each other number is a new graph."""
+    return needed + needed // SPARE
+
+
 class Legs:
     """Makes steps that nobody looks at.
 
@@ -108,14 +113,13 @@ class Legs:
     def finished(self, made: Book) -> bool:
         """Whether all steps reached the tolerance."""
         if made.unfinished == 0.0 and made.most < FEWER * self.iterations:
-            self.iterations = 0
-            self.allow(int(made.most))
+            self.iterations = max(1, allowed(int(made.most)))
         return made.unfinished == 0.0
 
     def allow(self, needed: int) -> None:
-        """Let steps have as many iterations as one of them needed: some more, as each other number is a new graph."""
+        """Let steps have as many iterations as one of them needed."""
         if needed > self.iterations:
-            self.iterations = max(1, needed + needed // SPARE)
+            self.iterations = allowed(needed)
 
     def _launches(self, dt: float, iterations: int) -> list[Any]:
         steps = self._steps
