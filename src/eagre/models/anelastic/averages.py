@@ -125,11 +125,6 @@ class Averages:
         self._first = self._energy(self._engine.device.host(self._found))
         self.start, self._last, self._since = time, time, 0
 
-    @property
-    def left(self) -> int:
-        """Steps up to the next sample."""
-        return self.every - self._since
-
     def stepped(self, time: float) -> None:
         """Note that a step has led to a time, s; sample if it is time to."""
         self._since += 1

@@ -90,7 +90,7 @@ class PressureOperator:
         return self._over(cells.set_velocity, phi, cells.Vector(*hat), cells.Vector(*out))
 
     def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
-        """prforc into velocity, from v^ that stands there or in forces; these, if any, become v minus what they were."""
+        """prforc into velocity, from v^ there or in forces; these, if any, become v minus what they were."""
         out = cells.Wind(*velocity, *(velocity if forces is None else forces))
         here = {"IN_PLACE": in_place, "FINISHES": forces is not None}
         return self._over(cells.set_wind, phi, cells.Vector(*velocity), out, switches=here)
