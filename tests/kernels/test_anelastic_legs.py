@@ -7,8 +7,14 @@ import pytest
 
 from eagre.cases.air import decaying_turbulence
 from eagre.errors import BlowUpError
+from eagre.grid import Grid
+from eagre.models.anelastic.atmosphere import boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.legs import Book
+from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.surface import Surface
+from eagre.series import Series
 
 pytestmark = pytest.mark.simulator
 
@@ -92,6 +98,20 @@ def test_iterations_that_are_allowed_for():
         assert legs.iterations == kept
     assert not legs.finished(Book(**{**book, "most": 1.0, "unfinished": 1.0}))
     assert legs.iterations == 1
+
+
+def test_what_changes_with_time_or_is_looked_at_has_no_legs():
+    from eagre.backend.simulated import SimulatedDevice
+
+    def has_legs(**options):
+        grid = Grid.of_points(3, 3, 100.0, 100.0, periodic=(True, True))
+        options = {"atmosphere": boussinesq(), "time_step": 1.0, **options}
+        return AnelasticFlow(grid, 3, height=100.0, device=SimulatedDevice(), **options).engine._legs is not None
+
+    falling = Series(np.array([0.0, 1e6]), np.array([0.1, 0.0]))
+    assert has_legs(surface=Surface(0.1))
+    assert not has_legs(surface=Surface(falling))
+    assert not has_legs(closure=Smagorinsky())
 
 
 def test_a_leg_that_is_too_fast_ends_before_its_first_bad_step(monkeypatch):

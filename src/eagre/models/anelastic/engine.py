@@ -53,8 +53,7 @@ class Engine:
         self.worst = (0, 0)
         on_gpu, fields = device.kind == "cuda", [one.x for one in self.steps.fields.moved()]
         self._watch = Watch(device, precision, fields) if on_gpu else None
-        looks = setup.closure is not None  # at the mixing of each step
-        self._legs = Legs(self.steps, self._kept()) if on_gpu and not looks else None
+        self._legs = Legs(self.steps, self._kept()) if on_gpu and setup.needs_no_host else None
 
     @property
     def real(self) -> Any:

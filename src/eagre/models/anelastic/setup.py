@@ -12,6 +12,7 @@ from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.surface import Surface
+from eagre.series import Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,13 @@ class Setup:
         """Of the domain, m: to the top wall, or the period along z."""
         count = self.levels.height.size
         return self.spacing[0] * (count if self.sides[0] == "periodic" else max(count - 1, 1))
+
+    @property
+    def needs_no_host(self) -> bool:
+        """Whether equal steps can go on without the host: no closure, whose mixing it looks at, and no series."""
+        if self.closure is not None:
+            return False
+        return self.surface is None or np.ptp(Series.of(self.surface.heat_flux, "heat_flux").values) == 0.0
 
     @property
     def terrain(self) -> bool:
