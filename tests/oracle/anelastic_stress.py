@@ -107,13 +107,14 @@ def eddy_viscosity(v: list[Array], space: Space, length2: Array, lapse: Array) -
 
 @dataclass
 class Closure:
-    """What a closure makes of u, v, w and theta': explicit tendencies; K of theta' is K / Pr."""
+    """What a closure makes of u, v, w and theta': explicit tendencies; K of theta is K / Pr."""
 
     space: Space
     constant: float
     prandtl: float
     stability: Array  # N^2 of the ambient air
     buoyancy: Array  # g / theta_b
+    ambient: Array  # theta_e
     height: Array  # over the ground
     roughness: float = 0.0  # with drag: lengths fall towards the ground
 
@@ -142,4 +143,4 @@ class Closure:
     def __call__(self, fields: list[Array]) -> list[Array]:
         k = self.mixing(fields)
         wind = tendency(fields[:3], k, self.space, True)
-        return [*wind, *tendency(fields[3:], k / self.prandtl, self.space, False)]
+        return [*wind, *tendency([fields[3] + self.ambient], k / self.prandtl, self.space, False)]

@@ -117,3 +117,17 @@ def test_the_wind_over_rough_ground_is_logarithmic():
     k = model.engine.steps.tendencies.diffusion.mixing[:, 0, 0]
     flux = np.diff(u) / np.diff(z) * 0.5 * (k[1:] + k[:-1])
     np.testing.assert_allclose(flux[1:], friction**2, rtol=1e-3)
+
+
+def test_a_closure_mixes_theta_itself():
+    """Air that is mixed already stays so, whatever the ambient profile that its perturbation is counted from."""
+    grid, count, height = Grid.of_points(1, 1, 50.0, 50.0, periodic=(True, True)), 9, 400.0
+    z = np.linspace(0.0, height, count)[:, None, None]
+    ambient = 300.0 * (1.0 + 1e-4 / 9.81 * z)
+    model = AnelasticFlow(
+        grid, count, height=height, atmosphere=boussinesq(buoyancy_frequency=0.01), theta=300.0 - ambient,
+        velocity=(0.05 * z, 0.0, 0.0), closure=Smagorinsky(1.0), time_step=0.2, tolerance=1e-12, **ON,
+    )  # fmt: skip
+    model.advance(20.0)
+    assert model.engine.steps.tendencies.diffusion.mixing.min() > 10.0
+    np.testing.assert_allclose(model.field("theta"), 300.0, rtol=0, atol=1e-9)

@@ -152,7 +152,7 @@ def closed_with(roughness):
         shape = (z.shape[0], *grid.shape)
         z = np.broadcast_to(z, shape)
         space = Space(theirs.spacing, theirs.walls, theirs.density, theirs.g13, theirs.g23, theirs.g33)
-        closure = Closure(space, 0.2, 0.4, theirs.stability, theirs.buoyancy, z - z[0], roughness)
+        closure = Closure(space, 0.2, 0.4, theirs.stability, theirs.buoyancy, air.ambient(z), z - z[0], roughness)
         if not roughness:
             return closure
         heat = np.zeros(grid.shape)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eagre.backend.device import CpuDevice
 from eagre.cases.air import convective_boundary_layer
-from eagre.errors import InputError
+from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.diagnostics import mass_weights
@@ -133,3 +134,12 @@ def test_a_mixed_layer_grows_as_its_heat_says():
     half_level = 0.5 * z[1] / encroached
     assert np.sqrt(1.2) - half_level < z[flux.argmin()] / encroached < np.sqrt(1.6) + half_level
     assert 0.03 < -flux.min() / 0.1 < 0.3
+
+
+def test_memory_counts_what_drives_the_air(monkeypatch):
+    grid = Grid.of_points(64, 64, 6400.0, 6400.0, periodic=(True, True))
+    room = 26 * 8 * 65 * 64 * 64
+    monkeypatch.setattr(CpuDevice, "free_memory", lambda self: room)
+    AnelasticFlow(grid, 65, height=1000.0, atmosphere=boussinesq(), **ON)
+    with pytest.raises(MemoryNeededError):
+        AnelasticFlow(grid, 65, height=1000.0, atmosphere=boussinesq(), surface=Surface(0.1), **ON)

@@ -80,6 +80,8 @@ class Diffusion:
             v, target = (Vector(*(given[name] for name in "uvw")) for given in (fields, out))
             found.append(self._over(stress.stress, setup.shape, v, medium, grid, self._mixing("u"), target))
             served = [name for name in served if name not in PARITY]
+            fields, more = self._whole_theta(fields)
+            found += more
         for name in served:
             arguments = (fields[name], medium, grid, self._mixing(name), out[name])
             found.append(self._over(stress.diffuse, setup.shape, *arguments))
@@ -137,6 +139,15 @@ class Diffusion:
             shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
             found.append(self._over(stress.match_ground, (1, *setup.grid.shape), v.x, v.y, layers, shear, self.mixing))
         return found
+
+    def _whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
+        """Fields with theta in place of theta', less its lowest ambient value; and what sets it."""
+        if not self._setup.stratified:
+            return dict(fields), []
+        ambient = self._array(self._rest.theta - self._rest.theta.min())
+        whole = self._device.zeros(self._setup.shape, self._real)
+        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, whole)
+        return {**fields, "theta": whole}, [launch]
 
     def _flat(self, name: str, field: Any, out: Any) -> Work:
         setup = self._setup

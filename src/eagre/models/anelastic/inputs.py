@@ -26,9 +26,9 @@ def one_device(device: Device | Group) -> Device:
     return device
 
 
-def check_memory(shape: tuple[int, ...], device: Device, precision: str) -> None:
-    """Refuse what does not fit the device."""
-    needed = WORDS * int(np.prod(shape)) * (4 if precision == "single" else 8)
+def check_memory(shape: tuple[int, ...], device: Device, precision: str, more: int = 0) -> None:
+    """Refuse what does not fit the device; more: fields beside the `WORDS` of every run."""
+    needed = (WORDS + more) * int(np.prod(shape)) * (4 if precision == "single" else 8)
     if needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 

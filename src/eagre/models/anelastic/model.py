@@ -150,7 +150,6 @@ class AnelasticFlow(BaseModel):
         kinds = checked_sides(sides)
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
-        check_memory(shape, self.device, precision)
         air = atmosphere or incompressible()
         check_height(air, float(found.height[-1]))
         drives = checked_drives(
@@ -158,6 +157,7 @@ class AnelasticFlow(BaseModel):
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
+        check_memory(shape, self.device, precision, drives.fields(len(scalars or ())))
         bears = drives.longest_step(metric_of(found, grid, kinds), found)
         longest, self._courant = checked_steps(time_step, courant, bears)
         self.setup = Setup(

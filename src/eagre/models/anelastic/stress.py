@@ -139,6 +139,12 @@ def diffuse(k, j, i, f, m, grid, mix, out):
     out[k, j, i] = total / at(m.h, k, j, i)
 
 
+@cell
+def with_ambient(k, j, i, theta, ambient, out):
+    """Theta' and the ambient theta, of which a closure mixes the sum."""
+    out[k, j, i] = theta[k, j, i] + at(ambient, k, j, i)
+
+
 # -- momentum -----------------------------------------------------------------------------------------------
 
 
