@@ -248,6 +248,13 @@ MULTIGRID = (
         "solver:multigrid.block.registers", REGISTERS, "registers a thread", True,
         "Of the cycle on grids that fit a multiprocessor.", fits=_reduction_fits,
     ),
+    Parameter(
+        "solver:gcr.levels", whole(1, 4096), "levels", True,
+        "Of a tile of columns that marches upwards, at most: of residuals, of the two kernels, of Courant numbers.",
+    ),
+    Parameter(
+        "solver:gcr.busy", whole(1, 64), "blocks a multiprocessor", True, "With fewer, tiles have fewer levels.",
+    ),
 )  # fmt: skip
 
 

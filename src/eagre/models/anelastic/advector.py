@@ -9,12 +9,11 @@ import numpy as np
 from eagre.backend.device import Device, Launch
 from eagre.models.anelastic import advector_cuda, kernels
 from eagre.models.anelastic.advector_cpu import faces_cpu
-from eagre.models.anelastic.advector_cuda import LANES, ROWS, Weights
+from eagre.models.anelastic.advector_cuda import Weights
 from eagre.models.anelastic.kernels import Extrapolation, Slopes, Velocity
+from eagre.solvers.gcr.fused import Tiles
 
 KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPEN}
-PLANES = 16  # levels of a block's tile at most, on a GPU
-BLOCKS_AN_SM = 4  # below that tiles have fewer levels
 
 
 class FaceFluxes:
@@ -63,10 +62,8 @@ class FaceFluxes:
         self.v2 = device.zeros((nz, ny + 1, nx), h.dtype)
         self.v3 = device.zeros((nz + 1, ny, nx), h.dtype)
         if device.kind == "cuda":
-            tiles = -(-nx // LANES) * -(-ny // ROWS)
-            self._planes = min(PLANES, max(1, nz * tiles // (BLOCKS_AN_SM * device.multiprocessors)))
-            self._grid = (-(-nx // LANES), -(-ny // ROWS), -(-nz // self._planes))
-            self.most = device.zeros((tiles * self._grid[2],), np.float64)
+            self._tiles = Tiles.of(device, shape)
+            self.most = device.zeros((self._tiles.blocks,), np.float64)
 
     def launches(self, now: Velocity, then: Velocity, dt: float, ratio: float) -> list[Launch]:
         """Launches that set v1, v2 and v3 from the present and the past velocity.
@@ -104,8 +101,8 @@ class FaceFluxes:
     def _outflow(self) -> Launch:
         """The largest Courant number of each block of points."""
         program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
-        arguments = (self.v1, self.v2, self.v3, self._h, self._planes, self.most)
-        return Launch(program, arguments, self._grid, (LANES, ROWS))
+        arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self.most)
+        return self._tiles.launch(program, arguments)
 
     def _weights(self, dt: float, ratio: float, spacing: float) -> Extrapolation:
         real, share = self._h.dtype.type, 0.5 * dt / spacing

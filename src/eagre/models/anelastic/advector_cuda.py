@@ -9,10 +9,8 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, real
 from eagre.backend.warp import thread
 from eagre.models.anelastic.kernels import OPEN, PERIODIC, at, mass_flux, upward_mass_flux
+from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS
 from eagre.stepping.until import largest_of
-
-LANES, ROWS = 32, 8
-BLOCK = LANES * ROWS
 
 
 class Weights(NamedTuple):

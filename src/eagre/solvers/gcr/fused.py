@@ -15,9 +15,6 @@ from eagre.solvers.gcr.iteration import ResidualTest, Weights, one_block
 from eagre.solvers.gcr.star import Star, on_device
 from eagre.stepping.until import Iterated, Until
 
-PLANES = 16  # levels of a block's tile at most
-BLOCKS_AN_SM = 4  # below that tiles have fewer levels
-
 
 class Tiles(NamedTuple):
     """How blocks share a grid: tiles of LANES x ROWS columns and `planes` levels."""
@@ -30,7 +27,8 @@ class Tiles(NamedTuple):
         """The tiles of a grid (nz, ny, nx)."""
         nz, ny, nx = map(int, shape)
         across, along = -(-nx // LANES), -(-ny // ROWS)
-        planes = min(PLANES, max(1, nz * across * along // (BLOCKS_AN_SM * device.multiprocessors)))
+        layout = device.layout("solver:gcr")
+        planes = min(layout.levels, max(1, nz * across * along // (layout.busy * device.multiprocessors)))
         return cls(planes, (across, along, -(-nz // planes)))
 
     @property
