@@ -10,6 +10,8 @@ import pytest
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
+from eagre.models.potential_waves import columns_cuda
+from eagre.models.potential_waves import plan_cuda as plan
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.laplace_bands import LaplaceBands
 from eagre.models.potential_waves.stencils import Vertical
@@ -44,6 +46,8 @@ def marches(monkeypatch):
     """Grids of 8 points a side are marched over, those below 60 points are left to one block."""
     monkeypatch.setattr(plan_cuda, "SHORTEST", 8)
     monkeypatch.setattr(bands, "GATHERED", 0)
+    for module, name, size in ((columns_cuda, "SUMMED", 32), (columns_cuda, "LINE", 32), (plan, "TILE", (4, 8))):
+        monkeypatch.setattr(module, name, size)  # simulated threads are slow
 
     def first(cycle):
         return next(n for n, grid in enumerate(cycle._grids) if grid.shape[0] * grid.shape[1] < 60)
@@ -65,7 +69,7 @@ def same(ours, theirs):
     [
         ((33, 16), (False, True), 2, 2),
         ((32, 9), (True, False), 3, 1),
-        pytest.param((25, 8), (False, True), 3, 1, marks=pytest.mark.slow),
+        ((25, 8), (False, True), 3, 1),
     ],
 )
 def test_fine_grids_in_bands(marches, shape, periodic, count, first):
@@ -86,7 +90,7 @@ def test_fine_grids_in_bands(marches, shape, periodic, count, first):
     ("shape", "dy", "more"),
     [
         ((17, 16), 0.4, {}),  # x alone is halved first: nothing but colours asks for even rows
-        pytest.param((36, 8), 0.125, {"multigrid": {"pre": 2, "post": 2}}, marks=pytest.mark.slow),
+        ((36, 8), 0.125, {"multigrid": {"pre": 2, "post": 2}}),
     ],
 )
 def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
