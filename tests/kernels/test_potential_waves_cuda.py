@@ -93,5 +93,5 @@ def test_weights_of_a_kernel_are_made_once(monkeypatch):
 
     monkeypatch.setattr(Vertical, "_derivative", counted)
     vertical = Vertical(7, 4)
-    columns_cuda.residual_cell(vertical, True, vertical.modes().to_modes, (8, 32))
+    columns_cuda.residual_cell(vertical, True, vertical.modes().to_modes, (8, 32), ("single", "single"))
     assert count[0] == 2
