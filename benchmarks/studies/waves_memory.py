@@ -1,6 +1,7 @@
 """Bytes an unknown of potential-flow waves on the CPU, at most, with everything that a run holds.
 
-    python benchmarks/studies/waves_memory.py [columns along x, along y, layers]
+    python benchmarks/studies/waves_memory.py [columns along x, along y, layers [precision, that of corrections]]
+    python benchmarks/studies/waves_memory.py 3073 2049 17 single single 4 (at most so many GiB, else it fails)
 
 Prints what NumPy allocates at most (tracemalloc) from the start of a model on, and how far the resident memory grew
 beyond that of a small model, in each precision. A process that grows beyond 42.9 bytes an unknown would not have 100
@@ -13,6 +14,7 @@ import resource
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 
@@ -50,7 +52,26 @@ def measured(shape: tuple[int, int], layers: int, kinds: tuple[str, str]) -> tup
     return tracemalloc.get_traced_memory()[1] / unknowns, grown / unknowns
 
 
+def capped(shape: tuple[int, int], layers: int, kinds: tuple[str, str], gibibytes: float) -> int:
+    """Steps of a model in a process that gets so much memory beyond what a small model leaves it with."""
+    stepped((17, 9), layers, kinds)
+    fields = (line.split() for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+    held = 1024 * next(int(words[1]) for words in fields if words[0] == "VmData:")
+    resource.setrlimit(resource.RLIMIT_DATA, (held + int(gibibytes * 2**30),) * 2)
+    before = resident()
+    stepped(shape, layers, kinds)
+    return resident() - before
+
+
 def main() -> None:
+    if len(sys.argv) == 7:
+        nx, ny, layers = map(int, sys.argv[1:4])
+        grown = capped((nx, ny), layers, (sys.argv[4], sys.argv[5]), float(sys.argv[6]))
+        unknowns = nx * ny * (layers - 1)
+        print(
+            f"{unknowns:,} unknowns, {STEPS} steps under a cap of {sys.argv[6]} GiB: {grown / 2**30:.2f} GiB resident"
+        )
+        return
     if len(sys.argv) == 6:
         nx, ny, layers = map(int, sys.argv[1:4])
         allocated, grown = measured((nx, ny), layers, (sys.argv[4], sys.argv[5]))
