@@ -93,10 +93,7 @@ def measurements(
     EagreError
         If the answer is not right.
     """
-    subject = subject_of(kind)
-    unknown = [name for name in variants or () if name not in subject.variants]
-    if unknown:
-        raise InputError(f"the variant {unknown[0]!r}", allowed=", ".join(map(repr, subject.variants)))
+    subject = subject_of(kind, variants or ())
     chosen = select(device)
     origin = machine.provenance(chosen, commit)
     copies = machine.copy_speeds(chosen)
@@ -124,12 +121,16 @@ def measurements(
                 gc.collect()
 
 
-def subject_of(kind: str) -> Benchmark:
-    """The benchmark of a kind of model."""
+def subject_of(kind: str, variants: Iterable[str] = ()) -> Benchmark:
+    """The benchmark of a kind of model, which has to have these variants."""
     if kind not in SUBJECTS:
         raise InputError(f"the model {kind!r}", allowed=", ".join(f'"{name}"' for name in SUBJECTS))
     module, name = SUBJECTS[kind]
-    return getattr(import_module(module), name)()
+    subject = getattr(import_module(module), name)()
+    for variant in variants:
+        if variant not in subject.variants:
+            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, subject.variants)))
+    return subject
 
 
 def merged(known: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

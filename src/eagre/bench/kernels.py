@@ -8,7 +8,6 @@ from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.backend.watched import watched
 from eagre.bench.benchmark import subject_of
-from eagre.errors import InputError
 
 STEPS = 3
 
@@ -52,11 +51,8 @@ def kernel_times(
     InputError
         For a model or a variant without a benchmark, and for several GPUs.
     """
-    subject, chosen = subject_of(kind), select(device)
-    variant = variant or subject.variants[0]
-    if variant not in subject.variants:
-        raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, subject.variants)))
-    watching = watched(chosen)
+    subject, chosen = subject_of(kind, [variant] if variant else ()), select(device)
+    variant, watching = variant or subject.variants[0], watched(chosen)
     model = subject.model(size or subject.sizes[chosen.kind][0], watching, precision, variant)
     work = model.unchecked_steps(1)
     for _ in range(steps):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from eagre.contract import Model, field_type
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.io.cf import global_attributes, time_attributes, variable_attributes
 from eagre.io.files import output_file
@@ -94,7 +93,8 @@ class MeasuredWriter:
             self._file = RowFile(full, header_line(names), float(model.time) if resume else None, until)
         elif resume:
             self._file = RecordFile.resume(full, model, time, until=until)
-            self._check_same(self._file)
+            places = {axis.name: axis.values for axis in measured.axes}
+            self._file.check_holds("variables or places", places, [one.name for one in measured.variables])
         else:
             self._file = RecordFile.create(full, global_attributes(model, attributes), time)
             self._declare(self._file, model)
@@ -116,18 +116,6 @@ class MeasuredWriter:
             packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
             file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *shape), compression=packed, fill=True)
         file.ready()
-
-    def _check_same(self, file: RecordFile) -> None:
-        """Refuse to append what the file was not made for."""
-        held, measured = file.variables, self._measured
-        same = all(one.name in held for one in (*measured.variables, *measured.axes))
-        if same and all(np.array_equal(held[axis.name][...], axis.values) for axis in measured.axes):
-            return
-        file.close()
-        raise InputError(
-            f"{file.path}: it holds other variables or places", allowed="those of the run that goes on",
-            fix="another file name",
-        )  # fmt: skip
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's."""

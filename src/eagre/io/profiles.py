@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from eagre.contract import Model
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.io.cf import global_attributes, level_attributes, time_attributes, variable_attributes
 from eagre.io.files import output_file
@@ -70,7 +69,7 @@ class ProfileWriter:
         time = time_attributes(start_date) | {"bounds": "time_bounds"}
         if append and full.exists():
             self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
-            self._check_same()
+            self._file.check_holds("profiles", {"z": averages.heights}, [one.name for one in averages.variables])
             return
         self._file = RecordFile.create(full, global_attributes(model, attributes), time)
         self._declare(model)
@@ -92,17 +91,6 @@ class ProfileWriter:
             about = variable_attributes(one) | {"cell_methods": "area: mean time: mean"}
             file.variable(one.name, ("time", "z"), np.dtype(np.float64), about, chunks=chunks, fill=True)
         file.ready()
-
-    def _check_same(self) -> None:
-        """Refuse to append other profiles."""
-        held, names = self._file.variables, [one.name for one in self._averages.variables]
-        if all(name in held for name in (*names, "z")) and np.array_equal(held["z"][...], self._averages.heights):
-            return
-        self._file.close()
-        raise InputError(
-            f"{self._file.path}: it holds other profiles", allowed="those of the run that goes on",
-            fix="another file name",
-        )  # fmt: skip
 
     def write(self, model: Model) -> None:
         """Append the averages of the interval that ends at `model.time`; nothing happens if it has no length."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,21 @@ class RecordFile:
         """What the file holds, as h5netcdf variables."""
         return self._nc.variables
 
+    def check_holds(self, what: str, places: Mapping[str, Any], names: Iterable[str]) -> None:
+        """Refuse to append to a file, which is closed then, with other places or without variables; `what` they are.
+
+        places : mapping of name to array
+            Variables that do not grow, and what they have to be.
+        """
+        held = self.variables
+        if all(name in held for name in (*places, *names)):
+            if all(_same(held[name][...], values) for name, values in places.items()):
+                return
+        self.close()
+        raise InputError(
+            f"{self.path}: it holds other {what}", allowed="those of the run that goes on", fix="another file name"
+        )
+
     def ready(self) -> None:
         """Put everything declared so far on disk."""
         with writing(self.path, safe="nothing was written yet", fix=_FIX):
@@ -255,6 +270,13 @@ class RecordFile:
         except WriteError:
             if not self._failed:
                 raise
+
+
+def _same(held: Any, values: np.ndarray) -> bool:
+    """Whether a file has these values; its strings may come as bytes."""
+    if values.dtype != object:
+        return np.array_equal(held, values)
+    return [one.decode("utf-8") if isinstance(one, bytes) else str(one) for one in held] == list(values)
 
 
 def _close(netcdf: Any, h5: Any, growing: dict[str, Any]) -> None:

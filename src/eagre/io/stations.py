@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.contract import Model, field_type
-from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.io.cf import global_attributes, time_attributes, variable_attributes
 from eagre.io.files import output_file
@@ -67,7 +66,9 @@ def open_stations(
         return RowFile(full, header, float(model.time) if resume else None, until)
     if resume:
         file = RecordFile.resume(full, model, time, until=until)
-        _check_same(file, stations, variables)
+        places = {name: values for name, (values, _) in stations.coordinates.items()}
+        places["station_name"] = np.array(stations.names, dtype=object)
+        file.check_holds(f"{stations.what}s or variables", places, [one.name for one in variables])
         return file
     file = RecordFile.create(full, global_attributes(model, attributes), time)
     _declare(file, model, stations, variables)
@@ -94,30 +95,6 @@ def _declare(file: RecordFile, model: Model, stations: Stations, variables: Sequ
         chunks = (_TIMES_A_CHUNK, len(stations.names))
         file.variable(one.name, ("time", "station"), dtype, attributes, chunks=chunks, fill=True)
     file.ready()
-
-
-def _check_same(file: RecordFile, stations: Stations, variables: Sequence[Variable]) -> None:
-    """Refuse to append series of other stations or variables."""
-    held = file.variables
-    known = {"station_name": np.array(stations.names, dtype=object)}
-    known |= {name: values for name, (values, _) in stations.coordinates.items()}
-    if all(name in held for name in (*known, *(one.name for one in variables))) and all(
-        _same(held[name][...], values) for name, values in known.items()
-    ):
-        return
-    file.close()
-    raise InputError(
-        f"{file.path}: it holds other {stations.what}s or variables",
-        allowed="those of the run that goes on",
-        fix="another file name",
-    )
-
-
-def _same(held: Any, values: np.ndarray) -> bool:
-    """Whether a file has these values; its strings may come as bytes."""
-    if values.dtype != object:
-        return np.array_equal(held, values)
-    return [one.decode("utf-8") if isinstance(one, bytes) else str(one) for one in held] == list(values)
 
 
 def _columns(stations: Stations, variables: Sequence[Variable], time: str) -> list[str]:

@@ -44,8 +44,8 @@ def judge(control, total):
             control[ITERATING] = 0.0
 
 
-@serial_entry
-def begin_cpu(control, small, most, made):
+@cell
+def begin(control, small, most, made):
     """Begin to iterate, to a norm of `small`; made: iterations before the first one that counts."""
     control[ITERATING] = 1.0
     control[SMALL] = small
@@ -54,14 +54,16 @@ def begin_cpu(control, small, most, made):
     control[NORM] = 0.0
 
 
+@serial_entry
+def begin_cpu(control, small, most, made):
+    """Begin."""
+    begin(control, small, most, made)
+
+
 @entry
 def begin_cuda(control, small, most, made):
-    """As `begin_cpu`; one thread."""
-    control[ITERATING] = 1.0
-    control[SMALL] = small
-    control[MOST] = most
-    control[ITERATIONS] = made
-    control[NORM] = 0.0
+    """Begin; one thread."""
+    begin(control, small, most, made)
 
 
 @serial_entry
@@ -187,8 +189,7 @@ class Until:
 
     def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
         """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host."""
-        begin = begin_cuda if self._device.kind == "cuda" else begin_cpu
-        program = self._device.program(begin, "double")
+        program = self._device.program(begin_cuda if self._device.kind == "cuda" else begin_cpu, "double")
         made = -1.0 if self._start else 0.0  # the norm of the start is no iteration
         arguments = (self._test.control, float(small), float(most), made)
         return [Launch(program, arguments), *self._start, *self._iteration * iterations]

@@ -26,8 +26,8 @@ def ends_of(field: Array, axis: int) -> Array:
     return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
 
 
-def set_wind_through(projection: Projection, setup: Setup, rest: RestState) -> float:
-    """Give the projection the ambient wind through open sides; returns the largest change that balance asked for, m/s.
+def set_wind_through(projection: Projection, setup: Setup, rest: RestState) -> None:
+    """Give the projection the ambient wind through open sides, changed so that as much air leaves as enters.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def set_wind_through(projection: Projection, setup: Setup, rest: RestState) -> f
         axis: ends_of(rest.wind["xy".index(axis)] + np.zeros(setup.shape), ACROSS[axis]) for axis in open_axes(setup)
     }
     if not given:
-        return 0.0
+        return
     balance = projection.set_normal(**given)
     if balance.share > NEARLY_BALANCED:
         raise InputError(
@@ -47,7 +47,6 @@ def set_wind_through(projection: Projection, setup: Setup, rest: RestState) -> f
             allowed="ground and wind at one side as at the other, to a tenth",
             fix="ground that is as high at one side as at the other",
         )
-    return balance.largest
 
 
 def open_axes(setup: Setup) -> list[str]:

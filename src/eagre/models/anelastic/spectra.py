@@ -74,12 +74,12 @@ class Spectra:
     ) -> None:  # fmt: skip
         setup = engine().setup
         self._along = _checked_axes(setup, axes)
-        self._names = [one.name for one in checked_names(setup, variables, USUAL)]
+        fields = checked_names(setup, variables, USUAL)
+        self._names = [one.name for one in fields]
         levels = _checked_heights(setup, heights)
         self._planes = [Fetching(engine, plane_at_height(setup, float(z))) for z in levels]
         self._spacing = {"x": setup.grid.dx, "y": setup.grid.dy}
         self._weights = plane_weights(setup.shape, setup.sides)
-        fields = checked_names(setup, self._names, ())
         declared = {f"{one.name}_spectrum_{axis}": (one, axis) for one in fields for axis in self._along}
         self.variables: Sequence[Variable] = [
             Variable(name, SQUARED[one.units], f"one-sided spectral density along {axis} of the {one.long_name}")

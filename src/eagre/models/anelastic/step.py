@@ -134,7 +134,7 @@ class Steps:
             device, precision, metric, rest.density, velocity=fields.now, forces=fields.forces,
             hat_in_forces=self._is_free, tolerance=setup.tolerance,
         )  # fmt: skip
-        self.change_at_sides = set_wind_through(self.projection, setup, rest)
+        set_wind_through(self.projection, setup, rest)
         self._advection = plan_of(device, precision, setup.shape, setup.sides, Options())
         self._masses = masses
         self._loops: dict[tuple[Any, ...], Any] = {}
