@@ -1,7 +1,7 @@
 """The advector on a CPU: all faces below, south and west of a row of points in one program."""
 
-from eagre.backend.cells import cell, entry, prange, real, switch
-from eagre.models.anelastic.kernels import OPEN, PERIODIC, mass_flux, upward_mass_flux
+from eagre.backend.cells import cell, entry, prange, switch
+from eagre.models.anelastic.kernels import PERIODIC, mass_flux, outer_face, upward_mass_flux
 
 ALONG_X = switch("ALONG_X", True)  # whether the axis has more than one point
 ALONG_Y = switch("ALONG_Y", True)
@@ -10,14 +10,8 @@ ALONG_Z = switch("ALONG_Z", True)
 
 @cell
 def outer(inner, side, other, kind):
-    """The outer face of a side from the next face, the fluxes of the side's point and of the other end's.
-
-    That of the other end, the mirror image, or on open sides the one whose mean with the next face is the flux through
-    the side: a side's point owns half a cell.
-    """
-    if kind == PERIODIC:
-        return other + side
-    return real(4.0) * side - inner if kind == OPEN else -inner
+    """The outer face of a side from the next face, the fluxes of the side's point and of the other end's."""
+    return other + side if kind == PERIODIC else outer_face(side, inner, kind)
 
 
 @cell

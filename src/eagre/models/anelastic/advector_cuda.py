@@ -8,8 +8,8 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real
 from eagre.backend.warp import thread
-from eagre.models.anelastic.kernels import OPEN, PERIODIC, at, mass_flux, upward_mass_flux
-from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS
+from eagre.models.anelastic.kernels import PERIODIC, at, mass_flux, outer_face, upward_mass_flux
+from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number
 from eagre.stepping.until import largest_of
 
 
@@ -28,26 +28,17 @@ def before(i, n):
 
 
 @cell
-def outer_face(here, inner, through_side):
-    """An outer face that is no face of the other end: the mirror image of the inner one at a wall.
-
-    On open sides the one whose mean with that is the flux through the side: a side's point owns half a cell.
-    """
-    return (real(4.0) * here if through_side else real(0.0)) - inner
-
-
-@cell
 def face_x(k, j, i, now, then, h, x, out):
     """v1 west of a point, and of the last one east of it."""
     n = now.shape[2]
     low, here = mass_flux(k, j, before(i, n), now, then, h, x), mass_flux(k, j, i, now, then, h, x)
     face = low + here
     if i == 0 and x.kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), now, then, h, x), x.kind == OPEN)
+        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), now, then, h, x), x.kind)
     out[k, j, i] = face
     if i == n - 1:
         other = mass_flux(k, j, np.uint32(0), now, then, h, x)
-        out[k, j, np.uint32(n)] = here + other if x.kind == PERIODIC else outer_face(here, face, x.kind == OPEN)
+        out[k, j, np.uint32(n)] = here + other if x.kind == PERIODIC else outer_face(here, face, x.kind)
 
 
 @cell
@@ -57,11 +48,11 @@ def face_y(k, j, i, now, then, h, y, out):
     low, here = mass_flux(k, before(j, n), i, now, then, h, y), mass_flux(k, j, i, now, then, h, y)
     face = low + here
     if j == 0 and y.kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, now, then, h, y), y.kind == OPEN)
+        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, now, then, h, y), y.kind)
     out[k, j, i] = face
     if j == n - 1:
         other = mass_flux(k, np.uint32(0), i, now, then, h, y)
-        out[k, np.uint32(n), i] = here + other if y.kind == PERIODIC else outer_face(here, face, y.kind == OPEN)
+        out[k, np.uint32(n), i] = here + other if y.kind == PERIODIC else outer_face(here, face, y.kind)
 
 
 @cell
@@ -73,11 +64,11 @@ def face_z(k, j, i, now, then, h, g, z, out):
     face = low + here
     if k == 0 and z.kind != PERIODIC:
         second = upward_mass_flux(np.uint32(1), j, i, now, then, h, g, z)
-        face = outer_face(here, here + second, z.kind == OPEN)
+        face = outer_face(here, here + second, z.kind)
     out[k, j, i] = face
     if k == n - 1:
         other = upward_mass_flux(np.uint32(0), j, i, now, then, h, g, z)
-        out[np.uint32(n), j, i] = here + other if z.kind == PERIODIC else outer_face(here, face, z.kind == OPEN)
+        out[np.uint32(n), j, i] = here + other if z.kind == PERIODIC else outer_face(here, face, z.kind)
 
 
 @cell
@@ -108,4 +99,4 @@ def outflow_cuda(v1, v2, v3, h, planes, most):
             below = above
     largest_of(tree, thread(), BLOCK, float(largest))
     if thread() == 0:
-        most[(cuda.blockIdx.z * cuda.gridDim.y + cuda.blockIdx.y) * cuda.gridDim.x + cuda.blockIdx.x] = tree[0]
+        most[block_number()] = tree[0]

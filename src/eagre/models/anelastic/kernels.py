@@ -84,6 +84,16 @@ class Slopes(NamedTuple):
 WALL, PERIODIC, OPEN = 0, 1, 2  # kinds of the ends of an axis
 
 
+@cell
+def outer_face(side, inner, kind):
+    """An outer face that is no face of the other end, from the next face and the flux of the side's point.
+
+    The mirror image at a wall; on open sides the one whose mean with the next face is the flux through the side: a
+    side's point owns half a cell.
+    """
+    return real(4.0) * side - inner if kind == OPEN else -inner
+
+
 # -- forces ------------------------------------------------------------------------------------------------
 
 
