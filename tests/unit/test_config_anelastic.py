@@ -183,6 +183,9 @@ thickness = 500.0
 thickness_x = 200.0
 rate = 0.02
 [closure]
+[numerics]
+third_order = true
+nonoscillatory = false
 [surface]
 heat_flux = 0.1
 roughness = 0.5
@@ -193,6 +196,6 @@ heating = "-1e-5 * z"
     expected = {
         "ambient_wind_x": 5.0, "buoyancy_frequency": 0.01, "absorber": "up to 0.02 s-1 from z = 750 m",
         "side_absorber": "up to 0.02 s-1", "closure": "smagorinsky", "surface_heat_flux": 0.1, "roughness": 0.5,
-        "heating": "-0.01 to -0",
+        "heating": "-0.01 to -0", "third_order": 1, "nonoscillatory": 0,
     }  # fmt: skip
     assert {name: found[name] for name in expected} == expected

@@ -17,13 +17,11 @@ from eagre.config.values import (
     InputFile,
     Metres,
     PositiveMetres,
-    PositiveSeconds,
-    Viscosity,
     one_of,
     quantity,
 )
 from eagre.config.volumes import NumberVolume, SpeedVolume, VolumeValue
-from eagre.constants import EARTH_ROTATION, GRAVITY, REFERENCE_PRESSURE
+from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.forcing_sections import ForcingSection
@@ -34,6 +32,7 @@ from eagre.models.anelastic.measured_sections import (
     SliceSection,
     SpectraSection,
 )
+from eagre.models.anelastic.numerics_section import NumericsSection
 from eagre.models.anelastic.surface_section import ClosureSection, SurfaceSection
 
 if TYPE_CHECKING:
@@ -239,43 +238,6 @@ class AbsorberSection(Section):
         }
 
 
-class NumericsSection(Section):
-    """The time step, viscosity, rotation, and how good the pressure is."""
-
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant", examples=["5 s"]
-    )
-    courant: float | None = Field(
-        default=None, description="share of its mass that a cell may lose in a step; 0.5 if neither is given",
-        gt=0, le=1, examples=[0.5],
-    )  # fmt: skip
-    viscosity: Viscosity = Field(default=0.0, description="m2/s", examples=[75.0])
-    diffusivity: Viscosity | None = Field(
-        default=None, description="of theta and scalars, m2/s; without it the viscosity", examples=[75.0]
-    )
-    coriolis: Frequency | None = Field(default=None, description="f, 1/s", examples=[1e-4])
-    latitude: float | None = Field(
-        default=None, description="in place of coriolis: degrees north", ge=-90, le=90, examples=[45.0]
-    )
-    tolerance: float = Field(
-        default=1e-6, description="dt times the largest divergence that is left", gt=0, le=0.1, examples=[1e-6]
-    )
-
-    @model_validator(mode="after")
-    def _one_of_each(self) -> NumericsSection:
-        for one, other in (("time_step", "courant"), ("coriolis", "latitude")):
-            if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise InputError(f"both {one} and {other}", allowed="one of them")
-        return self
-
-    @property
-    def f(self) -> float:
-        """The Coriolis parameter, s-1."""
-        if self.latitude is not None:
-            return float(2.0 * EARTH_ROTATION * np.sin(np.radians(self.latitude)))
-        return self.coriolis or 0.0
-
-
 class AnelasticCase(Case):
     """A case file of the anelastic model: ``AnelasticCase.load("case.toml").build()``."""
 
@@ -346,6 +308,8 @@ class AnelasticCase(Case):
                 time_step=numerics.time_step,
                 courant=numerics.courant,
                 tolerance=numerics.tolerance,
+                third_order=numerics.third_order,
+                nonoscillatory=numerics.nonoscillatory,
                 device=device or self.run.device,
                 precision=precision or self.run.precision,
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.advection.plan import Options
 from eagre.backend.device import Device, check_precision
 from eagre.backend.select import select_devices
 from eagre.checks import check_sample, check_state, checked_number, grid_state
@@ -92,6 +93,8 @@ class AnelasticFlow(BaseModel):
         Share of its mass that a cell may lose in a step, 1 at most.
     tolerance : float
         dt times the largest divergence that the pressure leaves.
+    third_order, nonoscillatory : bool
+        Of advection, as of `eagre.advection.Mpdata`.
     device : str
         "auto", "cpu", "cuda" or "cuda:N".
     precision : {"single", "double"}
@@ -139,6 +142,8 @@ class AnelasticFlow(BaseModel):
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
+        third_order: bool = False,
+        nonoscillatory: bool = True,
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
@@ -172,6 +177,7 @@ class AnelasticFlow(BaseModel):
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             scalars=tuple(scalars or ()),
+            advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )
         fields = self._fields(velocity, theta, scalars)
         self._engine = Engine(self.setup, self.device, precision)

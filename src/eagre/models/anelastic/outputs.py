@@ -100,6 +100,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "viscosity": setup.viscosity,
         "diffusivity": setup.diffusivity,
         "tolerance": setup.tolerance,
+        "third_order": int(setup.advection.third_order),
+        "nonoscillatory": int(setup.advection.nonoscillatory),
         "gravity": air.gravity,
         **_air_of(setup),
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eagre.advection.plan import Options
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere
 from eagre.models.anelastic.closure import Smagorinsky
@@ -35,6 +36,7 @@ class Setup:
     surface: Surface | None = None
     closure: Smagorinsky | None = None
     adaptive: bool = False  # whether steps follow the flow
+    advection: Options = field(default_factory=Options)
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.advection.mpdata import plan_of
-from eagre.advection.plan import Advector, Options
+from eagre.advection.plan import Advector
 from eagre.backend.device import Device, Work
 from eagre.models.anelastic import kernels
 from eagre.models.anelastic.advector import FaceFluxes
@@ -135,7 +135,7 @@ class Steps:
             hat_in_forces=self._is_free, tolerance=setup.tolerance,
         )  # fmt: skip
         set_wind_through(self.projection, setup, rest)
-        self._advection = plan_of(device, precision, setup.shape, setup.sides, Options())
+        self._advection = plan_of(device, precision, setup.shape, setup.sides, setup.advection)
         self._masses = masses
         self._loops: dict[tuple[Any, ...], Any] = {}
         self._at_rest: AtRest | None = None

@@ -1,0 +1,55 @@
+"""The section [numerics] of case files of the anelastic model."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from eagre.config.section import Section
+from eagre.config.values import Frequency, PositiveSeconds, Viscosity
+from eagre.constants import EARTH_ROTATION
+from eagre.errors import InputError
+
+
+class NumericsSection(Section):
+    """The time step, viscosity, rotation, how good the pressure is, and what advection is made of."""
+
+    time_step: PositiveSeconds | None = Field(
+        default=None, description="the time step; without it by courant", examples=["5 s"]
+    )
+    courant: float | None = Field(
+        default=None, description="share of its mass that a cell may lose in a step; 0.5 if neither is given",
+        gt=0, le=1, examples=[0.5],
+    )  # fmt: skip
+    viscosity: Viscosity = Field(default=0.0, description="m2/s", examples=[75.0])
+    diffusivity: Viscosity | None = Field(
+        default=None, description="of theta and scalars, m2/s; without it the viscosity", examples=[75.0]
+    )
+    coriolis: Frequency | None = Field(default=None, description="f, 1/s", examples=[1e-4])
+    latitude: float | None = Field(
+        default=None, description="in place of coriolis: degrees north", ge=-90, le=90, examples=[45.0]
+    )
+    tolerance: float = Field(
+        default=1e-6, description="dt times the largest divergence that is left", gt=0, le=0.1, examples=[1e-6]
+    )
+    third_order: bool = Field(
+        default=False,
+        description="third-order terms of advection: smooth fields are carried better, steps take longer",
+    )
+    nonoscillatory: bool = Field(
+        default=True, description="advection makes no new extrema; false only for flow that is smooth everywhere"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> NumericsSection:
+        for one, other in (("time_step", "courant"), ("coriolis", "latitude")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InputError(f"both {one} and {other}", allowed="one of them")
+        return self
+
+    @property
+    def f(self) -> float:
+        """The Coriolis parameter, s-1."""
+        if self.latitude is not None:
+            return float(2.0 * EARTH_ROTATION * np.sin(np.radians(self.latitude)))
+        return self.coriolis or 0.0
