@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import animate, bench, compare, info, new, plot, run, validate, waves
+from eagre.cli import animate, bench, compare, export, info, new, plot, run, validate, waves
 from eagre.cli.exits import EPILOG, close_output, is_usage, report
 
 
@@ -71,6 +71,7 @@ app.command("new")(new.new)
 app.command("info")(info.info)
 app.command("plot")(plot.plot)
 app.command("animate")(animate.animate)
+app.command("export")(export.export)
 app.command("compare")(compare.compare)
 app.command("waves")(waves.waves)
 app.command("bench")(bench.bench)

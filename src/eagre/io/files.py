@@ -126,7 +126,12 @@ def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
 
 
 def output_file(
-    path: str | os.PathLike[str], *, suffixes: Sequence[str], overwrite: bool = False, what: str = "output"
+    path: str | os.PathLike[str],
+    *,
+    suffixes: Sequence[str],
+    overwrite: bool = False,
+    what: str = "output",
+    replace: str = "overwrite = true",
 ) -> Path:
     """Absolute path of a file that may be written.
 
@@ -140,6 +145,8 @@ def output_file(
         Allow a file that exists.
     what : str
         What the file is, for the message.
+    replace : str
+        What to write for `overwrite`.
 
     Raises
     ------
@@ -165,7 +172,7 @@ def output_file(
         raise InputError(
             f"{what} {full}: this file exists already",
             allowed="a new name; an existing file is replaced only when asked",
-            fix="overwrite = true, or another file name",
+            fix=f"{replace}, or another file name",
         )
     return full
 

@@ -79,7 +79,7 @@ def read_netcdf_raster(path: Path, variable: str | None = None, names: Sequence[
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
-        crs = _crs(dataset, array)
+        crs = crs_of(dataset, array)
         x, y = dataset[x_name], dataset[y_name]
         values = np.asarray(array.values, dtype=np.float64)
         if _is_degrees(x):
@@ -179,7 +179,7 @@ def _uniform(coordinate: Any, name: str, path: Path) -> tuple[float, float, bool
     return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)
 
 
-def _crs(dataset: Any, array: Any) -> Any:
+def crs_of(dataset: Any, array: Any) -> Any:
     """Coordinate system in the grid-mapping variable, if it has one."""
     name = array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping")
     if name is None or name not in dataset.variables:

@@ -37,6 +37,8 @@ def open_results(path: str | Path, plane: str | None = None) -> FieldFile | Gaug
         raise InputError(f"--slice {plane} for {path.name}", allowed="--slice with a file of fields on levels")
     if {"time", "y", "x"} <= set(dataset.dims):
         return FieldFile(path, dataset)
+    if {"y", "x"} <= set(dataset.dims) and "time" not in dataset.dims:  # fields that do not change
+        return FieldFile(path, dataset.assign_coords(time=("time", [0.0])))
     if dataset.attrs.get("featureType") == "trajectory" and {"x", "y"} <= set(dataset.data_vars):
         return _tracks(path, dataset)
     points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]

@@ -82,13 +82,20 @@ class FieldFile:
                 return name
         raise InputError(f"{self.path} without a field over (time, y, x)", allowed="an output file of eagre run")
 
+    def default_map(self) -> str:
+        """The default variable; of a file whose fields do not change, the largest depth or the first one."""
+        if self.variables:
+            return self.default_variable()
+        found = self._static_depth()
+        return found if found is not None else self.check_variable(next(iter(self.fixed), "depth"))
+
     def record_at(self, time: str | None) -> int:
         """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
         if time is None or time == "last":
             return self.times.size - 1
         if time == "first":
             return 0
-        seconds = parse_quantity(_number_or_text(time), "time", "--time")
+        seconds = parse_quantity(number_or_text(time), "time", "--time")
         first, last = float(self.times[0]), float(self.times[-1])
         slack = 0.5 * (last - first) / max(self.times.size - 1, 1) + 1e-9
         if not first - slack <= seconds <= last + slack:
@@ -117,10 +124,31 @@ class FieldFile:
 
     def wet(self, record: int) -> np.ndarray | None:
         """Cells with water, (ny, nx), or None where the file cannot tell."""
-        depth = self._depth(record)
+        depth = self.depth(record)
         return None if depth is None else depth > self._thin
 
-    def _depth(self, record: int) -> np.ndarray | None:
+    def depth_of(self, name: str, record: int) -> np.ndarray | None:
+        """Depth that tells where a field shows water, (ny, nx), m: now, or its largest for fields that do not change.
+
+        None where the file cannot tell, and for the ground.
+        """
+        if name in self.variables:
+            return self.depth(record)
+        found = self._static_depth()
+        if found is None or name in ("bed", "bed_elevation"):
+            return None
+        return np.nan_to_num(self.values(found, record))
+
+    def _static_depth(self) -> str | None:
+        """Name of the largest depth, where the file has it."""
+        for name in self.fixed:
+            about = self.dataset[name].attrs
+            if "time: maximum" in str(about.get("cell_methods", "")) and "depth" in name and about.get("units") == "m":
+                return name
+        return None
+
+    def depth(self, record: int) -> np.ndarray | None:
+        """Depth of water, (ny, nx), m, or None where the file cannot tell."""
         if "depth" in self.variables:
             return np.nan_to_num(self.values("depth", record))
         bed = self.bed()
@@ -131,7 +159,7 @@ class FieldFile:
     @cached_property
     def _thin(self) -> float:
         """Depth of a film that is drawn as land, m."""
-        depths = [self._depth(record) for record in (0, self.times.size - 1)]
+        depths = [self.depth(record) for record in (0, self.times.size - 1)]
         return THIN_FILM * max(float(depth.max()) for depth in depths if depth is not None)
 
     def label(self, name: str) -> str:
@@ -197,7 +225,8 @@ class TrackFile:
     title: str
 
 
-def _number_or_text(text: str) -> float | str:
+def number_or_text(text: str) -> float | str:
+    """A plain number of SI units as a number; any other text as it is."""
     try:
         return float(text)
     except ValueError:

@@ -14,8 +14,8 @@ from eagre.models.anelastic.setup import Setup
 from eagre.series import Series
 
 WIND = (
-    Variable("u", "m s-1", "wind along x", "x_wind", levels=True),
-    Variable("v", "m s-1", "wind along y", "y_wind", levels=True),
+    Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
+    Variable("v", "m s-1", "wind, y-component", "y_wind", levels=True),
     Variable("w", "m s-1", "upward wind", "upward_air_velocity", levels=True),
     Variable("vorticity", "s-1", "size of the vorticity, over flat ground", levels=True),
     Variable("pressure", "m2 s-2", "pressure perturbation over the reference density, up to a constant", levels=True),

@@ -18,8 +18,8 @@ from eagre.models.barotropic.stability import step_remark
 ALWAYS = (
     Variable("streamfunction", "m2 s-1", "streamfunction: u = -psi_y, v = psi_x"),
     Variable("vorticity", "s-1", "relative vorticity", "ocean_relative_vorticity"),
-    Variable("velocity_x", "m s-1", "velocity in x", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
     Variable("speed", "m s-1", "speed", "sea_water_speed"),
 )
 LOWER = (

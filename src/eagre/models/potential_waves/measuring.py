@@ -15,11 +15,11 @@ from eagre.models.potential_waves.setup import Setup
 
 MEASURED = (
     Variable("z", "m", "height of the probe above still water", "height_above_mean_sea_level"),
-    Variable("velocity_x", "m s-1", "velocity in x", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "velocity, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity, y-component", "sea_water_y_velocity"),
     Variable("velocity_z", "m s-1", "upward velocity", "upward_sea_water_velocity"),
-    Variable("acceleration_x", "m s-2", "acceleration of the water in x, D/Dt"),
-    Variable("acceleration_y", "m s-2", "acceleration of the water in y, D/Dt"),
+    Variable("acceleration_x", "m s-2", "acceleration of the water D/Dt, x-component"),
+    Variable("acceleration_y", "m s-2", "acceleration of the water D/Dt, y-component"),
     Variable("acceleration_z", "m s-2", "upward acceleration of the water, D/Dt"),
     Variable("dynamic_pressure", "Pa", "pressure that the motion adds to still water"),
     Variable("pressure", "Pa", "pressure above that of the air", "sea_water_pressure_due_to_sea_water"),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 VARIABLES = (
     Variable("surface_elevation", "m", "surface elevation over still water", "sea_surface_height_above_mean_sea_level"),
     Variable("surface_potential", "m2 s-1", "velocity potential at the surface"),
-    Variable("velocity_x", "m s-1", "velocity in x at the surface", "sea_water_x_velocity"),
-    Variable("velocity_y", "m s-1", "velocity in y at the surface", "sea_water_y_velocity"),
+    Variable("velocity_x", "m s-1", "velocity at the surface, x-component", "sea_water_x_velocity"),
+    Variable("velocity_y", "m s-1", "velocity at the surface, y-component", "sea_water_y_velocity"),
     Variable("velocity_z", "m s-1", "upward velocity at the surface", "upward_sea_water_velocity"),
     Variable("still_water_depth", "m", "depth of still water", "sea_floor_depth_below_mean_sea_level", static=True),
 )

@@ -1,0 +1,143 @@
+"""Maps as Cloud-Optimised GeoTIFF, through rasterio: what any GIS opens, from a disk or over a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import writing
+from eagre.io.places import Growing
+
+TILE = 512
+"""Side of a tile, pixels; rasters larger than it get overviews, each with half the pixels along x and y."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """One band of a GeoTIFF.
+
+    Parameters
+    ----------
+    values : (ny, nx) array
+        Row 0 = south; NaN where there is nothing to show.
+    description : str
+        What a GIS lists.
+    units : str
+        UDUNITS string.
+    tags : mapping
+        More metadata of the band.
+    """
+
+    values: np.ndarray
+    description: str
+    units: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the cells of a map lie.
+
+    Parameters
+    ----------
+    x0, y0 : float
+        South-west edge, m.
+    dx, dy : float
+        Cell size, m.
+    crs : rasterio.crs.CRS or None
+    """
+
+    x0: float
+    y0: float
+    dx: float
+    dy: float
+    crs: Any = None
+
+    @classmethod
+    def of_centres(cls, x: np.ndarray, y: np.ndarray, crs: Any = None) -> Frame:
+        """The frame of cells whose centres are evenly spaced and increasing; one row or column is as wide as long.
+
+        Raises
+        ------
+        InputError
+            If there is one cell only.
+        """
+        steps = [float(axis[-1] - axis[0]) / (axis.size - 1) if axis.size > 1 else 0.0 for axis in (x, y)]
+        if not any(steps):
+            raise InputError("a map of one cell", allowed="two cells or more, to know their size")
+        dx, dy = steps[0] or steps[1], steps[1] or steps[0]
+        return cls(float(x[0]) - 0.5 * dx, float(y[0]) - 0.5 * dy, dx, dy, crs)
+
+    def transform(self, rows: int) -> Any:
+        """rasterio's transform of an array of `rows` rows from north to south."""
+        from rasterio.transform import Affine
+
+        return Affine(self.dx, 0.0, self.x0, 0.0, -self.dy, self.y0 + rows * self.dy)
+
+
+def write_geotiff(
+    path: Path,
+    frame: Frame,
+    shape: tuple[int, int],
+    bands: Iterable[Band],
+    count: int,
+    *,
+    tags: Mapping[str, str] | None = None,
+    classes: bool = False,
+) -> None:
+    """Write bands of single precision, compressed, NaN as nodata, with overviews; the file is whole or not there.
+
+    Parameters
+    ----------
+    path : Path
+        Checked by `eagre.io.files.output_file`; what stands there is replaced at the end.
+    frame : Frame
+    shape : (ny, nx)
+    bands : iterable of Band
+        `count` of them.
+    tags : mapping, optional
+        Of the file.
+    classes : bool
+        Overviews show one of the pixels below, not their mean: for class numbers.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full.
+    """
+    import rasterio
+
+    ny, nx = shape
+    place = Growing(path, there=False)
+    options: dict[str, Any] = {
+        "driver": "COG",
+        "height": ny,
+        "width": nx,
+        "count": count,
+        "dtype": "float32",
+        "nodata": np.nan,
+        "crs": frame.crs,
+        "transform": frame.transform(ny),
+        "compress": "deflate",
+        "predictor": "yes",
+        "blocksize": TILE,
+        "overview_resampling": "nearest" if classes else "average",
+        "bigtiff": "if_safer",
+    }
+    try:
+        with writing(path, safe="what stood there is untouched", fix="free some space"):
+            with rasterio.open(place.at, "w", **options) as file:
+                file.update_tags(AREA_OR_POINT="Area", **(tags or {}))
+                for number, band in enumerate(bands, 1):
+                    file.write(np.ascontiguousarray(band.values[::-1], np.float32), number)
+                    file.set_band_description(number, band.description)
+                    file.set_band_unit(number, band.units)
+                    file.update_tags(number, **band.tags)
+            place.take_name()
+    finally:
+        place.discard()

@@ -1,0 +1,104 @@
+"""Outlines of areas as GeoJSON (RFC 7946): polygons in longitude and latitude of WGS 84 (CRS84)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.cog import Frame
+from eagre.io.files import writing
+from eagre.io.places import Growing
+
+DIGITS = 7
+"""Of a degree: 1 cm."""
+LONGEST_EDGE = 1000.0
+"""Longest straight piece of an outline, m: on a map in degrees its ends' chord is 3 cm off at 60 degrees north."""
+
+Ring = list[tuple[float, float]]
+
+
+def outline(inside: np.ndarray, frame: Frame, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The feature of an area: a MultiPolygon along the edges of cells.
+
+    Parameters
+    ----------
+    inside : (ny, nx) array of bool
+        Row 0 = south. Cells that meet at a corner only are two polygons.
+    frame : Frame
+        With its coordinate system.
+    properties : mapping
+        Of the feature.
+
+    Returns
+    -------
+    dict
+        A GeoJSON Feature. Outer rings run anticlockwise, holes clockwise (section 3.1.6); what crosses the
+        antimeridian is cut there (3.1.9). Without a cell the geometry has no polygon.
+
+    Raises
+    ------
+    InputError
+        If the coordinate system is not known.
+    """
+    from rasterio.features import shapes
+    from rasterio.warp import transform_geom
+
+    if frame.crs is None:
+        raise InputError(
+            "a map without a coordinate system",
+            allowed="one that is known: GeoJSON holds longitude and latitude",
+            fix='--crs EPSG:CODE, or crs = "EPSG:CODE" in the [grid] of the case',
+        )
+    cells = np.ascontiguousarray(inside[::-1], np.uint8)
+    found = shapes(cells, mask=cells.astype(bool), connectivity=4, transform=frame.transform(cells.shape[0]))
+    polygons: list[list[Ring]] = []
+    for shape, _ in found:
+        dense = {"type": "Polygon", "coordinates": [_pieces(ring) for ring in shape["coordinates"]]}
+        degrees = transform_geom(frame.crs, "OGC:CRS84", dense)
+        parts = degrees["coordinates"] if degrees["type"] == "MultiPolygon" else [degrees["coordinates"]]
+        polygons += [[_turned(ring, hole=number > 0) for number, ring in enumerate(part)] for part in parts]
+    geometry = {"type": "MultiPolygon", "coordinates": polygons}
+    return {"type": "Feature", "properties": dict(properties), "geometry": geometry}
+
+
+def write_geojson(path: Path, features: Sequence[Mapping[str, Any]]) -> None:
+    """Write features as one collection; the file is whole or not there.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full.
+    """
+    place = Growing(path, there=False)
+    try:
+        with writing(path, safe="what stood there is untouched", fix="free some space"):
+            with place.at.open("w", encoding="utf-8") as file:
+                json.dump({"type": "FeatureCollection", "features": list(features)}, file, separators=(",", ":"))
+                file.write("\n")
+            place.take_name()
+    finally:
+        place.discard()
+
+
+def _pieces(ring: Iterable[tuple[float, float]]) -> Ring:
+    """A ring with points on its edges, `LONGEST_EDGE` apart at most."""
+    corners = list(ring)
+    points: Ring = []
+    for (x, y), (x_next, y_next) in itertools.pairwise(corners):
+        count = max(1, int(np.ceil(np.hypot(x_next - x, y_next - y) / LONGEST_EDGE)))
+        points += [(x + (x_next - x) * n / count, y + (y_next - y) * n / count) for n in range(count)]
+    return [*points, corners[-1]]
+
+
+def _turned(ring: Sequence[Sequence[float]], hole: bool) -> Ring:
+    """A ring with rounded numbers: anticlockwise, or clockwise around a hole."""
+    points = [(round(point[0], DIGITS), round(point[1], DIGITS)) for point in ring]
+    x, y = np.asarray(points).T
+    area = float(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1]))
+    return points[::-1] if (area < 0) != hole else points

@@ -1,0 +1,225 @@
+"""`eagre export`: GeoTIFF and GeoJSON that GDAL reads back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import rasterio
+import xarray as xr
+from rasterio.features import bounds, rasterize
+from rasterio.warp import transform, transform_geom
+
+from eagre.cli import exits
+
+NX, NY, CELL, WEST, SOUTH = 40, 30, 20.0, 512_000.0, 4_660_000.0
+
+
+def water(record: int) -> np.ndarray:
+    """Depth at a record, (ny, nx), m: a deepening pool with an island, and a pond that touches it at a corner."""
+    depth = np.zeros((NY, NX))
+    depth[5:20, 4:30] = 0.05 + 0.5 * record
+    depth[10:13, 10:14] = 0.0
+    depth[20:22, 30:33] = 0.2
+    depth[0, 0] = 0.0005
+    return depth
+
+
+def make_file(path, crs="EPSG:32629", north_first=False, **more):
+    """A result file with three records; `more` adds variables."""
+    x, y = WEST + (np.arange(NX) + 0.5) * CELL, SOUTH + (np.arange(NY) + 0.5) * CELL
+    bed = np.linspace(0.0, 3.0, NX) * np.ones((NY, 1))
+    depth = np.stack([water(record) for record in range(3)])
+    over = ("time", "y", "x")
+    about = {"units": "m", "grid_mapping": "crs"}
+    fields = {
+        "depth": (over, depth, about | {"long_name": "water depth"}),
+        "velocity_x": (over, depth * 2.0, about | {"units": "m s-1", "long_name": "velocity, x-component"}),
+        "bed": (("y", "x"), bed, about | {"long_name": "bed elevation"}),
+        "crs": ((), 0, {"spatial_ref": rasterio.crs.CRS.from_user_input(crs).to_wkt()} if crs else {}),
+    }
+    time = ("time", [0.0, 60.0, 120.0], {"units": "seconds since 2026-01-31 12:00:00"})
+    dataset = xr.Dataset(fields | more, coords={"time": time, "x": x, "y": y}, attrs={"title": "A pool"})
+    (dataset.isel(y=slice(None, None, -1)) if north_first else dataset).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+@pytest.fixture
+def result(tmp_path):
+    """A result file."""
+    return make_file(tmp_path / "out.nc")
+
+
+@pytest.mark.parametrize("north_first", [False, True])
+def test_a_map_has_its_place_its_units_and_nothing_where_dry(eagre, tmp_path, north_first):
+    path = make_file(tmp_path / "out.nc", north_first=north_first)
+    done = eagre("export", path)
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "out.tif") as file:
+        assert file.crs.to_epsg() == 32629 and file.dtypes == ("float32",)
+        assert tuple(file.bounds) == (WEST, SOUTH, WEST + NX * CELL, SOUTH + NY * CELL)
+        assert np.isnan(file.nodata) and file.tags()["AREA_OR_POINT"] == "Area" and file.tags()["title"] == "A pool"
+        assert file.descriptions == ("water depth, 2026-01-31 12:02:00",) and file.units == ("m",)
+        assert file.tags(1)["time_seconds"] == "120"
+        read = file.read(1)[::-1]
+        assert next(file.sample([(WEST + 4.5 * CELL, SOUTH + 5.5 * CELL)]))[0] == np.float32(1.05)
+    expected = water(2)
+    np.testing.assert_array_equal(read, np.where(expected > 1e-3, expected, np.nan).astype(np.float32))
+
+
+def test_bands_of_several_variables_and_times(eagre, result, tmp_path):
+    arguments = ["-v", "depth", "-v", "velocity_x", "-v", "bed", "-t", "1 min", "--record", "1", "--record", "-3"]
+    done = eagre("export", result, *arguments, "-o", tmp_path / "a.tif", "--deeper-than", "10 cm")
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "a.tif") as file:
+        dates = ["2026-01-31 12:00:00", "2026-01-31 12:01:00"]
+        moving = [f"{name}, {date}" for name in ("water depth", "velocity, x-component") for date in dates]
+        assert list(file.descriptions) == [*moving, "bed elevation"]
+        assert file.units == ("m", "m", "m s-1", "m s-1", "m")
+        assert [file.tags(n)["variable"] for n in (2, 3, 5)] == ["depth", "velocity_x", "bed"]
+        bands = file.read()
+    assert np.isfinite(bands[0]).sum() == 6 and np.isfinite(bands[4]).all()
+    np.testing.assert_array_equal(np.isnan(bands[1]), np.isnan(bands[3]))
+
+
+def test_a_large_map_is_a_cloud_optimised_one(eagre, tmp_path):
+    x, y = np.arange(1300.0), np.arange(600.0)
+    values = (("y", "x"), np.tile(x, (600, 1)), {"units": "m", "grid_mapping": "crs"})
+    crs = ((), 0, {"spatial_ref": rasterio.crs.CRS.from_epsg(32629).to_wkt()})
+    xr.Dataset({"relief": values, "crs": crs}, coords={"x": x, "y": y}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    done = eagre("export", tmp_path / "a.nc")
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert file.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG" and file.block_shapes == [(512, 512)]
+        assert file.overviews(1) == [2, 4] and file.compression.value == "DEFLATE"
+    with rasterio.open(tmp_path / "a.tif", overview_level=0) as file:
+        assert file.read(1)[7, :3].tolist() == [0.5, 2.5, 4.5]
+
+
+def test_classes_keep_their_numbers_in_overviews(eagre, tmp_path):
+    x, y = np.arange(1300.0), np.arange(600.0)
+    about = {"units": "1", "flag_values": [0, 6], "flag_meanings": "none H6"}
+    values = (("y", "x"), np.tile((x % 2) * 6, (600, 1)), about)
+    other = (("y", "x"), np.tile(x, (600, 1)))
+    path = tmp_path / "a.nc"
+    xr.Dataset({"hazard": values, "other": other}, coords={"x": x, "y": y}).to_netcdf(path, engine="h5netcdf")
+    assert eagre("export", path, "-v", "hazard").code == 0
+    with rasterio.open(tmp_path / "a.tif", overview_level=0) as file:
+        assert set(np.unique(file.read(1))) <= {0.0, 6.0}
+    done = eagre("export", path, "-v", "hazard", "-v", "other", "-o", tmp_path / "b.tif")
+    assert (done.code, "a file of their own" in done.err) == (exits.BAD_INPUT, True)
+
+
+def test_maxima_are_the_first_choice_of_a_file_without_times(eagre, tmp_path):
+    x, y = np.arange(4.0), np.arange(3.0)
+    depth = np.array([[0.0, 0.5, 1.0, 0.0]] * 3)
+    fields = {
+        "bed": (("y", "x"), 0 * depth, {"units": "m"}),
+        "max_depth": (("y", "x"), depth, {"units": "m", "cell_methods": "time: maximum"}),
+        "max_speed": (("y", "x"), depth + 1.0, {"units": "m s-1", "cell_methods": "time: maximum"}),
+    }
+    xr.Dataset(fields, coords={"x": x, "y": y}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    assert eagre("export", tmp_path / "a.nc", "-v", "max_depth", "-v", "max_speed", "-v", "bed").code == 0
+    assert eagre("export", tmp_path / "a.nc", "-o", tmp_path / "b.tif").code == 0
+    with rasterio.open(tmp_path / "a.tif") as file, rasterio.open(tmp_path / "b.tif") as alone:
+        np.testing.assert_array_equal(np.isnan(file.read(2))[0], [True, False, False, True])
+        assert not np.isnan(file.read(3)).any() and alone.descriptions == ("max_depth",)
+
+
+def test_the_outline_is_the_wet_cells(eagre, result, tmp_path):
+    target = tmp_path / "flood.geojson"
+    done = eagre("export", result, "-o", target, "-t", "all", "--deeper-than", "0.1")
+    assert done.code == 0, done.err
+    collection = json.loads(target.read_text())
+    assert set(collection) == {"type", "features"} and collection["type"] == "FeatureCollection"
+    first, _, last = collection["features"]
+    assert first["properties"] == {
+        "title": "A pool", "variable": "depth", "deeper_than_m": 0.1, "area_m2": 6 * CELL**2, "time_s": 0.0,
+        "date": "2026-01-31 12:00:00",
+    }  # fmt: skip
+    assert last["properties"]["area_m2"] == (15 * 26 - 12 + 6) * CELL**2
+    polygons = last["geometry"]["coordinates"]
+    assert last["geometry"]["type"] == "MultiPolygon" and sorted(len(polygon) for polygon in polygons) == [1, 2]
+    west, south, east, north = bounds(last["geometry"])
+    longitude, latitude = transform("EPSG:32629", "EPSG:4326", [WEST + 4 * CELL], [SOUTH + 5 * CELL])
+    assert (west, south) == pytest.approx((longitude[0], latitude[0]), abs=1e-5) and -10 < east < 0 < 42 < north < 43
+    back = transform_geom("OGC:CRS84", "EPSG:32629", last["geometry"])
+    grid = rasterio.Affine(CELL, 0, WEST, 0, -CELL, SOUTH + NY * CELL)
+    np.testing.assert_array_equal(rasterize([back], (NY, NX), transform=grid)[::-1] == 1, water(2) > 0.1)
+
+
+def test_rings_turn_as_the_standard_says(eagre, result, tmp_path):
+    eagre("export", result, "-o", tmp_path / "a.json", "-v", "depth")
+    feature = json.loads((tmp_path / "a.json").read_text())["features"][0]
+    for polygon in feature["geometry"]["coordinates"]:
+        for number, ring in enumerate(polygon):
+            x, y = np.array(ring).T
+            area = np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])
+            assert ring[0] == ring[-1] and (area > 0) == (number == 0)
+
+
+def test_long_edges_bend_with_the_map(eagre, tmp_path):
+    """A side of 100 km along a row of UTM is no straight line in degrees; points on it lie on it."""
+    x, y = 300_000.0 + (np.arange(10) + 0.5) * 1e4, 6_600_000.0 + (np.arange(10) + 0.5) * 1e4
+    crs = ((), 0, {"spatial_ref": rasterio.crs.CRS.from_epsg(32633).to_wkt()})
+    depth = (("time", "y", "x"), np.ones((1, 10, 10)), {"units": "m", "grid_mapping": "crs"})
+    coords = {"x": x, "y": y, "time": [0.0]}
+    xr.Dataset({"depth": depth, "crs": crs}, coords=coords).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    assert eagre("export", tmp_path / "a.nc", "-o", tmp_path / "a.geojson").code == 0
+    (ring,) = json.loads((tmp_path / "a.geojson").read_text())["features"][0]["geometry"]["coordinates"][0]
+    edges = np.array(ring)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    u, v = transform("OGC:CRS84", "EPSG:32633", *middle.T)
+    u, v = np.array(u) - 300_000.0, np.array(v) - 6_600_000.0
+    off = np.min(np.abs([u, u - 1e5, v, v - 1e5]), axis=0)
+    assert len(ring) == 401 and off.max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-v", "dept"], 'variable "dept"'),
+        (["-t", "3 h"], "0 s to 120 s"),
+        (["--record", "4"], "1 to 3"),
+        (["--record", "0"], "1 to 3"),
+        (["-o", "a.png"], ".tif or .tiff or .geojson"),
+        (["-o", "no/a.tif"], "does not exist"),
+        (["--deeper-than", "3 s"], "length"),
+        (["--crs", "EPSG:32630"], "in EPSG:32629"),
+        (["--crs", "nowhere"], "an EPSG code"),
+        (["-o", "a.geojson", "-v", "velocity_x"], "a depth, m"),
+        (["-o", "a.geojson", "-v", "depth", "-v", "bed"], "one depth"),
+    ],
+)
+def test_what_cannot_be_is_told(eagre, result, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    done = eagre("export", result, *arguments)
+    assert (done.code, words in done.err) == (exits.BAD_INPUT, True), done.err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.nc"]
+
+
+def test_nothing_is_replaced_unless_asked(eagre, result, tmp_path):
+    for name, arguments in (("out.tif", []), ("a.geojson", ["-o", tmp_path / "a.geojson"])):
+        (tmp_path / name).write_text("precious")
+        done = eagre("export", result, *arguments)
+        assert (done.code, "exists already" in done.err, "--overwrite" in done.err) == (exits.BAD_INPUT, True, True)
+        assert (tmp_path / name).read_text() == "precious"
+        assert eagre("export", result, *arguments, "--overwrite").code == 0
+        assert (tmp_path / name).read_bytes()[:8] != b"precious"
+
+
+def test_a_file_without_a_system_is_no_outline_until_one_is_told(eagre, tmp_path):
+    path = make_file(tmp_path / "out.nc", crs=None)
+    done = eagre("export", path, "-o", tmp_path / "a.geojson")
+    assert (done.code, "--crs EPSG:CODE" in done.err) == (exits.BAD_INPUT, True)
+    assert eagre("export", path, "-o", tmp_path / "a.geojson", "--crs", "EPSG:32629").code == 0
+    assert eagre("export", path).code == 0
+    with rasterio.open(tmp_path / "out.tif") as file:
+        assert file.crs is None and file.transform.a == CELL
+
+
+def test_no_map_of_a_series(eagre, tmp_path):
+    (tmp_path / "g.csv").write_text("time (s),pier depth (m)\n0,1\n1,2\n")
+    done = eagre("export", tmp_path / "g.csv")
+    assert (done.code, "no maps" in done.err) == (exits.BAD_INPUT, True)
