@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -39,10 +40,14 @@ Series are linear between their rows and must cover the run.
 
 def section_of(field: FieldInfo) -> type[Section] | None:
     """The section that a key holds, or None for a plain value."""
-    for candidate in (field.annotation, *typing.get_args(field.annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, Section):
-            return candidate
-    return None
+    return _section_in(field.annotation)
+
+
+def _section_in(annotation: Any) -> type[Section] | None:
+    """The first section in a type: itself, or one of those it is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next((found for part in typing.get_args(annotation) if (found := _section_in(part))), None)
 
 
 def default_of(field: FieldInfo) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eagre.io import FieldWriter, WriteError
+from eagre.io.behind import Behind
 from eagre.io.records import RecordFile
 from eagre.models.registry import KINDS
 from eagre.stepping.run import Event, run
@@ -118,3 +119,26 @@ def test_ctrl_c_waits_for_the_record_under_way(monkeypatch, tmp_path, opened):
     with opened(tmp_path / "a.nc") as file:
         np.testing.assert_array_equal(file["time"], [8.0])
         np.testing.assert_array_equal(file["u"].values[0], model.field("u"))
+
+
+def test_writers_of_one_model_take_turns(tmp_path, opened):
+    """A snapshot is taken up before the next is begun, whoever begins it."""
+    model, waiting = small("anelastic"), []
+    plain = model.snapshot
+
+    def snapshot(names):
+        assert not waiting
+        waiting.append(1)
+        taken = plain(names)
+        return lambda: waiting.pop() and taken()
+
+    model.snapshot = snapshot
+    behind = Behind()
+    with FieldWriter(tmp_path / "a.nc", model, ["u"], beside=behind) as one:
+        with FieldWriter(tmp_path / "b.nc", model, ["u", "theta"], beside=behind) as other:
+            for _ in range(3):
+                one.write(model)
+                other.write(model)
+                model.advance(model.time + model.time_step)
+    behind.close()
+    np.testing.assert_array_equal(written(tmp_path / "a.nc", opened)["u"], written(tmp_path / "b.nc", opened)["u"])

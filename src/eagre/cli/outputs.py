@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from eagre.config.problems import Key
     from eagre.contract import Model
     from eagre.io import FieldWriter
+    from eagre.io.behind import Behind
+    from eagre.io.part import Part
     from eagre.stepping.run import Event
 
 
@@ -25,7 +27,9 @@ class OutputPlan:
 
     Parameters
     ----------
-    fields, gauges, particles, restart : Path or None
+    fields : tuple of (key, Path)
+        Files of the case's `outputs`.
+    gauges, particles, restart : Path or None
         Files; None is not written.
     measured : tuple of (key, Path)
         Files of the case's `measured` sections.
@@ -39,7 +43,7 @@ class OutputPlan:
         Replace existing files, or drop their records after the restart time.
     """
 
-    fields: Path | None
+    fields: tuple[tuple[Key, Path], ...]
     gauges: Path | None
     particles: Path | None
     measured: tuple[tuple[Key, Path], ...]
@@ -57,8 +61,8 @@ class OutputPlan:
     @property
     def _outputs(self) -> list[tuple[Key, Path | None]]:
         """Files of every section but [restart]."""
-        named = (("output",), self.fields), (("gauges",), self.gauges), (("particles",), self.particles)
-        return [*named, *self.measured, (("breaking",), self.log)]
+        named = (("gauges",), self.gauges), (("particles",), self.particles)
+        return [*self.fields, *named, *self.measured, (("breaking",), self.log)]
 
     @property
     def places(self) -> list[tuple[Key, Path]]:
@@ -84,14 +88,15 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     OutputError
         If a folder cannot be made or written.
     """
-    overwrite = overwrite or bool(case.output and case.output.overwrite)
-    fields = case.output.file if case.output else None
+    replaced = {section.file for _, section in case.outputs if section.overwrite}
+    overwrite = overwrite or (bool(case.outputs) and len(replaced) == len(case.outputs))
+    fields = tuple((key, section.file) for key, section in case.outputs)
     gauges = case.gauges.file if case.gauges and case.gauges.points else None
     drifting = getattr(case, "particles", None)
     particles = drifting.file if drifting else None
     measured = tuple((key, section.file) for key, section in case.measured)
     restart = case.restart.file if case.restart else None
-    files = (fields, gauges, particles, *(path for _, path in measured))
+    files = (*(path for _, path in fields), gauges, particles, *(path for _, path in measured))
     beside = next((path.parent for path in files if path is not None), None)
     folder = beside or case.directory
     log = beside / f"{case.name}_{case.log_name}.csv" if beside and case.log_name else None
@@ -101,7 +106,7 @@ def plan_outputs(case: Case, *, origin: Path | None, overwrite: bool) -> OutputP
     )  # fmt: skip
     _check_places(case, plan, origin)
     for key, path in plan.places[:-1]:
-        if path.exists() and not (plan.append or overwrite):
+        if path.exists() and not (plan.append or overwrite or path in replaced):
             raise case.problem(
                 (*key, "file"),
                 InputError(
@@ -151,15 +156,26 @@ def records(start: float, end: float, interval: float | None) -> int:
     return 2 + between
 
 
-def field_bytes(case: Case, model: Model, start: float) -> int:
-    """Bytes of the field file, at most (before compression)."""
-    if case.output is None:
-        return 0
-    names = case.output.variables or case.default_variables
+def part_of(case: Case, key: Key, model: Model) -> Part:
+    """The cells that a section of the case's `outputs` asks for."""
+    from eagre.io.part import Part
+
+    section = dict(case.outputs)[key]
+    try:
+        return Part.of(model.grid, section.extent, section.stride)
+    except InputError as error:
+        raise case.problem((*key, error.what.partition(" ")[0]), error) from None
+
+
+def field_bytes(case: Case, key: Key, model: Model) -> int:
+    """Bytes of a file of fields from now on, at most (before compression); `key` is that of its section."""
+    section = dict(case.outputs)[key]
+    names = section.variables or case.default_variables
     width = 4 if model.precision == "single" else 8
     levels = 1 if model.levels is None else model.levels.height.size
     arrays = sum(levels if model.variables[name].levels else 1 for name in names if name in model.variables)
-    return records(start, case.run.end_time, case.output.interval) * arrays * model.grid.cells * width
+    rows, columns = part_of(case, key, model).shape(model.grid)
+    return records(model.time, case.run.end_time, section.interval) * arrays * rows * columns * width
 
 
 def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) -> list[Event]:
@@ -175,23 +191,22 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         Closes the files.
     """
     from eagre.config.problems import spell_key
-    from eagre.io import FieldWriter, GaugeWriter, ParticleWriter
+    from eagre.io import GaugeWriter, ParticleWriter
+    from eagre.io.behind import Behind
     from eagre.stepping.run import Event
 
     options = _options(case, plan)
     events: list[Event] = []
-    fields: FieldWriter | None = None
+    behind = Behind()
+    stack.callback(behind.close)
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
     def add(name: str, interval: float | None, action: Callable[[Model], object], *, at_start: bool) -> None:
         events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
 
-    if case.output is not None and plan.fields is not None:
-        names = list(case.output.variables or case.default_variables)
-        case.check_variables(names, model.variables, "output")
-        compressed = {"compression": case.output.compression, "beside": True}
-        fields = stack.enter_context(FieldWriter(plan.fields, model, names, **compressed, **options))
-        add("fields", case.output.interval, fields.write, at_start=new[plan.fields])
+    for key, section in case.outputs:
+        fields = stack.enter_context(_field_writer(case, key, model, plan, behind))
+        add(spell_key(key), section.interval, fields.write, at_start=new[section.file])
     if case.gauges is not None and plan.gauges is not None:
         names = list(case.gauges.variables or case.gauge_variables)
         case.check_variables(names, _moving(model), "gauges")
@@ -209,8 +224,20 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         at_start = section.at_start and new[section.file]
         add(spell_key(key), section.interval, writer.write, at_start=at_start)
     if case.restart is not None and plan.restart is not None:
-        add("restart", case.restart.interval, _restarts(plan.restart, fields), at_start=False)
+        add("restart", case.restart.interval, _restarts(plan.restart, behind), at_start=False)
     return events
+
+
+def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: Behind) -> FieldWriter:
+    """The open file of a section of the case's `outputs`."""
+    from eagre.io import FieldWriter
+
+    section = dict(case.outputs)[key]
+    names = list(section.variables or case.default_variables)
+    case.check_variables(names, model.variables, *key)
+    own = {"compression": section.compression, "beside": behind, "part": part_of(case, key, model)}
+    own["overwrite"] = plan.overwrite or section.overwrite
+    return FieldWriter(section.file, model, names, **(_options(case, plan) | own))
 
 
 def _options(case: Case, plan: OutputPlan) -> dict[str, Any]:
@@ -232,13 +259,12 @@ def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
         write_rows(plan.log, *case.log(model))
 
 
-def _restarts(path: Path, fields: FieldWriter | None) -> Callable[[Model], None]:
+def _restarts(path: Path, behind: Behind) -> Callable[[Model], None]:
     """What writes a restart file once all records of fields up to it are on disk: a run that goes on needs them."""
     from eagre.io import write_restart
 
     def save(model: Model) -> None:
-        if fields is not None:
-            fields.finish()
+        behind.wait()
         write_restart(path, model)
 
     return save
@@ -269,8 +295,8 @@ def _prepare_folder(path: Path) -> None:
         raise OutputError(f"cannot write {path.resolve()}: no permission to write in {folder}")
 
 
-def check_disk(case: Case, model: Model, plan: OutputPlan) -> None:
-    """Refuse a run whose field file cannot fit the disk even if it compresses well.
+def check_disk(case: Case, model: Model) -> None:
+    """Refuse a run of which a file of fields cannot fit the disk even if it compresses well.
 
     Raises
     ------
@@ -281,12 +307,12 @@ def check_disk(case: Case, model: Model, plan: OutputPlan) -> None:
 
     from eagre.cli.console import size
 
-    if plan.fields is None:
-        return
-    folder = plan.fields.resolve().parent
-    needed, free = field_bytes(case, model, model.time), shutil.disk_usage(folder).free
-    if free < 0.1 * needed:
-        raise OutputError(
-            f"cannot write {plan.fields}: up to {size(needed)} of output, and {folder} has {size(free)} free\n"
-            "write:   a larger interval or fewer variables in [output]"
-        )
+    for key, section in case.outputs:
+        needed = field_bytes(case, key, model)
+        folder = section.file.resolve().parent
+        free = shutil.disk_usage(folder).free
+        if free < 0.1 * needed:
+            raise OutputError(
+                f"cannot write {section.file}: up to {size(needed)} of output, and {folder} has {size(free)} free\n"
+                "write:   a larger interval or fewer variables in [output]"
+            )

@@ -114,7 +114,7 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
     from eagre.cli.progress import ProgressView
     from eagre.stepping.run import run as run_loop
 
-    check_disk(case, model, plan)
+    check_disk(case, model)
     with ExitStack() as stack:
         events = make_events(case, model, plan, stack)
         stack.callback(write_log, case, model, plan)
@@ -149,10 +149,9 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
     rows += [("note", remark) for remark in model.remarks]
-    if case.output is not None and plan.fields is not None:
-        count = records(model.time, end, case.output.interval)
-        amount = size(field_bytes(case, model, model.time))
-        rows.append(("output", f"{plan.fields}: {count} records, at most {amount}"))
+    for key, section in case.outputs:
+        amount, count = size(field_bytes(case, key, model)), records(model.time, end, section.interval)
+        rows.append(("output", f"{section.file}: {count} records, at most {amount}"))
     if case.gauges is not None and plan.gauges is not None:
         points = f"{len(case.gauges.points)} point{'s' if len(case.gauges.points) > 1 else ''}"
         rows.append(("gauges", f"{plan.gauges}: {points} every {duration(case.gauges.interval)}"))

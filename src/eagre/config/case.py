@@ -13,7 +13,14 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 from eagre.config.nearest import did_you_mean
 from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
 from eagre.config.section import Section, check
-from eagre.config.sections import GaugesSection, MeasuredSection, OutputSection, RestartSection, RunSection
+from eagre.config.sections import (
+    GaugesSection,
+    MeasuredSection,
+    Outputs,
+    OutputSection,
+    RestartSection,
+    RunSection,
+)
 from eagre.config.toml import line_of, parse_toml, read_toml
 from eagre.errors import InputError
 
@@ -34,7 +41,7 @@ class Case(Section):
     model: str = Field(description="the kind of model")
     title: str = Field(default="", description="one line about the case, copied to the output")
     run: RunSection = Field(description="the section [run]", examples=[{"end_time": "2 h"}])
-    output: OutputSection | None = Field(default=None, description="the section [output]")
+    output: Outputs | None = Field(default=None, description="the section [output], or several [[output]]")
     gauges: GaugesSection | None = Field(default=None, description="the section [gauges]")
     restart: RestartSection | None = Field(default=None, description="the section [restart]")
 
@@ -135,6 +142,13 @@ class Case(Section):
             raise self.problem(key, error) from None
 
     @property
+    def outputs(self) -> list[tuple[Key, OutputSection]]:
+        """Every section that asks for a file of fields, with its key."""
+        if isinstance(self.output, list):
+            return [(("output", n), section) for n, section in enumerate(self.output)]
+        return [] if self.output is None else [(("output",), self.output)]
+
+    @property
     def measured(self) -> list[tuple[Key, MeasuredSection]]:
         """Every section that asks for a file of measurements, with its key; an empty one writes none."""
         found: list[tuple[Key, MeasuredSection]] = []
@@ -162,11 +176,11 @@ class Case(Section):
         """
         return []
 
-    def check_variables(self, names: Iterable[str], available: Iterable[str], section: str) -> None:
-        """Raise `ConfigError` unless the model has all variables that `section` asks for."""
+    def check_variables(self, names: Iterable[str], available: Iterable[str], *section: str | int) -> None:
+        """Raise `ConfigError` unless the model has all variables that the section of this key asks for."""
         available = list(available)
         problems = [
-            Problem((section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available))
+            Problem((*section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available))
             for name in names
             if name not in available
         ]

@@ -7,13 +7,14 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
 from eagre.config.problems import Key, Problem, Problems
-from eagre.config.section import Section
+from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.values import (
     DeviceName,
+    Extent,
     InputFile,
     NetcdfFile,
     PositiveSeconds,
@@ -77,17 +78,44 @@ class RunSection(Section):
 
 
 class OutputSection(Section):
-    """Fields over time in a NetCDF file."""
+    """Fields over time in a NetCDF file; `[[output]]`, with double brackets, once for each of several files."""
 
     file: NetcdfFile = Field(description="a file name that ends in .nc, relative to the case file", examples=["out.nc"])
     interval: PositiveSeconds | None = Field(
         default=None, description="the time between records; without it the first and the last", examples=["60 s"]
     )
     variables: VariableNames | None = Field(default=None, description="names of fields", examples=[["depth", "speed"]])
+    extent: Extent | None = Field(
+        default=None,
+        description="[west, east, south, north] of the part that is written, metres; without it all",
+        examples=[[0.0, 1000.0, 0.0, 500.0]],
+    )
+    stride: int = Field(default=1, ge=1, description="n: only every n-th cell along x and along y", examples=[4])
     compression: int = Field(
         default=1, ge=0, le=9, description="0 (none: large files, soon written), or from 1 (fast) to 9", examples=[0]
     )
     overwrite: bool = Field(default=False, description="true: replace an existing file", examples=[False])
+
+
+def _outputs(value: Any, info: ValidationInfo) -> OutputSection | list[OutputSection]:
+    """Read a table, or a list of tables; every wrong one is told."""
+    if not isinstance(value, list):
+        return check(OutputSection, value, info.context)
+    if not value:
+        raise InputError("output = []", allowed="tables [[output]]", fix='[[output]]\nfile = "out.nc"')
+    made: list[OutputSection] = []
+    problems: list[Problem] = []
+    for index, item in enumerate(value):
+        try:
+            made.append(check(OutputSection, item, info.context))
+        except Problems as error:
+            problems += [problem.under((index,)) for problem in error.problems]
+    if problems:
+        raise Problems(problems)
+    return made
+
+
+Outputs = Annotated[OutputSection | list[OutputSection], PlainValidator(_outputs)]
 
 
 class GaugesSection(Section):

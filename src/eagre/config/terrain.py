@@ -12,18 +12,10 @@ from pydantic import AfterValidator, Field, model_validator
 from eagre.config.expressions import Expression
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section
-from eagre.config.values import InputFile, Metres, NoData, Shift, quantity
-from eagre.constants import FARTHEST, LONGEST, SHORTEST
+from eagre.config.values import Coordinate, Extent, InputFile, Metres, NoData, Shift, quantity
+from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
-
-
-def _extent(extent: list[float]) -> list[float]:
-    if len(extent) != 4 or not (extent[0] < extent[1] and extent[2] < extent[3]):
-        raise InputError(
-            f"extent = {extent}", allowed="[west, east, south, north], metres", fix="extent = [0.0, 1000.0, 0.0, 500.0]"
-        )
-    return extent
 
 
 def _crs(text: str) -> str:
@@ -35,7 +27,6 @@ def _crs(text: str) -> str:
 
 
 CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
-Coordinate = Annotated[float, quantity("length"), Field(ge=-FARTHEST, le=FARTHEST)]
 _MOST = 2**31 - 1
 
 
@@ -54,7 +45,7 @@ class GridSection(Section):
     )
     x0: Coordinate | None = Field(default=None, description="x of the south-west corner, metres", examples=[0.0])
     y0: Coordinate | None = Field(default=None, description="y of the south-west corner, metres", examples=[0.0])
-    extent: Annotated[list[Coordinate], AfterValidator(_extent)] | None = Field(
+    extent: Extent | None = Field(
         default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
     )
     crs: Annotated[str, AfterValidator(_crs)] | None = Field(

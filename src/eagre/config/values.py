@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Val
 from eagre.config.nearest import nearest
 from eagre.config.toml import existing_file, literal
 from eagre.config.units import parse_quantity
+from eagre.constants import FARTHEST
 from eagre.errors import InputError
 
 
@@ -107,6 +108,18 @@ SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]
 NoData = Annotated[str | float, PlainValidator(_nodata)]
 DeviceName = Annotated[str, PlainValidator(_device)]
 Precision = Annotated[str, one_of("single", "double")]
+
+
+def _extent(extent: list[float]) -> list[float]:
+    if len(extent) != 4 or not (extent[0] < extent[1] and extent[2] < extent[3]):
+        raise InputError(
+            f"extent = {extent}", allowed="[west, east, south, north], metres", fix="extent = [0.0, 1000.0, 0.0, 500.0]"
+        )
+    return extent
+
+
+Coordinate = Annotated[float, quantity("length"), Field(ge=-FARTHEST, le=FARTHEST)]
+Extent = Annotated[list[Coordinate], AfterValidator(_extent)]
 
 
 def _shift(shift: list[float]) -> list[float]:

@@ -24,6 +24,7 @@ from eagre.io.cf import (
     variable_attributes,
 )
 from eagre.io.files import choose, output_file
+from eagre.io.part import Part
 from eagre.io.records import RecordFile
 
 _DIMENSIONS = {
@@ -62,9 +63,12 @@ class FieldWriter:
         With `append`: where the run ends. Records between `model.time` and it are dropped, as they are made again.
     compression : int
         zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
-    beside : bool
+    beside : bool or Behind
         Put a record on disk while the model goes on: `write` then begins to copy the fields, if the last
-        record is on disk, and returns. What goes wrong is raised by the next `write`, or by `close`.
+        record is on disk, and returns. What goes wrong is raised by the next `write`, or by `close`. Writers of one
+        model share a `Behind`, which its maker closes: records are then put on disk one after the other.
+    part : Part, optional
+        The cells to write; all of them if not given.
 
     Raises
     ------
@@ -98,7 +102,8 @@ class FieldWriter:
         append: bool = False,
         until: float = -math.inf,
         compression: int = 1,
-        beside: bool = False,
+        beside: bool | Behind = False,
+        part: Part | None = None,
     ) -> None:
         if compression not in range(10):
             raise InputError(
@@ -107,18 +112,21 @@ class FieldWriter:
         for name in variables:
             choose(name, model.variables, "output variable", 'variables = ["{}"]')
         self._names = [name for name in dict.fromkeys(variables) if not model.variables[name].static]
-        self._behind = Behind() if beside else None
+        self._own = Behind() if beside is True else None
+        self._behind = self._own if isinstance(beside, bool) else beside
+        self._part = part if part is not None else Part.of(model.grid)
+        self._locations = {name: model.variables[name].location for name in self._names}
         self.path = output_file(path, suffixes=(".nc",), overwrite=overwrite or append)
         time = time_attributes(start_date)
         extra = global_attributes(model, attributes)
         if append and self.path.exists():
             self._file = RecordFile.resume(self.path, model, time, until=math.inf if overwrite else until)
             with _closing_on_error(self._file):
-                _check_same(self._file, model, self._names)
+                _check_same(self._file, model, self._names, self._part)
             return
         self._file = RecordFile.create(self.path, extra, time)
         with _closing_on_error(self._file):
-            _declare(self._file, model, self._names, compression)
+            _declare(self._file, model, self._names, self._part, compression)
             self._file.ready()
 
     def write(self, model: Model) -> None:
@@ -136,13 +144,13 @@ class FieldWriter:
             return
         time = float(model.time)
         if self._behind is None:
-            self._file.append(time, {name: model.field(name) for name in self._names})
+            self._append(time, lambda: {name: model.field(name) for name in self._names})
         else:
             self._behind.do(self._append, time, model.snapshot(self._names))
 
     def _append(self, time: float, fields: Callable[[], dict[str, np.ndarray]]) -> None:
         """Put a record on disk, when its fields have come."""
-        self._file.append(time, fields())
+        self._file.append(time, {n: self._part.cut(values, self._locations[n]) for n, values in fields().items()})
 
     def finish(self) -> None:
         """Wait until every record is on disk."""
@@ -152,8 +160,10 @@ class FieldWriter:
     def close(self) -> None:
         """Finish the last record and close the file."""
         try:
-            if self._behind is not None:
-                self._behind.close()
+            if self._own is not None:
+                self._own.close()
+            else:
+                self.finish()
         finally:
             self._file.close()
 
@@ -178,8 +188,8 @@ class _closing_on_error:
             self._file.close()
 
 
-def write_axes(file: RecordFile, grid: Grid, locations: set[str]) -> None:
-    """Declare and write the coordinates that fields at `locations` need."""
+def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) -> None:
+    """Declare and write the coordinates that fields at `locations` of a part of a grid need."""
     needed = {name for location in locations for name in _DIMENSIONS[location]}
     axes = {
         "x": (grid.x, "x of the cell centres"),
@@ -188,23 +198,23 @@ def write_axes(file: RecordFile, grid: Grid, locations: set[str]) -> None:
         "y_corner": (grid.y_corner, "y of the cell edges"),
     }
     for name in sorted(needed):
-        values, long_name = axes[name]
+        values, long_name = part.along(name, axes[name][0]), axes[name][1]
         file.dimension(name, values.size)
         file.variable(name, (name,), values.dtype, axis_attributes(name[0], long_name), data=values)
 
 
-def write_levels(file: RecordFile, levels: Levels) -> None:
+def write_levels(file: RecordFile, levels: Levels, part: Part) -> None:
     """Declare and write the vertical coordinate ``z``, with what makes heights of it where the ground is not flat."""
     file.dimension("z", levels.height.size)
     follows = levels.ground is not None and levels.share is not None
     attributes = level_attributes("height_a", "height_b", "surface_altitude") if follows else level_attributes()
     file.variable("z", ("z",), np.dtype(np.float64), attributes, data=levels.height)
-    if not follows:
+    if levels.ground is None or not follows:
         return
     parts = (
         ("height_a", ("z",), levels.height, "m", "height of the level over flat ground", None),
         ("height_b", ("z",), levels.share, "1", "share of the ground in the height of the level", None),
-        ("surface_altitude", ("y", "x"), levels.ground, "m", "height of the ground", "surface_altitude"),
+        ("surface_altitude", ("y", "x"), part.cut(levels.ground), "m", "height of the ground", "surface_altitude"),
     )
     for name, dimensions, values, units, long_name, standard in parts:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})
@@ -225,19 +235,19 @@ def write_mapping(file: RecordFile, crs: str | None) -> dict[str, str]:
     return {"grid_mapping": _MAPPING}
 
 
-def _declare(file: RecordFile, model: Model, names: Sequence[str], compression: int) -> None:
+def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, compression: int) -> None:
     """Declare coordinates and variables; write the static ones."""
     static = [name for name, variable in model.variables.items() if variable.static]
-    write_axes(file, model.grid, {"centre"} | {model.variables[name].location for name in [*static, *names]})
+    write_axes(file, model.grid, part, {"centre"} | {model.variables[name].location for name in [*static, *names]})
     if model.levels is not None:
-        write_levels(file, model.levels)
+        write_levels(file, model.levels, part)
     mapping = write_mapping(file, model.grid.crs)
     for name in [*static, *names]:
         variable = model.variables[name]
-        shape = model.grid.shape_of(variable.location)
+        shape = part.shape(model.grid, variable.location)
         chunks = (1,) * variable.levels + tuple(min(size, _LARGEST_CHUNK) for size in shape)
         dimensions = dimensions_of(variable)
-        data = model.field(name) if variable.static else None
+        data = part.cut(model.field(name), variable.location) if variable.static else None
         file.variable(
             name,
             dimensions if variable.static else ("time", *dimensions),
@@ -250,9 +260,9 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], compression: 
         )
 
 
-def _check_same(file: RecordFile, model: Model, names: Sequence[str]) -> None:
+def _check_same(file: RecordFile, model: Model, names: Sequence[str], part: Part) -> None:
     """Refuse to append fields that the file was not made for."""
-    axes = [("x", model.grid.x), ("y", model.grid.y)]
+    axes = [("x", part.along("x", model.grid.x)), ("y", part.along("y", model.grid.y))]
     axes += [] if model.levels is None else [("z", model.levels.height)]
     for axis, ours in axes:
         if axis not in file.variables or not np.array_equal(file.variables[axis][...], ours):
