@@ -9,6 +9,7 @@ Turbulence is what departs from the horizontal average of the moment. With e = (
               + residual,
 
 where the residual is what the advection scheme, viscosity, a closure and absorbers take: the dissipation, negative.
+With a closure there are its own fluxes beside the resolved ones (`subgrid`): the total is the sum of both.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import Cell
-from eagre.backend.device import Launch
+from eagre.backend.device import Launch, Work
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -28,7 +29,8 @@ from eagre.models.anelastic import average_cells as cells
 from eagre.models.anelastic.average_cells import CARRIED, WIND, Columns, Winds
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
-from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_scalar
+from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_closure, of_scalar
+from eagre.models.anelastic.subgrid import SubgridFluxes
 
 Array = np.ndarray
 EVERY = 10
@@ -85,7 +87,9 @@ class Averages:
         self.heights, interpolated = _heights(engine, heights)
         carried = (*(("theta",) if engine.setup.stratified else ()), *engine.setup.scalars)
         self._carried = carried
-        moments = (*WIND, *(f"{name} {one}" for name in carried for one in CARRIED))
+        self._subgrid = subgrid_of(engine)
+        closed = () if self._subgrid is None else (*(f"closure {name}" for name in self._subgrid.names), "eddies")
+        moments = (*WIND, *(f"{name} {one}" for name in carried for one in CARRIED), *closed)
         self._rows = Rows(("u", "v", "w", "pressure", *carried), moments)
         self._columns, self.share = _columns(engine, self.heights, interpolated)
         self._interpolated = interpolated
@@ -109,7 +113,8 @@ class Averages:
         carried = [one for name in self._engine.setup.scalars for one in of_scalar(name)]
         stratified = self._engine.setup.stratified
         budget = [one for one in BUDGET if stratified or one.name != "tke_buoyancy"]
-        return (*MEANS, *WINDS, *(THETA if stratified else ()), *carried, *budget)
+        closed = () if self._subgrid is None else of_closure(stratified, self._engine.setup.scalars)
+        return (*MEANS, *WINDS, *(THETA if stratified else ()), *carried, *closed, *budget)
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -120,7 +125,7 @@ class Averages:
 
     def begin(self, time: float) -> None:
         """Forget what was gathered: an interval begins at the present time, s."""
-        self._sample(0.0)
+        self._sample(time, 0.0)
         self._engine.device.fill(self._gathered, np.zeros((self._rows.count, self.heights.size)))
         self._first = self._energy(self._engine.device.host(self._found))
         self.start, self._last, self._since = time, time, 0
@@ -133,7 +138,7 @@ class Averages:
 
     def _add(self, time: float) -> None:
         """Sample the present for the time since the last sample."""
-        self._sample(time - self._last)
+        self._sample(time, time - self._last)
         self._last, self._since = time, 0
 
     def take(self, time: float) -> dict[str, Array]:
@@ -157,15 +162,17 @@ class Averages:
 
     # -- sums on the device -------------------------------------------------------------------------
 
-    def _sample(self, lasted: float) -> None:
-        """Averages of the present in `_found`, and added to `_gathered` for a time, s."""
+    def _sample(self, time: float, lasted: float) -> None:
+        """Averages of the present time, s, in `_found`, and added to `_gathered` for a time, s."""
         device, dt = self._engine.device, self._engine.steps.before
+        if self._subgrid is not None:
+            self._subgrid.set_time(time)
         device.fill(self._numbers, np.array([2.0 / dt if dt else 0.0, lasted]))
         if self._sums is None:
             self._sums = device.repeated(self._launches(), 1)
         self._sums()
 
-    def _launches(self) -> list[Launch]:
+    def _launches(self) -> list[Work]:
         """What a sample runs; all that changes from one to the next is `_numbers`: of the pressure, and its time."""
         engine, rows, columns = self._engine, self._rows, self._columns
         device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
@@ -185,6 +192,7 @@ class Averages:
         for n, (field, average) in enumerate(zip(carried, mean[4:], strict=True)):
             row = means + len(WIND) + n * len(CARRIED)
             work.append(self._over(cells.sum_carried, plane, field, own.now.w, average, mean[2], columns, row, sums))
+        work += self._closed(plane, one, sums)
         region = len(rows.moments), plane[0]
         work.append(self._over(cells.average, region, sums[means:], self._over_weight, found[means:]))
         u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
@@ -192,6 +200,20 @@ class Averages:
         work.append(self._over(cells.set_shear, plane[:1], *shear))
         work.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
         return work
+
+    def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Work]:
+        """Sums of what the closure carries and takes."""
+        if self._subgrid is None:
+            return []
+        work, row = self._subgrid.eddies(), self._rows.of
+        for name in self._subgrid.names:
+            columns = self._columns, row(f"closure {name}"), sums
+            work += [
+                *self._subgrid.launches(name),
+                self._over(cells.sum_field, plane, self._subgrid.field, one, *columns),
+            ]
+        mixing = self._engine.steps.tendencies.diffusion.mixing
+        return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Launch:
         device = self._engine.device
@@ -215,6 +237,10 @@ class Averages:
         for name in self._carried:
             keys = [f"{name} {one}" for one in CARRIED]
             result |= {one.name: found[row(key)] for key, one in zip(keys, of_scalar(name)[1:], strict=True)}
+        if self._subgrid is not None:
+            keys = (*(f"closure {name}" for name in self._subgrid.names), "eddies")
+            closed = of_closure(self._engine.setup.stratified, self._engine.setup.scalars)
+            result |= {one.name: found[row(key)] for key, one in zip(keys, closed, strict=True)}
         return result | {"turbulent_kinetic_energy": self._energy(found)}
 
     def _budget(self, found: Array, result: Mapping[str, Array], storage: Array) -> dict[str, Array]:
@@ -254,6 +280,15 @@ class Averages:
         self._first = np.array(state["averages_first"])
         start, last, since = map(float, state["averages_clock"])
         self.start, self._last, self._since = start, last, int(since)
+
+
+def subgrid_of(engine: Engine) -> SubgridFluxes | None:
+    """What the closure carries; None without one."""
+    if engine.setup.closure is None:
+        return None
+    tendencies, present = engine.steps.tendencies, engine.steps.fields.present
+    known = (engine.setup, engine.device, engine.precision, engine.rest.density, present)
+    return SubgridFluxes(*known, tendencies.diffusion, tendencies.ground)
 
 
 def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:

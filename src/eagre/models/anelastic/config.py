@@ -286,7 +286,7 @@ class AnelasticCase(Case):
         with self.at("atmosphere"):
             air = self.atmosphere.make()
         levels, ground = self._levels(grid)
-        numerics, domain = self.numerics, self.domain
+        domain = self.domain
         with self.at("forcing"):
             forcing = None if self.forcing is None else self.forcing.make()
         with self.naming("domain", "atmosphere", "initial", "forcing", "surface", "closure", "numerics", "run"):
@@ -298,18 +298,11 @@ class AnelasticCase(Case):
                 sides={axis: getattr(domain, f"sides_{axis}") for axis in "xyz"},
                 ground=ground,
                 **self._start(grid, levels, air),
-                coriolis=numerics.f,
-                viscosity=numerics.viscosity,
-                diffusivity=numerics.diffusivity,
+                **self.numerics.options(),
                 **({} if self.absorber is None else self.absorber.options()),
                 forcing=forcing,
                 surface=self._surface(grid),
                 closure=None if self.closure is None else self.closure.make(),
-                time_step=numerics.time_step,
-                courant=numerics.courant,
-                tolerance=numerics.tolerance,
-                third_order=numerics.third_order,
-                nonoscillatory=numerics.nonoscillatory,
                 device=device or self.run.device,
                 precision=precision or self.run.precision,
             )

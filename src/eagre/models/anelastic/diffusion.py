@@ -43,6 +43,10 @@ class Diffusion:
     ----------
     mixing : (nz, ny, nx) or None
         K of the closure, m2/s.
+    square_length : (nz, 1, 1) or (nz, ny, nx), or None
+        l^2 of the closure, m2.
+    space : Medium, Grid
+        What cells of `stress` need of the grid.
     """
 
     def __init__(
@@ -60,6 +64,9 @@ class Diffusion:
         self._cap = device.zeros((1,), self._real)
         self._rate = self._array(self._stiffness()) if closed else None
         self._measure = self._measuring() if closed else None
+        self.square_length = self._array(self._square_length()) if closed else None
+        self.space = Medium(h, *slopes), metric.grid(precision)
+        self._whole = device.zeros(setup.shape, self._real) if closed and setup.stratified else None
         self.set_time_step(1e-9)
 
     def serves(self, name: str) -> bool:
@@ -74,16 +81,16 @@ class Diffusion:
             return []
         if setup.closure is None and not setup.terrain:
             return [self._flat(name, fields[name], out[name]) for name in served]
-        medium, grid = Medium(self._h, *self._slopes), self._metric.grid(self._precision)
-        found = self._eddies(fields, medium, grid)
+        medium, grid = self.space
+        found = self.eddies(fields)
         if setup.closure is not None:
             v, target = (Vector(*(given[name] for name in "uvw")) for given in (fields, out))
-            found.append(self._over(stress.stress, setup.shape, v, medium, grid, self._mixing("u"), target))
+            found.append(self._over(stress.stress, setup.shape, v, medium, grid, self.mixing_of("u"), target))
             served = [name for name in served if name not in PARITY]
-            fields, more = self._whole_theta(fields)
+            fields, more = self.whole_theta(fields)
             found += more
         for name in served:
-            arguments = (fields[name], medium, grid, self._mixing(name), out[name])
+            arguments = (fields[name], medium, grid, self.mixing_of(name), out[name])
             found.append(self._over(stress.diffuse, setup.shape, *arguments))
         return found
 
@@ -112,42 +119,51 @@ class Diffusion:
         if self._setup.adaptive and self._setup.closure is not None:
             self._device.fill(self._cap, np.full(1, CAP / dt, self._real))
 
-    def _mixing(self, name: str) -> Mixing:
+    def mixing_of(self, name: str) -> Mixing:
+        """K of a field."""
         setup = self._setup
         base = setup.viscosity if name in PARITY else setup.diffusivity
         share = 1.0 if setup.closure is None or name in PARITY else 1.0 / setup.closure.prandtl
         field = self.mixing if self.mixing is not None else self._h
         return Mixing(self._real(base), self._real(share), field)
 
-    def _eddies(self, fields: Mapping[str, Any], medium: Medium, grid: Any) -> list[Work]:
+    @property
+    def _drags(self) -> bool:
+        surface = self._setup.surface
+        return surface is not None and surface.roughness is not None
+
+    def _square_length(self) -> Array:
+        """l^2, m2."""
+        assert self._setup.closure is not None
+        return square_length(self._setup.closure, self._metric, self._drags) + np.zeros(self._rest.stability.shape)
+
+    def eddies(self, fields: Mapping[str, Any]) -> list[Work]:
         """Launches that set K of the closure."""
-        setup, rest = self._setup, self._rest
+        setup, rest, (medium, grid) = self._setup, self._rest, self.space
         if setup.closure is None:
             return []
-        drags = setup.surface is not None and setup.surface.roughness is not None
         over = 1.0 / setup.closure.prandtl
         layers = Layers(
-            self._array(square_length(setup.closure, self._metric, drags) + np.zeros(rest.stability.shape)),
+            self.square_length,
             self._array(over * rest.stability), self._array(over * rest.buoyancy), self._rate, self._cap,
             self._real(setup.viscosity),
         )  # fmt: skip
         v = Vector(fields["u"], fields["v"], fields["w"])
         theta = fields.get("theta", fields["u"])
         found = [self._over(stress.eddy_viscosity, setup.shape, v, theta, medium, grid, layers, self.mixing)]
-        if drags:
+        if self._drags:
             first = (setup.levels.z[1] - setup.levels.z[0]) * np.ones(setup.grid.shape)
             shear = self._array(1.0 / (np.log(first / setup.surface.roughness) * first))  # type: ignore[union-attr]
             found.append(self._over(stress.match_ground, (1, *setup.grid.shape), v.x, v.y, layers, shear, self.mixing))
         return found
 
-    def _whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
+    def whole_theta(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Work]]:
         """Fields with theta in place of theta', less its lowest ambient value; and what sets it."""
-        if not self._setup.stratified:
+        if self._whole is None:
             return dict(fields), []
         ambient = self._array(self._rest.theta - self._rest.theta.min())
-        whole = self._device.zeros(self._setup.shape, self._real)
-        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, whole)
-        return {**fields, "theta": whole}, [launch]
+        launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, self._whole)
+        return {**fields, "theta": self._whole}, [launch]
 
     def _flat(self, name: str, field: Any, out: Any) -> Work:
         setup = self._setup

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pydantic import Field, model_validator
 
@@ -53,3 +55,8 @@ class NumericsSection(Section):
         if self.latitude is not None:
             return float(2.0 * EARTH_ROTATION * np.sin(np.radians(self.latitude)))
         return self.coriolis or 0.0
+
+    def options(self) -> dict[str, Any]:
+        """What the model takes."""
+        as_given = ("time_step", "courant", "viscosity", "diffusivity", "tolerance", "third_order", "nonoscillatory")
+        return {"coriolis": self.f} | {name: getattr(self, name) for name in as_given}

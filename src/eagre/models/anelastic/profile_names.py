@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eagre.fields import Variable
 
 MEANS = (
@@ -38,6 +40,23 @@ BUDGET = (
     Variable("tke_pressure", "m2 s-3", "divergence of the flux of pressure, negative"),
     Variable("tke_residual", "m2 s-3", "what is left: dissipation by the scheme, viscosity, closure and absorbers"),
 )
+
+SUBGRID = (
+    Variable("uw_subgrid_flux", "m2 s-2", "upward flux of momentum along x over density that the closure carries"),
+    Variable("vw_subgrid_flux", "m2 s-2", "upward flux of momentum along y over density that the closure carries"),
+    Variable("w_theta_subgrid_flux", "K m s-1", "upward flux of potential temperature that the closure carries"),
+    Variable("subgrid_dissipation", "m2 s-3", "dissipation in the balance of the closure"),
+    Variable("eddy_viscosity", "m2 s-1", "eddy viscosity of the closure"),
+)
+
+
+def of_closure(stratified: bool, scalars: Sequence[str]) -> tuple[Variable, ...]:
+    """What a closure carries and takes."""
+    carried = [
+        Variable(f"w_{name}_subgrid_flux", "m s-1", f"upward flux of {name} that the closure carries")
+        for name in scalars
+    ]
+    return (*SUBGRID[:2], *(SUBGRID[2:3] if stratified else ()), *carried, *SUBGRID[3:])
 
 
 def of_scalar(name: str) -> tuple[Variable, ...]:

@@ -47,16 +47,27 @@ def add_heat(k, j, i, flux, pattern, over_half, out):
 
 
 @cell
-def add_stress(k, j, i, u, v, mixing, ground, du, dv):
-    """D of u and v at the two lowest levels; region (1, ny, nx)."""
-    first_u, first_v = u[k + 1, j, i], v[k + 1, j, i]
-    root = ground.root[j, i]
-    friction = root * math.sqrt(first_u * first_u + first_v * first_v)
-    drag = root * friction * ground.over_half[j, i]
+def friction_at(u, v, ground, k, j, i):
+    """u* over row k."""
+    return ground.root[j, i] * math.sqrt(u[k + 1, j, i] * u[k + 1, j, i] + v[k + 1, j, i] * v[k + 1, j, i])
+
+
+@cell
+def supply_at(friction, mixing, ground, k, j, i):
+    """What a difference between the two lowest levels is multiplied by, m/s."""
     supply = real(0.5 * VON_KARMAN) * friction
     if MIXED:
         supply -= real(0.5) * (mixing[k, j, i] + mixing[k + 1, j, i]) * ground.over_z1[j, i]
-    supply = max(supply, real(0.0))
+    return max(supply, real(0.0))
+
+
+@cell
+def add_stress(k, j, i, u, v, mixing, ground, du, dv):
+    """D of u and v at the two lowest levels; region (1, ny, nx)."""
+    first_u, first_v = u[k + 1, j, i], v[k + 1, j, i]
+    friction = friction_at(u, v, ground, k, j, i)
+    drag = ground.root[j, i] * friction * ground.over_half[j, i]
+    supply = supply_at(friction, mixing, ground, k, j, i)
     flux_u, flux_v = supply * (first_u - u[k, j, i]), supply * (first_v - v[k, j, i])
     du[k, j, i] += ground.low[j, i] * flux_u - drag * first_u
     dv[k, j, i] += ground.low[j, i] * flux_v - drag * first_v
@@ -74,13 +85,21 @@ class SurfaceFluxes:
     precision : {"single", "double"}
     rest : RestState
     jacobian : (nz, 1, 1) or (nz, ny, nx)
+
+    Attributes
+    ----------
+    flux : (1,)
+        Of heat at the time that was set, K m/s.
+    pattern : (ny, nx)
+        A factor on it.
+    ground : Ground
     """
 
     def __init__(self, setup: Setup, device: Device, precision: str, rest: RestState, jacobian: np.ndarray) -> None:
         self._setup, self._device, self._precision = setup, device, precision
         self._real = check_precision(precision)
         self._surface = setup.surface or Surface()
-        self._flux = device.zeros((1,), self._real)
+        self.flux = device.zeros((1,), self._real)
         self._now = 0.0
         if setup.surface is None:
             return
@@ -97,14 +116,14 @@ class SurfaceFluxes:
             "over_z1": 1.0 / (z[1] - z[0]) * plane,
         }  # fmt: skip
         self.ground = Ground(**{name: device.array(one.astype(self._real)) for name, one in planes.items()})
-        self._pattern = device.array(setup.surface.pattern.astype(self._real))
+        self.pattern = device.array(setup.surface.pattern.astype(self._real))
 
     def set_time(self, time: float) -> None:
         """Take the heat flux of a model time, s."""
         flux = self._surface.heat_flux
         value = flux(time) if isinstance(flux, Series) else float(flux)
         if value != self._now:
-            self._device.fill(self._flux, np.full(1, value, self._real))
+            self._device.fill(self.flux, np.full(1, value, self._real))
             self._now = value
 
     def launches(self, u: Any, v: Any, out: Mapping[str, Any], mixing: Any = None) -> list[Work]:
@@ -115,7 +134,7 @@ class SurfaceFluxes:
             return []
         if "theta" in out and surface.heats:
             loop = self._device.loop(add_heat, self._precision)
-            arguments = (self._flux, self._pattern, self.ground.over_half, out["theta"])
+            arguments = (self.flux, self.pattern, self.ground.over_half, out["theta"])
             found.append(self._device.over(loop, region, arguments))
         if surface.roughness is not None:
             loop = self._device.loop(add_stress, self._precision, {"MIXED": mixing is not None})

@@ -78,6 +78,11 @@ class Tendencies:
     metric : Metric
     fields : mapping of name to (nz, ny, nx)
         The state, and by the same names D.
+
+    Attributes
+    ----------
+    ground : SurfaceFluxes
+    diffusion : Diffusion
     """
 
     def __init__(
@@ -87,14 +92,14 @@ class Tendencies:
         self._setup, self._device, self._precision = setup, device, precision
         self._real = check_precision(precision)
         self._fields, self._out = fields, out
-        self._ground = SurfaceFluxes(setup, device, precision, rest, metric.jacobian)
+        self.ground = SurfaceFluxes(setup, device, precision, rest, metric.jacobian)
         self.diffusion = Diffusion(setup, device, precision, rest, h, slopes, metric)
-        surface = self._ground.launches(fields["u"], fields["v"], out, self.diffusion.mixing)
+        surface = self.ground.launches(fields["u"], fields["v"], out, self.diffusion.mixing)
         self._launches = self.diffusion.launches(fields, out) + self._pushes(rest) + surface
 
     def set_time(self, time: float, dt: float) -> None:
         """Take what depends on model time and on the length of the next step, s."""
-        self._ground.set_time(time)
+        self.ground.set_time(time)
         self.diffusion.set_time_step(dt)
 
     def launches(self) -> list[Work]:
