@@ -49,6 +49,9 @@ demo: $(READY)
 	$(BIN)/eagre run $(DEMO)/case.toml
 	$(BIN)/eagre plot $(DEMO)/output/bay.nc --variable surface_elevation --time "14 min"
 	$(BIN)/eagre plot $(DEMO)/output/gauges.csv
+	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable max_depth
+	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable rise_time_100mm --output $(DEMO)/output/arrival.png
+	$(BIN)/eagre export $(DEMO)/output/maps.nc --variable max_depth --variable rise_time_100mm
 	$(BIN)/eagre animate $(DEMO)/output/bay.nc --variable surface_elevation
 
 lint: $(READY)

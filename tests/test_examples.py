@@ -94,6 +94,15 @@ def test_demo_floods_the_town(tmp_path):
         land = ds["bed"] > 0
         assert float((ds["depth"].isel(time=0).where(land, 0.0)).max()) < 0.1
         assert int((ds["depth"].where(land, 0.0).max("time") > 0.5).sum()) > 20
+        deepest = ds["depth"].max("time").values
+    with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
+        assert maps.sizes["time"] == 1 and "crs" in maps and maps["max_depth"].attrs["grid_mapping"] == "crs"
+        assert maps["max_depth"].attrs["cell_methods"] == "time: maximum"
+        most, rose = maps["max_depth"].values[0], maps["rise_time_100mm"].values[0]
+        assert (most[deepest > 0.02] >= deepest[deepest > 0.02]).all()
+        assert np.nanmax(most - deepest) > 0.01  # between two records
+        assert np.isnan(most).mean() > 0.1 and 0.0 < np.nanmin(rose) < np.nanmedian(rose) < 3600.0
+        assert list(maps["hazard_class"].attrs["flag_values"]) == [1, 2, 3, 4, 5, 6]
     gauges = read_gauges(output / "gauges.csv")
     mouth = gauges["bay_mouth surface_elevation"]
     assert mouth.min() < -0.5 and 2.0 < mouth.max() < 8.0

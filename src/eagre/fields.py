@@ -109,6 +109,10 @@ class Variable:
         True for fields that do not change with time (bed elevation).
     levels : bool
         True for fields with a value on each of the model's levels, (nz, ny, nx); see `eagre.grid.Levels`.
+    cell_methods : str
+        What a value stands for in time, in CF's words.
+    flags : tuple of str
+        Meanings of the values 1, 2 .. of a field of classes.
     """
 
     name: str
@@ -118,6 +122,8 @@ class Variable:
     location: str = "centre"
     static: bool = False
     levels: bool = False
+    cell_methods: str = "time: point"
+    flags: tuple[str, ...] = ()
 
 
 WATER_VARIABLES = (

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from eagre.config.case import Case
 from eagre.config.conditions import BoundariesSection
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
+from eagre.config.maps import MapsSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal, signal
@@ -111,6 +112,7 @@ class WaterCase(Case):
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
     sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
+    maps: MapsSection | None = Field(default=None, description="the section [maps]")
 
     @model_validator(mode="after")
     def _cells_are_given(self) -> WaterCase:
@@ -139,6 +141,8 @@ class WaterCase(Case):
                     options[name] = self._values(place, section, name, grid, bed)
         options["boundaries"] = Boundaries(**self.boundaries.make(self._signal))
         options["sources"] = self._sources(grid, bed)
+        if self.maps is not None:
+            options["maps"] = self.maps.make()
         return options | {"device": device or self.run.device, "precision": precision or self.run.precision}
 
     def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:

@@ -168,13 +168,16 @@ def level_attributes(a: str = "", b: str = "", ground: str = "") -> dict[str, st
     return found | named | {"formula_terms": f"a: {a} b: {b} orog: {ground}"}
 
 
-def variable_attributes(variable: Variable) -> dict[str, str]:
+def variable_attributes(variable: Variable) -> dict[str, Any]:
     """Attributes of a model variable."""
-    attributes = {"long_name": variable.long_name, "units": variable.units or "1"}
+    attributes: dict[str, Any] = {"long_name": variable.long_name, "units": variable.units or "1"}
     if variable.standard_name:
         attributes["standard_name"] = variable.standard_name
     if not variable.static:
-        attributes["cell_methods"] = "time: point"
+        attributes["cell_methods"] = variable.cell_methods
+    if variable.flags:
+        attributes["flag_values"] = np.arange(1, len(variable.flags) + 1, dtype=np.float32)
+        attributes["flag_meanings"] = " ".join(variable.flags)
     return attributes
 
 

@@ -14,6 +14,7 @@ from eagre.contract import Model, field_type
 from eagre.fields import Variable
 from eagre.io.cf import global_attributes, time_attributes, variable_attributes
 from eagre.io.files import output_file
+from eagre.io.netcdf import LARGEST_CHUNK, write_mapping
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile, header_line
 
@@ -106,15 +107,19 @@ class MeasuredWriter:
                 file.dimension(axis.name, axis.values.size)
         for axis in measured.axes:
             file.variable(axis.name, axis.dimensions, np.dtype(np.float64), axis.attributes, data=axis.values)
+        places = {name for own in measured.dimensions.values() for name in own}
+        mapping = write_mapping(file, model.grid.crs) if {"x", "y"} <= places else {}
         for one in measured.variables:
             own = measured.dimensions[one.name]
             beside = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
             about = variable_attributes(one) | ({"coordinates": " ".join(beside)} if beside else {})
+            about |= mapping if {"x", "y"} <= set(own) else {}
             shape = tuple(self._sizes[name] for name in own)
+            chunk = tuple(min(size, LARGEST_CHUNK) for size in shape)
             times = 1 if math.prod(shape) > _VALUES_A_CHUNK else _TIMES_A_CHUNK
             dtype = field_type(model) if own else np.dtype(np.float64)
             packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
-            file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *shape), compression=packed, fill=True)
+            file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *chunk), compression=packed, fill=True)
         file.ready()
 
     def write(self, model: Model) -> None:

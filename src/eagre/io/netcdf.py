@@ -33,7 +33,7 @@ _DIMENSIONS = {
     "face_y": ("y_corner", "x"),
     "corner": ("y_corner", "x_corner"),
 }
-_LARGEST_CHUNK = 1024
+LARGEST_CHUNK = 1024
 _MAPPING = "crs"
 
 
@@ -245,7 +245,7 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, c
     for name in [*static, *names]:
         variable = model.variables[name]
         shape = part.shape(model.grid, variable.location)
-        chunks = (1,) * variable.levels + tuple(min(size, _LARGEST_CHUNK) for size in shape)
+        chunks = (1,) * variable.levels + tuple(min(size, LARGEST_CHUNK) for size in shape)
         dimensions = dimensions_of(variable)
         data = part.cut(model.field(name), variable.location) if variable.static else None
         file.variable(

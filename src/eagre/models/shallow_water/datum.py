@@ -70,7 +70,8 @@ def over_datum(state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray) 
     theirs = Datum(float(state["datum"]), True) if "datum" in state else Datum()
     if theirs == datum:
         return state
-    found = {name: value for name, value in state.items() if name != "edges"} | {"q": state["q"].copy()}
+    kept = [name for name in state if name != "edges" and not name.startswith("maps")]
+    found = {name: state[name] for name in kept} | {"q": state["q"].copy()}
     bed = centre_bed(corners - theirs.level)
     surface = theirs.surface(state["q"][0, 2:-2, 2:-2].astype(np.float64), bed)
     depth = surface - theirs.level - bed

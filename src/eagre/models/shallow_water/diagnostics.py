@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, prange, real
+from eagre.backend.device import Launch
 from eagre.kernels.bits import is_bad
-from eagre.kernels.elevation import signed_depth, surface
+from eagre.kernels.elevation import depth, signed_depth, surface
+from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
-from eagre.stepping.clock import PARITY
+from eagre.stepping.clock import PARITY, T, open_gate
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
+ALWAYS = 3  # a `turn` without a gate
 
 
 @cell
@@ -42,6 +46,25 @@ def sampled(k, pair, bed, places, found, clock, p):
     found[4, k] = over_h * q[1, j, i]
     found[5, k] = over_h * q[2, j, i]
     found[6, k] = b
+
+
+@cell
+def take_state(j, i, pair, bed, kept, p, clock, turn):
+    """Take up the present state of interior cell (j, i) in the maps of the run: if a step begins from it, or ALWAYS."""
+    if turn == ALWAYS or open_gate(clock, turn):
+        q = pair[1 if clock[PARITY] > 0.0 else 0]
+        row, column = j + 2, i + 2
+        eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
+        h = depth(eta, bed_centre(bed, row, column))
+        over_h = over_depth(h, p)
+        take_up(kept, j, i, eta, h, over_h * hu, over_h * hv, hu, hv, held(kept, j, i), moment_of(kept, clock[T]))
+
+
+def take(engine: Any, turn: int) -> Launch:
+    """What takes up the present state of an engine: `take_state`."""
+    program = engine.device.loop(take_state, engine.precision, engine.gathered.switches)
+    arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, turn)
+    return engine.device.over(program, engine.setup.grid.shape, arguments)
 
 
 @cell

@@ -17,6 +17,7 @@ from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles, schedule_for
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.stepping import clock as ck
+from eagre.stepping.maps import Gathered
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
@@ -71,6 +72,7 @@ class Engine(Legs):
         self.manning = device.array((np.zeros((1, 1)) if uniform else g_n2).astype(real))
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
+        self.gathered = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self._bind_terms()
 
     def _bind_terms(self) -> None:
@@ -181,6 +183,7 @@ class Engine(Legs):
         self.write_clock(clock)
         self._set_forcing(time)
         self.balance.begin(time)
+        self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
         for fill in self.schedule.fill:
             self.device.run(fill)
 
@@ -193,7 +196,13 @@ class Engine(Legs):
         """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
         if isinstance(self.schedule, Tiles):
             self._fill_ghosts()
-        return {"q": self.device.host(self.q[self.current]), **self.small_state()}
+        return {"q": self.device.host(self.q[self.current]), **self.small_state(), **self.maps_state()}
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """The maps of the run with the present state taken up, for a restart; nothing where none were asked for."""
+        if self.setup.maps is not None:
+            self.device.run([diagnostics.take(self, diagnostics.ALWAYS)])
+        return self.gathered.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
@@ -214,6 +223,7 @@ class Engine(Legs):
         self.balance.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
+        self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
 

@@ -15,6 +15,7 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import noise_of
 from eagre.kernels.limiters import scaled_difference
+from eagre.kernels.maps import TAKEN, held_ahead, moment_of, take_up
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
@@ -40,7 +41,7 @@ from eagre.models.shallow_water.march_lanes import (
     uncovered,
     walls_of,
 )
-from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.clock import DT, T, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ROWS = switch("ROWS", 32)  # rows that a warp marches
@@ -136,6 +137,12 @@ def friction_ahead(manning, j, i, p):
 
 
 @cell
+def inner_column(i, q):
+    """The column of interior cells of a lane, or the nearest one of a lane beside them."""
+    return min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(q.shape[2] - 5))
+
+
+@cell
 def store_row(
     out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
 ):  # fmt: skip
@@ -181,6 +188,7 @@ def update_row(
     bed,
     manning,
     forcing,
+    kept,
     edges,
     walls,
     j,
@@ -202,6 +210,7 @@ def update_row(
     seed,
     p,
     dt,
+    moment,
 ):
     """Update interior row j and move one row north.
 
@@ -215,6 +224,7 @@ def update_row(
     if SECOND:
         before = load_state(old, j + 2, i)
     g_n2 = friction_ahead(manning, j, i, p)
+    own = held_ahead(kept, min(j, np.uint32(q.shape[1] - 5)), inner_column(i, q))
     ahead = load_state(q, ahead_j, i)
     ahead_corners = load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
@@ -232,11 +242,14 @@ def update_row(
         fastest = store_row(
             out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
+    if TAKEN and store:
+        u, v = row.over_h * row.hu, row.over_h * row.hv
+        take_up(kept, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, own, moment)
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, fastest
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
+def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, p, clock, turn):
     """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
@@ -268,7 +281,7 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     if not open_gate(clock, turn):
         return
     dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
-    forcing = (terms, TERM_FACTORS(terms, 0))
+    forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
 
     zero = real(0.0)
     nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -294,16 +307,16 @@ def stage_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
     j = j0
     while j < end:
         top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
-            q, old, out, bed, manning, forcing, edges, walls, j, min(np.uint32(j + 5), last), i,
+            q, old, out, bed, manning, forcing, kept, edges, walls, j, min(np.uint32(j + 5), last), i,
             row, above, top_state, south, north, next_north, top_corners,
-            flux, face, rise, shore, store, faced, seed, p, dt,
+            flux, face, rise, shore, store, faced, seed, p, dt, moment,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         more = j + 1 < end
         next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
-            q, old, out, bed, manning, forcing, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
+            q, old, out, bed, manning, forcing, kept, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
             above, top, state_5, north, next_north, top_corners, corners_6,
-            flux, face, rise, shore, store and more, faced and more, seed, p, dt,
+            flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         row, above, top_state = top, next_top, state_6

@@ -38,6 +38,8 @@ from eagre.models.shallow_water.split import engine_for
 from eagre.models.shallow_water.stepper import Stepper
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
+from eagre.stepping.mapped import RunMaps
+from eagre.stepping.maps import Maps, Water
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
@@ -85,6 +87,8 @@ class ShallowWater(BaseModel):
     start_time : float, s
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
+    maps : Maps, optional
+        What is gathered at every step; see the attribute `maps`.
 
     Raises
     ------
@@ -132,9 +136,9 @@ class ShallowWater(BaseModel):
         precision: str = "single",
         start_time: float = 0.0,
         kernels: str = "fast",
+        maps: Maps | None = None,
     ) -> None:
-        self.grid, self.precision = grid, precision
-        self.device = select_devices(device)
+        self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
         check_memory(grid, self.device, precision)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
@@ -166,6 +170,7 @@ class ShallowWater(BaseModel):
             fixed=steps.fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
+            maps=maps,
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
@@ -262,6 +267,17 @@ class ShallowWater(BaseModel):
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
         found = self._fields_of(values[:6], values[6].astype(np.float64))
         return {name: found[name] for name in names}
+
+    @property
+    def maps(self) -> RunMaps | None:
+        """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        setup = self.setup
+        if setup.maps is None:
+            return None
+        base = setup.datum.base(setup.centre_bed)
+        water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) + base - setup.centre_bed)
+        bed = setup.datum.level + setup.centre_bed
+        return RunMaps(setup.maps, self.grid, bed, lambda: (self._engine.maps_state(), self.time), water)
 
     @property
     def bed_elevation(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.facts import MOST_WARPS, STATIC_SHARED
-from eagre.models.shallow_water import march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
+from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
@@ -95,10 +95,24 @@ class March:
         switches["PARTS"] = engine.setup.has_parts
         layout = device.layout("shallow-water.march")
         switches["REGISTERS"] = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
+        if not switches["SECOND"]:
+            switches |= engine.gathered.switches
         program = device.program(march_cuda.stage_cuda, engine.precision, switches)
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.edges)
+        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.gathered.kept, engine.edges)
         arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
         return [Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)]
+
+    def maps(self, turn: int) -> list[Launch]:
+        """See `step.Stages`; on a GPU the first stage does it."""
+        engine = self.engine
+        if engine.setup.maps is None or self.takes_up:
+            return []
+        return [diagnostics.take(engine, turn)]
+
+    @property
+    def takes_up(self) -> bool:
+        """Whether the first stage takes up the state of the step in the maps of the run."""
+        return self.engine.device.kind == "cuda"
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
@@ -116,6 +130,11 @@ class Reference(March):
     """The same with one plain cell a stage: slow, to compare by, and what any device can run."""
 
     name = "reference"
+
+    @property
+    def takes_up(self) -> bool:
+        """Never: a launch of its own does."""
+        return False
 
     def _prepare(self) -> int:
         return self.engine.setup.grid.cells
@@ -153,7 +172,7 @@ class Tiles:
         sides = tile_sides.Sides(
             engine.edges, device.array(levels.astype(engine.real)), self._values, engine.balance.book
         )
-        fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning)
+        fields = tile_cuda.Fields(engine.pair, engine.middle, engine.bed, engine.manning, engine.gathered.kept)
         shared = (fields, engine.terms, engine.forcing, sides, engine.series)
         stages = self._programs(engine)
         blocks, threads = self._shape
@@ -187,8 +206,8 @@ class Tiles:
             "REGISTERS": min(layout.registers[engine.precision], device.facts.registers_for(warps)),
         }  # fmt: skip
         return [
-            device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, "SECOND": second})
-            for second in (False, True)
+            device.program(tile_cuda.tile_stage_cuda, engine.precision, {**switches, **own, "SECOND": second})
+            for second, own in ((False, engine.gathered.switches), (True, {}))
         ]
 
     def set_forcing(self, values: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
+from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
 TREATMENTS: dict[str, dict[str, Any]] = {
@@ -60,6 +61,7 @@ class Setup:
     fixed: bool
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
+    maps: Maps | None = None  # what is gathered
     first_row: int = 0  # of the domain that is row 0 here
 
     @cached_property
@@ -91,6 +93,11 @@ class Setup:
         """Bed of the cells over the datum, (ny, nx), m, with the bits that the cells of the run have."""
         corners = self.bed - self.datum.level
         return centre_bed(corners.astype(np.float32) if self.datum.over_base else corners).astype(np.float64)
+
+    @cached_property
+    def dry_eta(self) -> np.ndarray:
+        """eta of cells without water, (ny, nx), m."""
+        return self.centre_bed - self.datum.base(self.centre_bed)
 
     def surface_of(self, eta: np.ndarray) -> np.ndarray:
         """Elevation of the surface of interior cells, (ny, nx), m."""

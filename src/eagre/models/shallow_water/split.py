@@ -33,6 +33,7 @@ from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping import clock as ck
+from eagre.stepping.maps import cut_maps, join_maps
 
 LEAST_ROWS = 4  # of a band
 
@@ -171,6 +172,7 @@ class Band(Engine):
     def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
         """A state of the whole domain as one of this band; book : of the whole domain, or None to begin a new one."""
         own = {**state, "q": state["q"][:, self.first : self.last + 2 * LAYERS]}
+        own |= cut_maps(state, self.first, self.last)
         if book is None:
             return {**own, "open_sides": np.full((1, 3), -1)}
         return {**own, **self.balance.state(), "book": cut_book(book, self.places, len(self.balance.book))}
@@ -308,7 +310,11 @@ class Bands(Legs):
         each = [band.device.host(band.q[band.current]) for band in self.bands]
         inner = [q[:, LAYERS:-LAYERS] for q in each]
         q = np.concatenate([each[0][:, :LAYERS], *inner, each[-1][:, -LAYERS:]], axis=1)
-        return {"q": q, **self.small_state()}
+        return {"q": q, **self.small_state(), **self.maps_state()}
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """Like `Engine.maps_state`."""
+        return join_maps([band.maps_state() for band in self.bands])
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take up a state of any number of devices; its ghosts too, unless other conditions hold now."""

@@ -27,6 +27,10 @@ class Stages(Protocol):
         """Ghosts of q, and what the clock does after that."""
         ...
 
+    def maps(self, turn: int) -> list[Launch]:
+        """The state that a step begins from is taken up in the maps of the run."""
+        ...
+
     def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         """What comes in through open sides and as rain is booked."""
         ...
@@ -35,6 +39,7 @@ class Stages(Protocol):
 def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
     """Launches of a step of SSP-RK2 from the state `now` by way of `middle` to `then`."""
     return [
+        *stages.maps(turn),
         *stages.stage(turn, now, now, middle, SECOND=False),
         *stages.boundary(turn, middle, TAIL=ck.verdict),
         *stages.balance(turn, now, TWO_STAGES=True, GATE_ACCEPTED=True),
@@ -46,6 +51,7 @@ def rk2(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Lau
 def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[Launch]:
     """Launches of a forward Euler step from the state `now` to `then`."""
     return [
+        *stages.maps(turn),
         *stages.balance(turn, now, TWO_STAGES=False),
         *stages.stage(turn, now, now, then, SECOND=False),
         *stages.boundary(turn, then, TAIL=ck.verdict_and_finish),

@@ -21,6 +21,7 @@ from eagre.boundaries.edges import EAST, NORTH, SOUTH, WEST
 from eagre.boundaries.ghosts import SERIES
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
+from eagre.kernels.maps import TAKEN, Kept, held, moment_of, take_up
 from eagre.models.shallow_water.balance import SOURCES, booked
 from eagre.models.shallow_water.kernels import (
     PRIMITIVE,
@@ -86,12 +87,13 @@ KEEPS_BALANCE = switch("KEEPS_BALANCE", False)  # whether the launches keep the 
 
 
 class Fields(NamedTuple):
-    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), middle (3, ny + 4, nx + 4), bed at corners, g n^2."""
+    """Arrays of the run: pair (2, 3, ny + 4, nx + 4), middle (3, ny + 4, nx + 4), bed at corners, g n^2, maps."""
 
     pair: np.ndarray
     middle: np.ndarray
     bed: np.ndarray
     manning: np.ndarray
+    kept: Kept
 
 
 class Steering(NamedTuple):
@@ -292,6 +294,14 @@ def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
 
 
 @cell
+def take_own(kept, own, at, time, p):
+    """Take up the state of a thread's cell before the step, at a time, s, in the maps of the run."""
+    j, i = np.uint32(at.row), np.uint32(at.column)
+    u, v = own.over_h * own.hu, own.over_h * own.hv
+    take_up(kept, j, i, own.eta, own.h, u, v, own.hu, own.hv, held(kept, j, i), moment_of(kept, time))
+
+
+@cell
 def state_of_step(pair, steering, at):
     """Parity of the state that the step begins from, and in the second stage that state of a thread's cell."""
     if SECOND:
@@ -356,6 +366,8 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
     cuda.syncthreads()
     if at.inside and clock[ATTEMPTED] > 0.0:
         rates = tendencies(s, at.k, x, y, west, south, own.h, p)
+        if TAKEN:
+            take_own(fields.kept, own, at, clock[T], p)
         write_cell(fields, terms, own, before, rates, parity, at, seed_of_stage(clock, SECOND, p), p, real(clock[DT]))
 
 

@@ -27,6 +27,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.sides import Side, sides_of
 from eagre.models.shallow_water_adi.start import stopped_at_walls
 from eagre.models.shallow_water_adi.stepping import first_bad, rounds_of, run, steps_of
+from eagre.stepping.maps import cut_maps, join_maps
 
 LOCATIONS = {"z": "centre", "p": "face_x", "q": "face_y"}  # of the fields that bands exchange
 
@@ -105,10 +106,11 @@ class Bands:
             self._widen(rows_beside(self.setup, self.precision, self._deepest))
 
     def _widen(self, beside: int) -> None:
-        state, dt = self.state(), self.dt
+        state, dt = {**self.state(), **self.maps_state(None)}, self.dt
         self._lay_out(beside)
         self.set_time_step(dt)
         self._take_up(state)
+        self.resume_maps(state, 0.0)
 
     def lost(self) -> float:
         """Largest coupling between pieces of a line that was left out on any device, relative; 0 on a CPU."""
@@ -208,6 +210,18 @@ class Bands:
         plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
         found = {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
         return {**found, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else found
+
+    def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
+        """As of one device."""
+        rows = [(band.first - band.low, band.last - band.low) for band in self.bands]
+        each = [band.engine.maps_state(time) for band in self.bands]
+        return join_maps([one | cut_maps(one, *own) for one, own in zip(each, rows, strict=True)])
+
+    def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
+        """As of one device."""
+        for band in self.bands:
+            own = {**state, "z": state["z"][band.low : band.high], **cut_maps(state, band.low, band.high)}
+            band.engine.resume_maps(own, time)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of any number of devices."""

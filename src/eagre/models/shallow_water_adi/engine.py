@@ -14,6 +14,7 @@ from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_c
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance
 from eagre.models.shallow_water_adi.forcing import terms_along, with_walls
+from eagre.models.shallow_water_adi.gathering import Gathering
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
 from eagre.models.shallow_water_adi.setup import Setup
@@ -57,7 +58,8 @@ class Engine:
         map_of = np.zeros((1, 1)) if uniform else padded(setup.friction, grid, real, 0.0)
         self._friction = device.array(map_of.astype(real))
         self.batch, self.look_steps = steps_of(device)
-        self.values = device.zeros((2 * self.batch, max(1, len(setup.series))), np.float64)
+        self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # the last: the time, s
+        self.gathered = Gathering(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
@@ -206,6 +208,18 @@ class Engine:
         self.rounds.clear()
         self._looked_up = False
 
+    def take_up(self, parity: int, row: int) -> list[Launch]:
+        """What takes up the state that a step begins from in the maps of the run."""
+        return self.gathered.take(parity, self.values, row)
+
+    def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
+        """The maps of the run, if it has any, with the present state taken up if its time, s, is given."""
+        return self.gathered.at(time)
+
+    def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
+        """Go on with the maps of a state, or begin at a time, s, where it has no such."""
+        self.gathered.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
+
     def launches(self, parity: int, row: int) -> list[Launch]:
         """A step; `row` of the values belongs to its first sweep."""
         return step.step(self, parity, row)
@@ -265,7 +279,7 @@ class Engine:
     def look_up_series(self, start: float, made: int, count: int) -> None:
         """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
-        constant = all(one.is_constant for one in series)
+        constant = all(one.is_constant for one in series) and self.setup.maps is None
         if constant and self._looked_up:
             return
         table = np.zeros(self.values.shape)
@@ -273,7 +287,8 @@ class Engine:
         for row in range(2 * count):
             time, sweep = start + (made + row // 2) * self.dt, row % 2
             table[row, :sides] = [side.value_at(time, sweep, self.dt) for side in self.sides]
-            table[row, sides:] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
+            table[row, -1] = time
+            table[row, sides:-1] = [one(time + (0.5 + 0.5 * sweep) * self.dt) for one in series[sides:]]
             for slot, one in enumerate(self.setup.terms.sources, sides):
                 if not one.series.is_constant:  # water of half a step; forces act in the middle of their flux's step
                     table[row, slot] = one.series.mean(time + sweep * half, time + (sweep + 1) * half)

@@ -37,6 +37,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
+from eagre.stepping.maps import Maps
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
@@ -85,6 +86,8 @@ class ShallowWaterADI(Fields, BaseModel):
         "auto", "cpu", "cuda" or "cuda:N"; several share the rows: ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     precision : {"single", "double"}
     start_time : float, s
+    maps : Maps, optional
+        What is gathered at every step; see the attribute `maps`.
 
     Raises
     ------
@@ -135,6 +138,7 @@ class ShallowWaterADI(Fields, BaseModel):
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
         start_time: float = 0.0,
+        maps: Maps | None = None,
     ) -> None:
         self.grid = grid
         self.precision = precision
@@ -166,6 +170,7 @@ class ShallowWaterADI(Fields, BaseModel):
             deepest=float(np.where(dry_land, 0.0, thickness).max()),
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
+            maps=maps,
         )
         if not self.setup.drying:
             check_wet(thickness, dry_land)

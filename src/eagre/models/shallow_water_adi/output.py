@@ -11,6 +11,8 @@ from eagre.checks import check_sample
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.stepping.mapped import RunMaps
+from eagre.stepping.maps import Water
 
 
 class Fields:
@@ -19,6 +21,7 @@ class Fields:
     grid: Any
     setup: Any
     bed: np.ndarray
+    time: Any
     _engine: Any
 
     def _forget(self) -> None:
@@ -52,6 +55,16 @@ class Fields:
             z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], self.bed[j, i].astype(z.dtype)
         )
         return {name: found[name] for name in names}
+
+    @property
+    def maps(self) -> RunMaps | None:
+        """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        if self.setup.maps is None:
+            return None
+        water = Water(lambda z: z, lambda z: z - self.bed.astype(z.dtype))
+        return RunMaps(
+            self.setup.maps, self.grid, self.bed, lambda: (self._engine.maps_state(self.time), self.time), water
+        )
 
     def _fields_of(
         self, z: np.ndarray, p: np.ndarray, q: np.ndarray, limit: np.ndarray, bed: np.ndarray

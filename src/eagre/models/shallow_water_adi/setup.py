@@ -12,6 +12,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.series import Series
+from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
 
@@ -36,6 +37,7 @@ class Setup:
     dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
+    maps: Maps | None = None  # what is gathered
 
     @property
     def may_dry(self) -> bool:

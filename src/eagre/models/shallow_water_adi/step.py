@@ -36,7 +36,11 @@ def along_x(engine: Any, parity: int, row: int) -> list[Launch]:
     """The sweep along x, which makes p and z half a step on; the older p is overwritten."""
     p, p_new, q_before, q = engine.p[parity], engine.p[1 - parity], engine.q[1 - parity], engine.q[parity]
     fields = Sweep(engine.z[0], engine.bed, p, q_before, q, engine.z[1], p_new)
-    return [*engine.sweep(0, fields, row), *engine.boundary_volume((p, p_new, q_before, q), row)]
+    return [
+        *engine.take_up(parity, row),
+        *engine.sweep(0, fields, row),
+        *engine.boundary_volume((p, p_new, q_before, q), row),
+    ]
 
 
 def along_y(engine: Any, parity: int, row: int) -> list[Launch]:

@@ -32,6 +32,7 @@ class Stepper:
         self.first_volume = sums["volume"]  # m3
         self.reach = reach_of_case(engine.setup, start).begun_with(sums, self._highest(surface))
         self._leg = (start, start, 0)  # from, until, steps made since
+        self.engine.resume_maps({"z": surface}, start)
         self.brake = Brake(start)
         self.brake.look(engine, rows, start)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
@@ -98,7 +99,7 @@ class Stepper:
     def state(self) -> State:
         """Everything that a restart needs to go on bit for bit."""
         own = (self.time, self.steps, self.engine.dt, *self._leg, self.shortest, self.longest, self.first_volume)
-        return {**self.engine.state(), "clock": np.array(own, np.float64)}
+        return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(own, np.float64)}
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
@@ -109,6 +110,7 @@ class Stepper:
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
         self.engine.restore(state)
+        self.engine.resume_maps(state, self.time)
         self.brake.resume(self.time)
         sums = self.engine.sums()
         self.reach = self.reach.begun_with(sums, self._highest(state["z"]))

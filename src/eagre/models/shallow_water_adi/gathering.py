@@ -1,0 +1,57 @@
+"""The state that a step begins from, taken up in the maps of the run (`eagre.kernels.maps`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.backend.device import Launch
+from eagre.kernels.implicit_lines import LAND, TINY
+from eagre.kernels.maps import held, moment_of, take_up
+from eagre.kernels.roots import larger
+from eagre.models.shallow_water_adi.layout import PADDING
+from eagre.stepping.maps import Gathered
+
+
+@cell
+def take_state(j, i, z, bed, p, q_before, q_after, kept, times, at):
+    """Take up the state of interior cell (j, i) at times[at, -1], s; q : half a step before and after that."""
+    row, column = j + 1, i + PADDING
+    b = bed[row, column]
+    if b < real(LAND):
+        h = larger(z[row, column] - b, real(0.0))
+        hu = real(0.5) * (p[row, column] + p[row, column + 1])
+        low = q_before[row, column] + q_after[row, column]
+        hv = real(0.25) * (low + q_before[row + 1, column] + q_after[row + 1, column])
+        over = real(1.0) / larger(h, real(TINY))
+        moment = moment_of(kept, times[at, times.shape[1] - 1])
+        take_up(kept, j, i, z[row, column], h, hu * over, hv * over, hu, hv, held(kept, j, i), moment)
+
+
+class Gathering(Gathered):
+    """The maps of an engine of the implicit model."""
+
+    def __init__(self, engine: Any) -> None:
+        setup = engine.setup
+        dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
+        super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
+        self._engine, self._now = engine, engine.device.zeros((1, 1), np.float64)
+
+    def take(self, parity: int, times: Any, at: int) -> list[Launch]:
+        """What takes up the state whose newer fluxes the buffers of a parity have."""
+        engine = self._engine
+        if self.maps is None:
+            return []
+        program = engine.device.loop(take_state, engine.precision, self.switches)
+        fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
+        arguments = (engine.z[0], engine.bed, *fluxes, self.kept, times, at)
+        return [engine.device.over(program, engine.setup.grid.shape, arguments)]
+
+    def at(self, time: float | None) -> dict[str, np.ndarray]:
+        """`state`, with the present taken up if its time, s, is given."""
+        if self.maps is not None and time is not None:
+            self._device.fill(self._now, np.full((1, 1), time))
+            self._device.run(self.take(self._engine.parity, self._now, 0))
+        return self.state()
