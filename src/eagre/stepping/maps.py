@@ -203,7 +203,7 @@ class Gathered:
         self.switches: dict[str, Any] = {} if maps is None else maps.switches
         planes = (1, 1, 1) if maps is None else (maps.count, *shape)
         bits = shape if maps is not None and maps.duration_depths else (1, 1)
-        numbers = np.zeros(1) if maps is None else maps.numbers(0.0, dry)
+        numbers = np.zeros(THRESHOLDS) if maps is None else maps.numbers(0.0, dry)
         self.kept = Kept(device.zeros(planes, real), device.zeros(bits, np.uint8), device.array(numbers))
 
     def begin(self, surface: np.ndarray, time: float) -> None:
