@@ -13,7 +13,7 @@ from eagre.config.expressions import Expression
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
-from eagre.config.values import InputFile, NoData, Shift, key_of
+from eagre.config.values import ClassTable, InputFiles, NoData, Shift, key_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -24,9 +24,15 @@ NAMES = ("x", "y", "bed")
 class RasterFile(Section):
     """A raster that covers the domain."""
 
-    file: InputFile = Field(description="a GeoTIFF, ESRI ASCII or NetCDF raster", examples=["field.tif"])
+    file: InputFiles = Field(
+        description="a GeoTIFF, ESRI ASCII or NetCDF raster, or a list: the first with data wins",
+        examples=["field.tif"],
+    )
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    record: int | None = Field(
+        default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
+    )
     nodata: NoData = Field(default="error", description='"error" or a number that replaces missing values')
     shift: Shift = Field(
         default=[0.0, 0.0], description="[x, y] that is added to the file's coordinates, metres, as in [bed]"
@@ -35,9 +41,37 @@ class RasterFile(Section):
     def at_centres(self, grid: Grid) -> np.ndarray:
         """Values at the centres of `grid`, (ny, nx)."""
         from eagre.io import raster_to_centres, read_raster
+        from eagre.io.warp import around, onto
 
-        raster = read_raster(self.file, band=self.band, variable=self.variable).shifted(*self.shift)
-        return raster_to_centres(raster, grid, nodata=self.nodata)
+        place = around(grid) if not any(self.shift) else None
+        options: dict[str, Any] = {"band": self.band, "variable": self.variable, "record": self.record}
+        rasters = [read_raster(file, around=place, **options).shifted(*self.shift) for file in self.file]
+        return raster_to_centres(onto(grid, rasters), grid, nodata=self.nodata)
+
+
+class ClassRaster(Section):
+    """A raster of land-cover classes, and the value of each class."""
+
+    classes: InputFiles = Field(
+        description="a raster of class numbers, or a list: the first with data wins", examples=["worldcover.tif"]
+    )
+    table: ClassTable = Field(
+        description='"esa-worldcover", "nlcd", or a .csv file with the columns class and n', examples=["esa-worldcover"]
+    )
+    band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
+    variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    nodata: NoData = Field(default="error", description='"error" or the value of cells without a class')
+
+    def at_centres(self, grid: Grid) -> np.ndarray:
+        """Means over cells of the classes' values, (ny, nx)."""
+        from eagre.io import raster_to_centres, read_raster
+        from eagre.io.landcover import read_class_table, values_of_classes
+        from eagre.io.warp import around, onto
+
+        table, place = read_class_table(self.table), around(grid)
+        rasters = [read_raster(file, around=place, band=self.band, variable=self.variable) for file in self.classes]
+        values = values_of_classes(onto(grid, rasters, nearest=True), table, f"the table {self.table}")
+        return raster_to_centres(values, grid, nodata=self.nodata)
 
 
 @dataclass(frozen=True)
@@ -46,10 +80,10 @@ class FieldValue:
 
     Parameters
     ----------
-    source : float, Expression or RasterFile
+    source : float, Expression, RasterFile or ClassRaster
     """
 
-    source: float | Expression | RasterFile
+    source: float | Expression | RasterFile | ClassRaster
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
         """The number, or an array of shape (ny, nx).
@@ -62,7 +96,7 @@ class FieldValue:
         """
         if isinstance(self.source, Expression):
             return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
-        if isinstance(self.source, RasterFile):
+        if isinstance(self.source, RasterFile | ClassRaster):
             return self.source.at_centres(grid)
         return self.source
 
@@ -76,19 +110,20 @@ def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None
     return None
 
 
-def _field(dimension: str | None) -> PlainValidator:
+def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
     def read(value: Any, info: ValidationInfo) -> FieldValue:
         if isinstance(value, FieldValue):
             return value
         if isinstance(value, dict):
-            return FieldValue(check(RasterFile, value, info.context))
+            section = ClassRaster if classes and "classes" in value else RasterFile
+            return FieldValue(check(section, value, info.context))
         found = number_or_expression(value, info, dimension, NAMES)
         if found is not None:
             return FieldValue(found)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
         raise InputError(
             f"{key_of(info)} = {literal(value)}",
-            allowed=f"a number{unit}, an expression in x, y and bed, or a table with file",
+            allowed=f"a number{unit}, an expression in x, y and bed, or a table with file{' or classes' * classes}",
             fix=f'{key_of(info)} = "where(x < 10, 1.0, 0.0)"',
         )
 
@@ -99,3 +134,4 @@ LengthField = Annotated[FieldValue, _field("length")]
 SpeedField = Annotated[FieldValue, _field("speed")]
 PressureField = Annotated[FieldValue, _field("pressure")]
 NumberField = Annotated[FieldValue, _field(None)]
+ManningField = Annotated[FieldValue, _field(None, classes=True)]

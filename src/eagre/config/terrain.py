@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from eagre.config.expressions import Expression
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section
-from eagre.config.values import Coordinate, Extent, InputFile, Metres, NoData, Shift, quantity
+from eagre.config.values import Coordinate, Extent, InputFiles, Metres, NoData, Shift, quantity
 from eagre.constants import LONGEST, SHORTEST
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -25,6 +25,9 @@ def _crs(text: str) -> str:
         raise InputError(f'crs = "{text}"', allowed="an EPSG code, or WKT", fix='crs = "EPSG:32633"')
     return text
 
+
+if TYPE_CHECKING:
+    from eagre.io.raster import Around, Dem
 
 CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
 _MOST = 2**31 - 1
@@ -85,8 +88,10 @@ class GridSection(Section):
 class BedSection(Section):
     """Bed elevation, metres, positive up: a file, a number or an expression in x and y."""
 
-    file: InputFile | None = Field(
-        default=None, description="a GeoTIFF, ESRI ASCII or NetCDF raster", examples=["bed.tif"]
+    file: InputFiles | None = Field(
+        default=None,
+        description="a GeoTIFF, ESRI ASCII or NetCDF raster, or a list: the first with data wins",
+        examples=["bed.tif"],
     )
     value: Metres | None = Field(default=None, description="the same elevation everywhere, metres", examples=[0.0])
     expression: str | None = Field(default=None, description="arithmetic in x and y, metres", examples=["0.01 * x"])
@@ -169,23 +174,54 @@ def _from_file(
     section: GridSection, bed: BedSection, check: Callable[[Grid], object] | None
 ) -> tuple[Grid, np.ndarray]:
     """Grid and bed from a raster file."""
-    from eagre.io import dem_to_corners, grid_from_dem, read_dem
+    from eagre.io import dem_to_corners, grid_from_dem
+    from eagre.io.raster import Around
+    from eagre.io.warp import around, onto
 
     assert bed.file is not None
-    dem = read_dem(bed.file, positive=bed.positive, band=bed.band, vertical_offset=bed.offset, variable=bed.variable)
-    dem = dem.shifted(*bed.shift)
-    if section.nx is not None:
+    extent = None
+    if section.extent is not None:
+        west, east, south, north = section.extent
+        extent = (west, east, south, north)
+    if section.is_complete and (section.crs is not None or len(bed.file) > 1):
         grid = section.grid()
+        dems = _dems(bed, around(grid))
+        grid = replace(grid, crs=section.crs or dems[0].crs)
     else:
-        extent = None
-        if section.extent is not None:
-            west, east, south, north = section.extent
-            extent = (west, east, south, north)
-        grid = grid_from_dem(dem, dx=section.dx, dy=section.dy, extent=extent)
-    grid = replace(grid, crs=section.crs or dem.crs)
+        dems = _dems(bed, None if section.crs is None else Around(section.crs))
+        _need_grid(section, dems)
+        grid = section.grid() if section.nx is not None else grid_from_dem(dems[0], section.dx, section.dy, extent)
+        grid = replace(grid, crs=section.crs or dems[0].crs)
     if check is not None:
         check(grid)
-    return grid, dem_to_corners(dem, grid, nodata=bed.nodata, crests=bed.crests)
+    return grid, dem_to_corners(onto(grid, dems), grid, nodata=bed.nodata, crests=bed.crests)
+
+
+def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
+    """The rasters of a bed, in the file's system where they are to be warped."""
+    from eagre.io import read_dem
+
+    options: dict[str, Any] = {"positive": bed.positive, "band": bed.band, "variable": bed.variable}
+    place = None if any(bed.shift) else place
+    dems = [read_dem(file, vertical_offset=bed.offset, around=place, **options) for file in bed.file or ()]
+    return [dem.shifted(*bed.shift) for dem in dems]
+
+
+def _need_grid(section: GridSection, dems: list[Dem]) -> None:
+    """Refuse rasters that leave open which cells there are: several, or one of another coordinate system."""
+    from eagre.io.raster import Around, parse_crs
+    from eagre.io.warp import inner_extent
+
+    first = dems[0]
+    other = section.crs is not None and Around(section.crs).differs(parse_crs(first.crs))
+    if len(dems) == 1 and not other:
+        return
+    extent = inner_extent(first, section.crs) if section.crs is not None and other else first.extent
+    got = f"{first.name} in {(first.crs or '')[:60]} for {(section.crs or '')[:60]}" if other else f"{len(dems)} files"
+    lines = "extent = [{:.10g}, {:.10g}, {:.10g}, {:.10g}]".format(*extent)
+    raise InputError(
+        f"{got} without the cells of the grid", allowed="dx and extent in [grid], whole cells each way", fix=lines
+    )
 
 
 def _whole(key: str, length: float, step: float) -> int:

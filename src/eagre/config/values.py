@@ -55,6 +55,26 @@ def _input_file(value: Any, info: ValidationInfo) -> Path:
     return found
 
 
+def _input_files(value: Any, info: ValidationInfo) -> tuple[Path, ...]:
+    if isinstance(value, list) and not value:
+        raise InputError(
+            f"{key_of(info)} = []", allowed="one file or more", fix=f'{key_of(info)} = ["fine.tif", "coarse.tif"]'
+        )
+    return tuple(_input_file(one, info) for one in (value if isinstance(value, list) else [value]))
+
+
+def _class_table(value: Any, info: ValidationInfo) -> str | Path:
+    from eagre.io.landcover import SHIPPED
+
+    if value in SHIPPED:
+        return value
+    if isinstance(value, str) and value and not value.lower().endswith(".csv"):
+        near = nearest(value, SHIPPED)
+        allowed = f"{', '.join(SHIPPED)}, or a .csv file with the columns class and n"
+        raise InputError(f'{key_of(info)} = "{value}"', allowed=allowed, fix=f'{key_of(info)} = "{near or SHIPPED[0]}"')
+    return _input_file(value, info)
+
+
 def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
     def read(value: Any, info: ValidationInfo) -> Path:
         key = key_of(info)
@@ -103,6 +123,8 @@ Frequency = Annotated[float, quantity("frequency")]
 Viscosity = Annotated[float, quantity("viscosity"), Field(ge=0)]
 Beta = Annotated[float, quantity("beta")]
 InputFile = Annotated[Path, PlainValidator(_input_file)]
+InputFiles = Annotated[tuple[Path, ...], PlainValidator(_input_files)]
+ClassTable = Annotated[str | Path, PlainValidator(_class_table)]
 NetcdfFile = Annotated[Path, PlainValidator(_output_file(".nc"))]
 SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]
 NoData = Annotated[str | float, PlainValidator(_nodata)]

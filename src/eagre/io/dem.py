@@ -15,7 +15,7 @@ from eagre.io.esri_ascii import is_esri_ascii, read_esri_ascii
 from eagre.io.files import input_file
 from eagre.io.geotiff import read_geotiff
 from eagre.io.netcdf_raster import read_netcdf_raster
-from eagre.io.raster import Dem, refuse_degrees
+from eagre.io.raster import Around, Dem, refuse_degrees
 
 __all__ = ["Dem", "read_dem", "read_raster"]
 
@@ -28,7 +28,13 @@ _OTHER_LENGTHS = ("ft", "feet", "foot", "us survey foot", "cm", "mm", "km", "fat
 
 
 def read_raster(
-    path: str | os.PathLike[str], *, band: int = 1, variable: str | None = None, names: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    band: int = 1,
+    variable: str | None = None,
+    names: Sequence[str] = (),
+    record: int | None = None,
+    around: Around | None = None,
 ) -> Dem:
     """Read a raster of anything (Manning's n, an initial field) as it is.
 
@@ -42,6 +48,10 @@ def read_raster(
         Variable of a NetCDF file that holds several.
     names : sequence of str
         Names that say what is meant, if one variable of several has one of them.
+    record : int, optional
+        Of a NetCDF variable with a time: which one, from 1; -1 is the last.
+    around : Around, optional
+        A raster in another coordinate system than that is read as it is, for `eagre.io.warp.onto`.
 
     Returns
     -------
@@ -55,12 +65,14 @@ def read_raster(
     """
     full = input_file(path, "raster")
     suffix = full.suffix.lower()
-    if suffix in (".tif", ".tiff"):
-        return read_geotiff(full, band)
     if suffix in (".nc", ".nc4", ".cdf", ".grd") and not is_esri_ascii(full):
-        return read_netcdf_raster(full, variable, names)
+        return read_netcdf_raster(full, variable, names, record, around)
+    if record is not None:
+        raise InputError(f"record = {record} of {full}", allowed="record with a NetCDF file; a GeoTIFF has a band")
+    if suffix in (".tif", ".tiff"):
+        return read_geotiff(full, band, around)
     if suffix == ".asc" or is_esri_ascii(full):
-        return read_esri_ascii(full)
+        return read_esri_ascii(full, around)
     raise InputError(
         f"raster {full}",
         allowed=".tif or .tiff (GeoTIFF), .asc (ESRI ASCII), .nc (NetCDF)",
@@ -75,6 +87,7 @@ def read_dem(
     band: int = 1,
     vertical_offset: float = 0.0,
     variable: str | None = None,
+    around: Around | None = None,
 ) -> Dem:
     """Read a bed as elevation, metres, positive up.
 
@@ -93,6 +106,8 @@ def read_dem(
         Added to the elevation after the sign, m: the height of the file's datum above the model's.
     variable : str, optional
         Variable of a NetCDF file that holds several.
+    around : Around, optional
+        As of `read_raster`.
 
     Returns
     -------
@@ -111,7 +126,7 @@ def read_dem(
         )
     if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
         raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
-    raw = read_raster(path, band=band, variable=variable, names=_NAMES)
+    raw = read_raster(path, band=band, variable=variable, names=_NAMES, around=around)
     if raw.positive not in (None, positive):
         raise InputError(
             f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",

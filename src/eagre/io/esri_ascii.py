@@ -11,7 +11,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import nearest
-from eagre.io.raster import Dem, metric_crs, parse_crs
+from eagre.io.raster import Around, Dem, metric_crs, parse_crs
 
 _KEYS = {
     "ncols": "ncols",
@@ -37,13 +37,15 @@ def is_esri_ascii(path: Path) -> bool:
         return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"ncols", b"nrows"))
 
 
-def read_esri_ascii(path: Path) -> Dem:
+def read_esri_ascii(path: Path, around: Around | None = None) -> Dem:
     """Read an ESRI ASCII grid.
 
     Parameters
     ----------
     path : Path
         The file; a ``.prj`` file of the same name gives its coordinate system.
+    around : Around, optional
+        A raster in another coordinate system is read as it is.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def read_esri_ascii(path: Path) -> Dem:
     nodata = header.get("nodata", _DEFAULT_NODATA)
     values[_is_nodata(values, nodata)] = np.nan
     centre = (x0 + 0.5 * nx * dx, y0 + 0.5 * ny * dy)
-    crs = metric_crs(_sidecar_crs(path), str(path), centre, dx)
+    crs = metric_crs(_sidecar_crs(path), str(path), centre, dx, around)
     return Dem(values.reshape(ny, nx)[::-1], x0, y0, dx, dy, crs, str(path))
 
 

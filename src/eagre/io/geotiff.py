@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.raster import Dem, metric_crs
+from eagre.io.raster import Around, Dem, metric_crs
 
 
-def read_geotiff(path: Path, band: int = 1) -> Dem:
+def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem:
     """Read one band of a GeoTIFF.
 
     Parameters
@@ -21,6 +21,8 @@ def read_geotiff(path: Path, band: int = 1) -> Dem:
         The file. Cells outside its mask or with its nodata value become NaN; its scale and offset are applied.
     band : int
         Number of the band, from 1.
+    around : Around, optional
+        A raster in another coordinate system is read as it is, and only where this is.
 
     Returns
     -------
@@ -40,11 +42,12 @@ def read_geotiff(path: Path, band: int = 1) -> Dem:
         try:
             with rasterio.open(path) as source:
                 _check(source, path, band)
-                values = source.read(band, masked=True).astype(np.float64)
+                window, transform = _window(source, around)
+                values = source.read(band, masked=True, window=window).astype(np.float64)
                 values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
-                dem = _oriented(values, source.transform, path)
+                dem = _oriented(values, transform, path)
                 centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
-                crs = metric_crs(source.crs, str(path), centre, dem.dx)
+                crs = metric_crs(source.crs, str(path), centre, dem.dx, around)
                 units = source.units[band - 1] or None
         except (RasterioError, OSError, ValueError) as error:
             if isinstance(error, InputError):
@@ -73,6 +76,25 @@ def _check(source: Any, path: Path, band: int) -> None:
             allowed="rows along x and columns along y",
             fix=f"gdalwarp -r bilinear {path} {path.stem}_north.tif",
         )
+
+
+def _window(source: Any, around: Around | None) -> tuple[Any, Any]:
+    """Window and transform of what has to be read; None and the file's own for all of it."""
+    from rasterio.transform import Affine
+    from rasterio.windows import Window
+
+    if around is None or around.extent is None or not around.differs(source.crs):
+        return None, source.transform
+    west, south, east, north = around.bounds(source.crs)
+    back = ~source.transform
+    (column, row), (column_to, row_to) = back @ (west, north), back @ (east, south)
+    columns, rows = sorted((column, column_to)), sorted((row, row_to))
+    low_x, high_x = (min(max(int(np.floor(n)) + d, 0), source.width) for n, d in zip(columns, (-2, 3), strict=True))
+    low_y, high_y = (min(max(int(np.floor(n)) + d, 0), source.height) for n, d in zip(rows, (-2, 3), strict=True))
+    if low_x >= high_x or low_y >= high_y:
+        raise around.nothing(source.name)
+    move = Affine(1.0, 0.0, low_x, 0.0, 1.0, low_y)
+    return Window(low_x, low_y, high_x - low_x, high_y - low_y), source.transform @ move  # type: ignore[call-arg]
 
 
 def _oriented(values: np.ndarray, transform: Any, path: Path) -> Dem:

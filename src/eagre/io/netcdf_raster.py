@@ -12,7 +12,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import choose, listing
-from eagre.io.raster import Dem, metric_crs, parse_crs, refuse_degrees
+from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees
 
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
@@ -52,7 +52,13 @@ def _is_classic(path: Path) -> bool:
         return file.read(3) == b"CDF"
 
 
-def read_netcdf_raster(path: Path, variable: str | None = None, names: Sequence[str] = ()) -> Dem:
+def read_netcdf_raster(
+    path: Path,
+    variable: str | None = None,
+    names: Sequence[str] = (),
+    record: int | None = None,
+    around: Around | None = None,
+) -> Dem:
     """Read one 2-D variable with its x and y.
 
     Parameters
@@ -63,6 +69,10 @@ def read_netcdf_raster(path: Path, variable: str | None = None, names: Sequence[
         Name of the variable; needed only where the file holds several that could be meant.
     names : sequence of str
         Names that say what is meant, if one of several has one of them.
+    record : int, optional
+        Of a variable with a time, or another third dimension: which one, from 1; -1 is the last.
+    around : Around, optional
+        A raster in longitude and latitude, or another coordinate system, is read as it is.
 
     Returns
     -------
@@ -75,21 +85,25 @@ def read_netcdf_raster(path: Path, variable: str | None = None, names: Sequence[
         If no or several variables fit, the coordinates are missing, uneven or in degrees.
     """
     with open_netcdf(path, decode_times=False) as dataset:
-        array = dataset[_choose_variable(dataset, variable, names, path)].squeeze(drop=True)
+        array = dataset[_choose_variable(dataset, variable, names, path, record)]
+        array = (array if record is None else _at_record(array, record, path)).squeeze(drop=True)
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
         crs = crs_of(dataset, array)
         x, y = dataset[x_name], dataset[y_name]
         values = np.asarray(array.values, dtype=np.float64)
-        if _is_degrees(x):
+        degrees = _is_degrees(x)
+        if degrees and around is None:
             middle = (float(np.mean(x.values)), float(np.mean(y.values)))
             refuse_degrees(str(path), middle, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
-        x0, dx, flip_x = _uniform(x, x_name, path)
-        y0, dy, flip_y = _uniform(y, y_name, path)
+        x0, dx, flip_x = _uniform(x, x_name, path, degrees)
+        y0, dy, flip_y = _uniform(y, y_name, path, degrees)
+    if degrees:
+        crs, x0 = crs or parse_crs("OGC:CRS84"), x0 - 360.0 * (x0 >= 180.0)
     values = np.where(np.isfinite(values), values, np.nan)[:: -1 if flip_y else 1, :: -1 if flip_x else 1]
     centre = (x0 + 0.5 * values.shape[1] * dx, y0 + 0.5 * values.shape[0] * dy)
-    text = metric_crs(crs, str(path), centre, dx)
+    text = metric_crs(crs, str(path), centre, dx, around)
     return Dem(values, x0, y0, dx, dy, text, str(path), attributes.get("units") or None, _positive(attributes))
 
 
@@ -101,12 +115,31 @@ def _positive(attributes: dict[str, Any]) -> str | None:
     return "down" if str(attributes.get("standard_name", "")).startswith("sea_floor_depth_below") else None
 
 
-def _choose_variable(dataset: Any, wanted: str | None, names: Sequence[str], path: Path) -> str:
-    """Name of the 2-D variable to read."""
+def _at_record(array: Any, record: int, path: Path) -> Any:
+    """One of the records of an array of three dimensions: the first dimension that is no map's axis counts them."""
+    other = [str(name) for name in array.dims if not any(_is_axis_name(array, name, axis) for axis in "xy")]
+    if len(other) != 1:
+        dims = ", ".join(map(str, array.dims))
+        raise InputError(f"record = {record} of {array.name} on {dims} in {path}", allowed="a variable with one time")
+    count = array.sizes[other[0]]
+    if record == 0 or not -count <= record <= count:
+        raise InputError(f"record = {record}", allowed=f"1 to {count} in {path}, or -1 for the last", fix="record = -1")
+    return array.isel({other[0]: record - 1 if record > 0 else record})
+
+
+def _is_axis_name(array: Any, name: Any, axis: str) -> bool:
+    return name in array.coords and _is_axis(array.coords[name], axis)
+
+
+def _choose_variable(
+    dataset: Any, wanted: str | None, names: Sequence[str], path: Path, record: int | None = None
+) -> str:
+    """Name of the variable to read: on two dimensions, with `record` on three."""
+    most = 2 if record is None else 3
     fitting = [
         str(name)
         for name, array in dataset.data_vars.items()
-        if sum(size > 1 for size in array.shape) == 2 and array.dtype.kind in "fiu"
+        if (sum(size > 1 for size in array.shape) == 2 or array.ndim == most) and array.dtype.kind in "fiu"
     ]
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
@@ -155,12 +188,12 @@ def _is_degrees(coordinate: Any) -> bool:
     return standard in ("longitude", "latitude") or str(coordinate.name).lower() in ("lon", "longitude")
 
 
-def _uniform(coordinate: Any, name: str, path: Path) -> tuple[float, float, bool]:
-    """(outer edge of the first cell, spacing, runs downwards) of an even coordinate, m.
+def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> tuple[float, float, bool]:
+    """(outer edge of the first cell, spacing, runs downwards) of an even coordinate, m, or degrees.
 
     Single-precision coordinates are allowed their rounding.
     """
-    units = str(coordinate.attrs.get("units", "m")).strip() or "m"
+    units = "m" if degrees else str(coordinate.attrs.get("units", "m")).strip() or "m"
     choose(units, _LENGTHS, f"{path}: coordinate {name} in units", f'{name}:units = "{{}}"')
     values = np.asarray(coordinate.values)
     if values.size < 2:

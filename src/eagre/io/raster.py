@@ -100,7 +100,45 @@ class Dem:
         return replace(self, x0=self.x0 + x, y0=self.y0 + y, crs=None)
 
 
-def metric_crs(crs: Any, name: str, centre: tuple[float, float], spacing: float) -> str | None:
+@dataclass(frozen=True)
+class Around:
+    """Where a raster is wanted: of another coordinate system than this, it is read as it is, to be warped.
+
+    Parameters
+    ----------
+    crs : str
+        ``"EPSG:n"`` or WKT, in metres.
+    extent : (west, east, south, north), m, or None
+        Without one, everywhere.
+    """
+
+    crs: str
+    extent: tuple[float, float, float, float] | None = None
+
+    def differs(self, crs: Any) -> bool:
+        """Whether a rasterio CRS is known and another one."""
+        ours = parse_crs(self.crs)
+        return bool(crs) and ours is not None and crs != ours
+
+    def bounds(self, crs: Any) -> tuple[float, float, float, float]:
+        """(west, south, east, north) in another coordinate system, of a rectangle with all of `extent`."""
+        from rasterio.warp import transform_bounds
+
+        assert self.extent is not None
+        west, east, south, north = self.extent
+        return transform_bounds(parse_crs(self.crs), crs, west, south, east, north, densify_pts=21)
+
+    def nothing(self, name: str) -> InputError:
+        """The error for a raster that lies elsewhere."""
+        where = "x {:.10g} to {:.10g} m, y {:.10g} to {:.10g} m".format(*self.extent or ())
+        return InputError(
+            f"{name}, which holds nothing of the domain ({where} in {self.crs[:60]})", allowed="data there"
+        )
+
+
+def metric_crs(
+    crs: Any, name: str, centre: tuple[float, float], spacing: float, around: Around | None = None
+) -> str | None:
     """Text of a projected coordinate system in metres; refuse any other.
 
     Parameters
@@ -113,6 +151,8 @@ def metric_crs(crs: Any, name: str, centre: tuple[float, float], spacing: float)
         Middle of the raster, in the units of `crs`.
     spacing : float
         Cell size in the units of `crs`.
+    around : Around, optional
+        Any system is allowed that differs from this one's.
 
     Returns
     -------
@@ -126,6 +166,8 @@ def metric_crs(crs: Any, name: str, centre: tuple[float, float], spacing: float)
     """
     if not crs:
         return None
+    if around is not None and around.differs(crs):
+        return f"EPSG:{crs.to_epsg()}" if crs.to_epsg() else crs.to_wkt()
     if crs.is_geographic:
         refuse_degrees(name, centre, spacing)
     code = crs.to_epsg()
@@ -155,7 +197,7 @@ def refuse_degrees(name: str, centre: tuple[float, float], spacing: float, guess
     what = "coordinates that look like degrees" if guess else "geographic coordinates (degrees)"
     raise InputError(
         f"{name}: {what}, cell size {spacing:.6g}",
-        allowed="projected coordinates in metres"
+        allowed='projected coordinates in metres, or dx, extent and crs = "EPSG:CODE" of such in [grid]'
         + (" (if these are metres, put a .prj file that says so beside it)" if guess else ""),
         fix=warp_line(name, centre, spacing * METRES_PER_DEGREE, source="EPSG:4326" if guess else ""),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from eagre.config.fieldvalues import NumberField
+from eagre.config.fieldvalues import ManningField
 from eagre.config.section import Section
 from eagre.config.values import Acceleration, PositiveMetres, PositiveSeconds, one_of
 from eagre.config.water import WaterCase
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class FrictionSection(Section):
     """Bed friction."""
 
-    manning: NumberField = Field(description="Manning's n, s m-1/3", examples=[0.03])
+    manning: ManningField = Field(description="Manning's n, s m-1/3", examples=[0.03])
 
 
 class NumericsSection(Section):

@@ -1,0 +1,76 @@
+"""Manning's n from classes of land cover, by a table; those of ESA WorldCover and of NLCD come with the package."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.files import input_file, listing
+from eagre.io.raster import Dem
+
+SHIPPED = ("esa-worldcover", "nlcd")
+
+
+def read_class_table(table: str | Path) -> dict[int, float]:
+    """Values by class, from a CSV with the columns ``class`` and ``n``; lines that begin with # are notes.
+
+    Parameters
+    ----------
+    table : str or Path
+        One of `SHIPPED`, or a file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or has other columns, a class is no whole number or stands there twice, or n is not > 0.
+    """
+    if table in SHIPPED:
+        name, text = str(table), (resources.files(__name__) / f"{table}.csv").read_text(encoding="utf-8")
+    else:
+        path = input_file(table, "table of classes")
+        name, text = str(path), path.read_bytes().decode("utf-8-sig", "replace")
+    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
+    rows = csv.DictReader([line for _, line in lines], skipinitialspace=True)
+    if not {"class", "n"} <= set(rows.fieldnames or ()):
+        got = listing(rows.fieldnames or ["nothing"])
+        raise InputError(f"{name} with the columns {got}", allowed="class, n and, if wanted, name", fix="class,n,name")
+    found: dict[int, float] = {}
+    for row, (number, line) in zip(rows, lines[1:], strict=False):
+        try:
+            code, value = int(row["class"]), float(row["n"])
+        except (TypeError, ValueError):
+            code, value = 0, math.nan
+        if not 0.0 < value < math.inf or code in found:
+            wrong = f"class {code} a second time" if code in found and value > 0 else f"{line[:60]!r}"
+            raise InputError(f"{name}, line {number}: {wrong}", allowed="a class once, and n > 0", fix="10,0.1,trees")
+        found[code] = value
+    return found
+
+
+def values_of_classes(raster: Dem, table: Mapping[int, float], name: str) -> Dem:
+    """A raster of class numbers as one of their values; NaN where there is no data.
+
+    Raises
+    ------
+    InputError
+        If a class is not in the table, with its code and how many cells have it.
+    """
+    codes, place, counts = np.unique(raster.elevation, return_inverse=True, return_counts=True)
+    missing = [(code, count) for code, count in zip(codes, counts, strict=True) if code == code and code not in table]
+    if missing:
+        code, count = max(missing, key=lambda one: one[1])
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{raster.name}: class {code:g} in {count} cells{others}, which {name} does not hold",
+            allowed=listing((f"{one}" for one in table), 30),
+            fix=f"{code:g},0.03,NAME in a table of your own",
+        )
+    values = np.array([table.get(code, np.nan) if code == code else np.nan for code in codes.tolist()])
+    return replace(raster, elevation=values[place.reshape(raster.elevation.shape)], units="s m-1/3")

@@ -1,0 +1,146 @@
+"""Rasters of any coordinate system, and several at once, on the cells of a grid: through GDAL's warper.
+
+A grid's cells are cut into smaller ones, as small as the finest raster's. Each raster is warped onto them, bilinear,
+or as means where it is finer still; where the first has no data the next one's are taken. From there on the result is
+a raster like any other (`eagre.io.resample`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io.raster import Around, Dem, parse_crs
+
+MARGIN = 4
+"""Cells around the grid, so that corners on its edge have neighbours."""
+MOST_CELLS = 2**26
+"""Cells that a grid is cut into, at most: 0.5 GiB."""
+
+
+def around(grid: Grid) -> Around | None:
+    """Where rasters for a grid are wanted; None where the grid's coordinate system is not known."""
+    return None if grid.crs is None else Around(grid.crs, grid.extent)
+
+
+def inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
+    """(west, east, south, north) in another coordinate system, of a rectangle within the raster, whole metres."""
+    from rasterio.warp import transform
+
+    west, east, south, north = dem.extent
+    xs, ys = np.linspace(west, east, 21), np.linspace(south, north, 21)
+
+    def at(x: np.ndarray | float, y: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        x, y = np.broadcast_arrays(x, y)
+        found = transform(parse_crs(dem.crs), parse_crs(crs), x.tolist(), y.tolist())
+        return np.asarray(found[0]), np.asarray(found[1])
+
+    low = at(west, ys)[0].max(), at(xs, south)[1].max()
+    high = at(east, ys)[0].min(), at(xs, north)[1].min()
+    return math.ceil(low[0]), math.floor(high[0]), math.ceil(low[1]), math.floor(high[1])
+
+
+def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
+    """One raster on a grid: a single one in its coordinate system as it is, others warped and joined.
+
+    Parameters
+    ----------
+    grid : Grid
+    dems : sequence of Dem
+        In the order in which they count: the first one with data wins.
+    nearest : bool
+        Take the value of the nearest cell, for class numbers.
+
+    Raises
+    ------
+    InputError
+        If the grid's coordinate system is needed and is not known or not in metres, or a raster's is not known.
+    """
+    where = around(grid)
+    if len(dems) == 1 and (where is None or not where.differs(parse_crs(dems[0].crs))):
+        return dems[0]
+    target = _target(grid)
+    systems = [_system(dem, target) for dem in dems]
+    sizes = [_size_on(dem, crs, grid, target) for dem, crs in zip(dems, systems, strict=True)]
+    cuts = _cuts(grid, min(sizes))
+    dx, dy = grid.dx / cuts, grid.dy / cuts
+    x0, y0 = grid.x0 - MARGIN * dx, grid.y0 - MARGIN * dy
+    values = np.full((grid.ny * cuts + 2 * MARGIN, grid.nx * cuts + 2 * MARGIN), np.nan)
+    for dem, crs, size in zip(dems, systems, sizes, strict=True):
+        empty = np.isnan(values)
+        if empty.any():
+            way = "nearest" if nearest else "average" if size < 0.75 * min(dx, dy) else "bilinear"
+            values[empty] = _warped(dem, crs, target, (x0, y0, dx, dy), values.shape, way)[empty]
+    _fill_margin(values)
+    name = " and ".join(dict.fromkeys(dem.name for dem in dems))
+    return Dem(values, x0, y0, dx, dy, grid.crs, name, dems[0].units, dems[0].positive)
+
+
+def _target(grid: Grid):
+    """The grid's coordinate system, in metres."""
+    crs = parse_crs(grid.crs)
+    if crs is not None and (not crs.is_projected or abs(crs.linear_units_factor[1] - 1.0) > 1e-9):
+        raise InputError(
+            f'crs = "{grid.crs}"', allowed="projected coordinates in metres, to warp rasters onto",
+            fix='crs = "EPSG:32633"',
+        )  # fmt: skip
+    return crs
+
+
+def _system(dem: Dem, target):
+    """The coordinate system of a raster: one that is not known is the grid's."""
+    crs = parse_crs(dem.crs)
+    if crs is not None and target is None:
+        raise InputError(f"rasters in {dem.crs}", allowed="a grid with a crs", fix=f'crs = "{dem.crs}" in [grid]')
+    return crs if crs is not None else target
+
+
+def _size_on(dem: Dem, crs, grid: Grid, target) -> float:
+    """The shorter side of a raster's cell in the middle of the grid, m."""
+    if crs is None or crs == target:
+        return min(dem.dx, dem.dy)
+    from rasterio.warp import transform
+
+    west, east, south, north = grid.extent
+    (x,), (y,) = transform(target, crs, [0.5 * (west + east)], [0.5 * (south + north)])[:2]
+    xs, ys = transform(crs, target, [x, x + dem.dx, x], [y, y, y + dem.dy])[:2]
+    return min(math.hypot(xs[n] - xs[0], ys[n] - ys[0]) for n in (1, 2))
+
+
+def _cuts(grid: Grid, size: float) -> int:
+    """Into how many cells each way a grid's cell is cut."""
+    wanted = math.ceil(min(grid.dx, grid.dy) / size * (1 - 1e-3))
+    return max(1, min(wanted, int(math.sqrt(MOST_CELLS / grid.cells))))
+
+
+def _warped(dem: Dem, crs, target, lattice: tuple[float, ...], shape: tuple[int, int], way: str) -> np.ndarray:
+    """A raster on cells from (x0, y0) of dx, dy, row 0 = south; NaN where it has no data."""
+    from rasterio.transform import Affine
+    from rasterio.warp import Resampling, reproject
+
+    x0, y0, dx, dy = lattice
+    local = crs is None  # neither knows its system: plain metres
+    found = np.full(shape, np.nan)
+    reproject(
+        np.ascontiguousarray(dem.elevation[::-1]),
+        found,
+        src_transform=Affine(dem.dx, 0.0, dem.x0, 0.0, -dem.dy, dem.y0 + dem.ny * dem.dy),
+        src_crs="EPSG:3857" if local else crs,
+        src_nodata=np.nan,
+        dst_transform=Affine(dx, 0.0, x0, 0.0, -dy, y0 + shape[0] * dy),
+        dst_crs="EPSG:3857" if local else target,
+        dst_nodata=np.nan,
+        resampling=Resampling[way],
+        tolerance=0.0,
+    )
+    return found[::-1]
+
+
+def _fill_margin(values: np.ndarray) -> None:
+    """Give cells around the grid that have no data those of its edge."""
+    inner = np.pad(values[MARGIN:-MARGIN, MARGIN:-MARGIN], MARGIN, mode="edge")
+    values[...] = np.where(np.isnan(values), inner, values)

@@ -1,0 +1,238 @@
+"""Rasters of other coordinate systems, mosaics and classes on a grid, against formulas at the points themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rasterio
+import xarray as xr
+from rasterio.warp import transform
+
+from eagre.config.terrain import BedSection, GridSection, make_terrain
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io import read_raster
+from eagre.io.landcover import SHIPPED, read_class_table, values_of_classes
+from eagre.io.raster import Around, Dem
+from eagre.io.warp import around, onto
+from eagre.models.shallow_water.config import ShallowWaterCase
+
+UTM = "EPSG:32633"
+EXTENT = [500_000.0, 502_000.0, 5_200_000.0, 5_201_000.0]
+
+
+def relief(x, y):
+    """Elevation, m, at places in degrees: a smooth hill."""
+    return 100.0 + 40.0 * np.sin(400.0 * (x - 15.0)) * np.cos(300.0 * (y - 46.95))
+
+
+def degrees(x, y):
+    """Longitude and latitude of places in UTM."""
+    u, v = transform(UTM, "EPSG:4326", np.ravel(x).tolist(), np.ravel(y).tolist())
+    return np.reshape(u, np.shape(x)), np.reshape(v, np.shape(x))
+
+
+def write_tif(path, values, x0, north, dx, dy, crs, nodata=None):
+    options = {"driver": "GTiff", "count": 1, "dtype": values.dtype, "crs": crs, "nodata": nodata}
+    place = rasterio.Affine(dx, 0, x0, 0, -dy, north)
+    with rasterio.open(path, "w", height=values.shape[0], width=values.shape[1], transform=place, **options) as file:
+        file.write(values[::-1], 1)
+    return path
+
+
+def geographic(path, step=1 / 7200, west=14.99, south=46.94, n=(300, 400), kind="tif"):
+    """A raster of `relief` in degrees."""
+    x, y = west + (np.arange(n[1]) + 0.5) * step, south + (np.arange(n[0]) + 0.5) * step
+    values = relief(x[None, :], y[:, None])
+    if kind == "tif":
+        return write_tif(path, values, west, south + n[0] * step, step, step, "EPSG:4326")
+    if kind == "asc":
+        head = f"ncols {n[1]}\nnrows {n[0]}\nxllcorner {west!r}\nyllcorner {south!r}\ncellsize {step!r}\n"
+        path.write_text(head + "\n".join(" ".join(f"{v:.9g}" for v in row) for row in values[::-1]) + "\n")
+        path.with_suffix(".prj").write_text(rasterio.crs.CRS.from_epsg(4326).to_wkt(version="WKT1_ESRI"))
+        return path
+    units = {"lon": {"units": "degrees_east"}, "lat": {"units": "degrees_north"}}
+    coords = {name: (name, line, units[name]) for name, line in (("lon", x), ("lat", y))}
+    xr.Dataset({"z": (("lat", "lon"), values)}, coords=coords).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+def terrain(files, crs: str | None = UTM, dx=20.0, extent=EXTENT, **bed):
+    """Grid and bed at corners from files."""
+    context = {"directory": "/"}
+    grid = GridSection.model_validate({"dx": dx, "extent": extent, "crs": crs} if extent else {"crs": crs, "dx": dx})
+    files = [str(file) for file in files] if isinstance(files, list) else str(files)
+    return make_terrain(grid, BedSection.model_validate({"file": files, "crests": "mean"} | bed, context=context))
+
+
+@pytest.mark.parametrize("kind", ["tif", "asc", "nc"])
+@pytest.mark.parametrize("dx", [20.0, 50.0])
+def test_a_dem_in_degrees_lies_where_it_belongs(tmp_path, kind, dx):
+    """To the error of interpolation between 10 m x 15 m cells; a cell aside it would be off by metres."""
+    grid, bed = terrain(geographic(tmp_path / f"a.{kind}", kind=kind), dx=dx)
+    assert (grid.crs, grid.nx, grid.ny) == (UTM, 2000 / dx, 1000 / dx)
+    expected = relief(*degrees(*grid.mesh("corner")))
+    assert np.abs(bed - expected).max() < (0.15 if dx == 20.0 else 0.5)
+    aside = relief(*degrees(*(one + 15.0 for one in grid.mesh("corner"))))
+    assert np.abs(bed - aside).max() > 2.5
+
+
+def test_only_what_is_needed_is_read(tmp_path):
+    path = geographic(tmp_path / "a.tif", n=(600, 2000), west=14.9, south=46.9)
+    whole = read_raster(path, around=Around(UTM))
+    part = read_raster(path, around=around(Grid(100, 50, 20.0, 20.0, 500_000.0, 5_200_000.0, UTM)))
+    assert whole.elevation.shape == (600, 2000) and part.elevation.shape < (80, 200)
+    np.testing.assert_allclose(part.elevation, relief(part.x[None, :], part.y[:, None]), atol=1e-6)
+
+
+def test_another_zone_is_warped_and_the_same_is_left_alone(tmp_path):
+    (left,), (low,) = transform(UTM, "EPSG:32634", [500_000.0], [5_203_000.0])
+    x, y = round(left) + np.arange(-50.0, 150.0) * 20.0, round(low) + np.arange(-50.0, 150.0) * 20.0
+    u, v = transform("EPSG:32634", "EPSG:4326", *(one.ravel().tolist() for one in np.meshgrid(x, y)))
+    values = relief(np.reshape(u, (200, 200)), np.reshape(v, (200, 200)))
+    path = write_tif(tmp_path / "a.tif", values, x[0] - 10, y[-1] + 10, 20.0, 20.0, "EPSG:32634")
+    dem = read_raster(path)
+    grid, bed = terrain(path, extent=[500_500.0, 501_500.0, 5_203_500.0, 5_204_500.0])
+    assert np.abs(bed - relief(*degrees(*grid.mesh("corner")))).max() < 0.6
+    assert onto(Grid(4, 4, 20.0, 20.0, x[9], y[9], "EPSG:32634"), [dem]) is dem
+
+
+def test_the_first_of_several_files_with_data_wins(tmp_path):
+    fine = np.full((40, 40), 7.0, np.float32)
+    fine[:, :10] = -9999.0
+    coarse = np.full((30, 40), 3.0, np.float32)
+    one = write_tif(tmp_path / "fine.tif", fine, 500_500.0, 5_200_600.0, 10.0, 10.0, UTM, nodata=-9999.0)
+    two = write_tif(tmp_path / "coarse.tif", coarse, 499_000.0, 5_202_000.0, 100.0, 100.0, UTM)
+    three = geographic(tmp_path / "far.tif")
+    grid, bed = terrain([one, two], crs=None)
+    x, y = grid.mesh("corner")
+    inside = (x > 605.0 + 5e5) & (x < 895.0 + 5e5) & (y > 205.0 + 5.2e6) & (y < 595.0 + 5.2e6)
+    assert grid.crs == UTM
+    np.testing.assert_allclose(bed[inside], 7.0, rtol=1e-12)
+    outside = (x < 585.0 + 5e5) | (x > 915.0 + 5e5) | (y < 185.0 + 5.2e6) | (y > 615.0 + 5.2e6)
+    np.testing.assert_allclose(bed[outside], 3.0, rtol=1e-12)
+    assert np.abs(terrain([three, one])[1] - terrain(three)[1]).max() < 0.2
+    np.testing.assert_allclose(terrain([one, three])[1][inside], 7.0, rtol=1e-12)
+
+
+def test_what_is_missing_is_told(tmp_path):
+    path = geographic(tmp_path / "a.tif")
+    with pytest.raises(InputError, match=r"degrees.*\n.*crs = \"EPSG:CODE\"") as error:
+        terrain(path, crs=None)
+    with pytest.raises(InputError, match="without the cells of the grid") as error:
+        terrain(path, extent=None)
+    west, east, south, north = (float(one) for one in error.value.fix.split("[")[1].rstrip("]").split(","))
+    extent = [west, west + 20 * ((east - west) // 20), south, south + 20 * ((north - south) // 20)]
+    assert np.isfinite(terrain(path, extent=extent)[1]).all() and extent[1] - extent[0] > 3_900.0
+    with pytest.raises(InputError, match="have no data"):
+        terrain(path, extent=[490_000.0, 502_000.0, 5_200_000.0, 5_201_000.0])
+    with pytest.raises(InputError, match="holds nothing of the domain"):
+        terrain(path, extent=[400_000.0, 402_000.0, 5_200_000.0, 5_201_000.0])
+    with pytest.raises(InputError, match="projected coordinates in metres, to warp"):
+        onto(Grid(4, 4, 1.0, 1.0, crs="EPSG:2277"), [Dem(np.zeros((3, 3)), 0.0, 0.0, 1.0, 1.0, UTM)])
+    utm = write_tif(tmp_path / "b.tif", np.zeros((9, 9)), 5e5, 5.2e6, 20.0, 20.0, UTM)
+    with pytest.raises(InputError, match="2 files without the cells"):
+        terrain([utm, path], extent=None, crs=UTM)
+
+
+CASE = """\
+model = "shallow-water"
+run.end_time = 1.0
+grid = {{ dx = 20.0, extent = [500000.0, 502000.0, 5200000.0, 5201000.0], crs = "EPSG:32633" }}
+bed.value = 0.0
+initial.depth = {depth}
+friction.manning = {manning}
+"""
+
+
+def built(tmp_path, depth="1.0", manning="0.03"):
+    """Depth and Manning's n that a case gives its model."""
+    case = ShallowWaterCase.loads(CASE.format(depth=depth, manning=manning), tmp_path)
+    grid, _, bed = case._terrain()
+    options = case._options(grid, bed, case.friction, None, None)
+    return grid, options["depth"], options["manning"]
+
+
+def test_manning_of_classes_is_the_mean_over_a_cell(tmp_path):
+    """Columns of trees and of grass by turns, 10 m wide: half and half in a cell of 20 m."""
+    codes = np.tile(np.array([10, 30], np.uint8), (100, 100))
+    write_tif(tmp_path / "c.tif", codes, 500_000.0, 5_201_000.0, 10.0, 10.0, UTM)
+    n = built(tmp_path, manning='{ classes = "c.tif", table = "esa-worldcover" }')[2]
+    np.testing.assert_allclose(n[:, 1:-1], 0.5 * (0.13 + 0.0375), rtol=1e-12)
+    (tmp_path / "own.csv").write_text("# mine\nclass,n,name\n10,0.2,wood\n30,0.1,grass\n")
+    n = built(tmp_path, manning='{ classes = "c.tif", table = "own.csv" }')[2]
+    np.testing.assert_allclose(n[:, 1:-1], 0.15, rtol=1e-12)
+
+
+def test_classes_in_degrees_are_never_mixed(tmp_path):
+    """Classes 10 and 90 beside each other have no 50 between them: n is one or the other, or a mean of n."""
+    step = 1 / 1200
+    codes = np.where(np.arange(80) % 10 < 5, 10, 90)[None, :] * np.ones((60, 1), np.uint8)
+    write_tif(tmp_path / "c.tif", codes.astype(np.uint8), 14.98, 46.93 + 60 * step, step, step, "EPSG:4326")
+    grid, _, n = built(tmp_path, manning='{ classes = ["c.tif"], table = "esa-worldcover" }')
+    x, _ = degrees(*grid.mesh())
+    column = (x - 14.98) / step
+    expected = np.where(np.floor(column) % 10 < 5, 0.13, 0.0675)
+    clear = np.abs(column % 5 - 2.5) < 2.2
+    np.testing.assert_allclose(n[clear], expected[clear], rtol=1e-12)
+    assert n.min() == 0.0675 and n.max() == 0.13
+
+
+def test_an_unknown_class_is_told_with_its_code(tmp_path):
+    dem = Dem(np.array([[10.0, 33.0, np.nan], [33.0, 34.0, 10.0]]), 0, 0, 1, 1, name="c.tif")
+    with pytest.raises(InputError, match="class 33 in 2 cells and 1 more") as error:
+        values_of_classes(dem, {10: 0.1}, "the table mine")
+    assert error.value.fix.startswith("33,")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("code,n\n1,0.1\n", "columns code, n"),
+        ("class,n\n1,0.1\n1,0.2\n", "line 3: class 1 a second time"),
+        ("class,n\n# note\n1,-0.1\n", "line 3: '1,-0.1'"),
+        ("class,n\nx,0.1\n", "line 2"),
+        ("class,n\n1\n", "line 2"),
+        ("", "columns nothing"),
+    ],
+)
+def test_a_table_that_is_none(tmp_path, text, words):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_class_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_tables_that_are_shipped(name):
+    table = read_class_table(name)
+    assert len(table) == {"esa-worldcover": 11, "nlcd": 20}[name]
+    assert 0.02 < min(table.values()) < max(table.values()) < 0.2
+
+
+def test_a_case_tells_what_is_wrong_with_classes(tmp_path):
+    for given, words in (
+        ('{ classes = "no.tif", table = "nlcd" }', "no.tif"),
+        ('{ classes = "c.tif", table = "nlc" }', 'table = "nlcd"'),
+        ('{ classes = [], table = "nlcd" }', "one file or more"),
+        ('{ table = "nlcd" }', "file"),
+    ):
+        (tmp_path / "c.tif").touch()
+        with pytest.raises(InputError) as error:
+            built(tmp_path, manning=given)
+        assert words in str(error.value)
+    with pytest.raises(InputError, match='"classes"'):
+        built(tmp_path, depth='{ classes = "c.tif", table = "nlcd" }')
+
+
+@pytest.mark.parametrize(("record", "expected"), [(1, 0.0), (3, 2.0), (-1, 2.0), (-2, 1.0)])
+def test_the_start_is_a_record_of_a_result(tmp_path, record, expected):
+    x, y = 500_010.0 + 20.0 * np.arange(100), 5_200_010.0 + 20.0 * np.arange(50)
+    values = np.arange(3.0)[:, None, None] + 0.001 * np.arange(100)[None, None, :] + 0.0 * y[None, :, None]
+    fields = {"depth": (("valid_time", "y", "x"), values), "bed": (("y", "x"), 0.0 * values[0])}
+    coords = {"valid_time": [0.0, 60.0, 120.0], "x": x, "y": y}
+    xr.Dataset(fields, coords=coords).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    depth = built(tmp_path, depth=f'{{ file = "a.nc", variable = "depth", record = {record} }}')[1]
+    np.testing.assert_allclose(depth, expected + 0.001 * np.arange(100)[None, :] + 0.0 * y[:, None], atol=1e-12)
+    for wrong, words in ((0, "1 to 3"), (4, "1 to 3")):
+        with pytest.raises(InputError, match=words):
+            built(tmp_path, depth=f'{{ file = "a.nc", variable = "depth", record = {wrong} }}')
