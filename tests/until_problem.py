@@ -1,11 +1,11 @@
-"""Jacobi's method for (Lap - screening) psi = f between walls: an iteration that stops by itself."""
+"""Jacobi's method for (Lap - screening) psi = f between walls, which stops by itself; a device of graphs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from eagre.backend.cells import cell
-from eagre.backend.device import check_precision
+from eagre.backend.device import PlainDevice, check_precision
 from eagre.models.barotropic.kernels import five_points
 from eagre.solvers.poisson import PoissonSolver
 from eagre.stepping.until import StopTest, Until, is_iterating
@@ -63,3 +63,9 @@ class Jacobi:
         """Largest difference from the direct solution, relative."""
         found = self.device.host(self.psi)[1:-1, 1:-1]
         return np.abs(found - self.expected).max() / np.abs(self.expected).max()
+
+
+class DeviceWithGraphs(PlainDevice):
+    """A round is one launch there, as on a GPU."""
+
+    graphs = True

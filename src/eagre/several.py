@@ -65,6 +65,7 @@ class SeveralDevices(Device):
         first = group.members[0]
         self.group, self.rows, self.members = group, rows, group.members
         self.kind, self.target, self.name = group.kind, first.target, group.name
+        self.is_one = False
         self.graphs, self.multiprocessors = group.graphs, first.multiprocessors
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.solvers.multigrid import Multigrid
+from eagre.solvers.multigrid import Multigrid, block_cuda
 
 
 @pytest.mark.simulator
@@ -43,3 +43,12 @@ def test_simulated_march(shape, periodic, monkeypatch):
         found.append(solver.device.host(solver.u))
         assert plain or len(launches) == 3
     assert np.abs(found[0] - found[1]).max() < 1e-14
+
+
+def test_threads_of_a_block_go_round_as_seldom_as_they_can():
+    """A row of 17 of 129 points of a colour: three times with 43 threads each, of at most 1024."""
+    assert block_cuda.threads_of(17, 257) == (43, 17)
+    assert block_cuda.threads_of(1, 257) == (129, 1) and block_cuda.threads_of(2, 2) == (1, 2)
+    for shape in ((129, 129), (1, 4097), (4097, 1), (65, 33)):
+        columns, rows = block_cuda.threads_of(*shape)
+        assert 0 < columns * rows <= 1024

@@ -103,7 +103,7 @@ def test_other_grids_and_cycles_in_bands(marches, shape, dy, more):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("lost", ["psi", "sums 0", "halo"])
+@pytest.mark.parametrize("lost", ["psi", "halo"])
 def test_what_is_lost_shows(marches, monkeypatch, lost):
     from eagre.backend.simulated import SimulatedDevice
 

@@ -6,27 +6,28 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.models.potential_waves import columns_cuda
+from eagre.models.potential_waves import columns_cuda, plan_cuda
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
 
-def problem_of(device, shape, periodic, correction="double"):
+def problem_of(device, shape, periodic, correction="double", preconditioner="modes"):
     """Over a bed with slopes, under a wave."""
     ny, nx = shape
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
     h = 0.5 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(np.pi * y)
     vertical = Vertical(4, 2)
-    problem = LaplaceProblem(h, (0.125, 0.125), vertical, periodic, device, "double", correction=correction)
+    kinds = {"correction": correction, "preconditioner": preconditioner}
+    problem = LaplaceProblem(h, (0.125, 0.125), vertical, periodic, device, "double", **kinds)
     wave = np.cos(2.0 * np.pi * x)
     device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
     return problem
 
 
-def solved(device, shape, periodic):
+def solved(device, shape, periodic, **more):
     """w~, and the iterations."""
-    problem = problem_of(device, shape, periodic)
+    problem = problem_of(device, shape, periodic, **more)
     made = problem.solve(1e-3)
     return device.host(problem.w), made.iterations
 
@@ -41,6 +42,45 @@ def test_simulated_columns(shape, periodic):
     )
     assert np.abs(ours - theirs).max() < 1e-14
     assert our_count == their_count > 2
+
+
+@pytest.mark.simulator
+def test_simulated_lines():
+    """Psi below the bottom is an unknown there."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    (ours, our_count), (theirs, their_count) = (
+        solved(one, (1, 9), (False, False), preconditioner="lines") for one in (SimulatedDevice(), PlainDevice())
+    )
+    assert np.abs(ours - theirs).max() < 1e-14
+    assert our_count == their_count > 2
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("shape", "periodic", "vertical", "tile"),
+    [
+        ((16, 16), (False, True), Vertical(4, 2), (4, 4)),  # some tiles are at no end
+        ((4, 6), (False, True), Vertical(7, 6), (8, 32)),  # a tile has more than a mirror image of the grid
+        ((14, 13), (True, False), Vertical(9, 8), (12, 32)),
+    ],
+)
+def test_simulated_tiles(monkeypatch, shape, periodic, vertical, tile):
+    """The bottom condition in a tile, in its rim, and where a tile goes on beyond an end of the grid."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    for name in ("TILE", "TALL"):
+        monkeypatch.setattr(plan_cuda, name, tile)
+    found, rng = [], np.random.default_rng(0)
+    h, psi = 0.5 + 0.1 * rng.random(shape), rng.standard_normal((vertical.nz, *shape))
+    for device in (SimulatedDevice(), PlainDevice()):
+        problem = LaplaceProblem(h, (0.5, 0.5), vertical, periodic, device, "double")
+        device.fill(problem.fields, 0.1 * psi[:2])
+        device.fill(problem.psi[1:], psi)
+        problem.go_on()
+        device.run([*problem.start(), *problem.defect()])
+        found.append(device.host(problem.multigrid.f))
+    assert np.abs(found[0] - found[1]).max() < 1e-13 * np.abs(found[1]).max()
 
 
 @pytest.mark.simulator

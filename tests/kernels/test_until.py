@@ -5,8 +5,51 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.backend.device import Launch
-from eagre.stepping.until import ITERATING, ITERATIONS, MOST, NORM, SIZE, SMALL, THREADS, judge_cuda
+from eagre.backend.cells import cell
+from eagre.backend.device import Launch, PlainDevice
+from eagre.stepping.until import (
+    ITERATING,
+    ITERATIONS,
+    MOST,
+    NORM,
+    SIZE,
+    SMALL,
+    THREADS,
+    Lead,
+    StopTest,
+    Until,
+    is_iterating,
+    judge_cuda,
+)
+from until_problem import DeviceWithGraphs
+
+
+@cell
+def halve(i, values, partials, control):
+    """The norm of an iteration is half of that before."""
+    if is_iterating(control):
+        values[i] *= 0.5
+        partials[i] = values[i] * values[i]
+
+
+@cell
+def set_to(i, values, to):
+    """What leads: where iterations begin."""
+    values[i] = to
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("device", [PlainDevice(), DeviceWithGraphs()])
+def test_what_leads_is_part_of_the_first_round(device):
+    """Seven iterations are two rounds and a part of one; what leads comes before all of them, each time."""
+    test, values = StopTest(device, 1), device.zeros((1,), np.float64)
+    one = device.over(device.loop(halve, "double"), (1,), (values, test.partials, test.control))
+    until = Until(device, test, [one], look_every=3)
+    for begin, iterations in ((1.0, 7), (1.0, 7), (8.0, 10)):
+        lead = device.over(device.loop(set_to, "double"), (1,), (values, begin))
+        made = until.run(1.0 / 128.0, 20, Lead(begin, [lead]))
+        assert made.iterations == iterations and made.norm == 1.0 / 128.0 == float(device.host(values)[0])
+    assert until.run(1.0 / 256.0, 20).iterations == 1
 
 
 @pytest.mark.simulator

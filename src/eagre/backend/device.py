@@ -57,6 +57,7 @@ class Device:
     name: str
     multiprocessors = 1
     graphs = False  # whether `repeated` makes one launch of many
+    is_one = True  # not several as one, whose arrays `transfer` does not know
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
 
     @property

@@ -44,3 +44,9 @@ def folded(m, ends):
     """The point that stands at m: beyond a wall the mirror image, or round the ring."""
     below, above = ends.low + ends.sign * m, ends.high + ends.sign * m
     return np.int64(below if m < 0 else (above if m >= ends.n else m))
+
+
+@cell
+def folded_twice(m, ends):
+    """As `folded`, beyond an end by 2 n - 2 at most."""
+    return folded(folded(m, ends), ends)

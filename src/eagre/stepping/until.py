@@ -1,14 +1,14 @@
 """Iterations that stop by themselves: launches again and again until a norm on the device is small.
 
-On a GPU `look_every` iterations are one graph. A kernel in a graph runs whatever came before it, so every kernel of an
-iteration asks `is_iterating` first and does nothing once the norm is small; the host looks once a graph. Elsewhere
-it looks after every iteration.
+On a GPU `look_every` iterations are one graph, which brings the numbers that stop them and takes them back. A kernel in
+a graph runs whatever came before it, so every kernel of an iteration asks `is_iterating` first and does nothing once
+the norm is small; the host looks once a graph. Elsewhere it looks after every iteration.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -146,6 +146,21 @@ class Iterated(NamedTuple):
     norm: float
 
 
+class Lead(NamedTuple):
+    """What comes before an iteration, in the same graph: launches that are always the same, known by a name.
+
+    meanwhile : what the host may do while a GPU is at work; not done elsewhere.
+    """
+
+    name: Any
+    launches: Sequence[Work]
+    meanwhile: Callable[[], None] | None = None
+
+
+NOTHING = Lead("", ())
+MORE = "more"  # name of the graph of a further round
+
+
 class Until:
     """Repeats an iteration until its norm is small.
 
@@ -186,6 +201,8 @@ class Until:
         self.launches = [*self._start, *launches]
         self._round = look_every if device.graphs else 1
         self._rounds = Rounds(device, lambda phase, size: (launches, size), (self._round,))
+        self._mail = device.pinned((2, SIZE), np.float64) if device.graphs and device.is_one and not start else None
+        self._graphs: dict[Any, Callable[[], None]] = {}
 
     def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
         """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host."""
@@ -194,8 +211,8 @@ class Until:
         arguments = (self._test.control, float(small), float(most), made)
         return [Launch(program, arguments), *self._start, *self._iteration * iterations]
 
-    def run(self, small: float, most: int) -> Iterated:
-        """Iterate until the norm is at most `small`.
+    def run(self, small: float, most: int, lead: Lead = NOTHING) -> Iterated:
+        """Iterate until the norm is at most `small`, after what leads.
 
         Raises
         ------
@@ -205,13 +222,41 @@ class Until:
         control = np.zeros(SIZE)
         control[[ITERATING, SMALL, MOST]] = 1.0, small, most
         control[ITERATIONS] = -1.0 if self._start else 0.0  # the norm of the start is no iteration
-        self._device.fill(self._test.control, control)
-        self._device.run(self._start)
-        found = self._device.host(self._test.control)
-        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
-            self._rounds.run(0, self._round)
-            found = self._device.host(self._test.control)
+        found = self._run(control, lead) if self._mail is None else self._run_graphs(self._mail, control, lead)
         made = Iterated(int(found[ITERATIONS]), float(found[NORM]))
         if not made.norm <= small:
             raise ConvergenceError(made.iterations, made.norm, small)
         return made
+
+    def _run(self, control: np.ndarray, lead: Lead) -> np.ndarray:
+        """The numbers of the test after iterations, the host having looked after each round."""
+        device = self._device
+        device.fill(self._test.control, control)
+        self._once(lead.name, lead.launches)
+        device.run(self._start)
+        found = device.host(self._test.control)
+        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
+            self._rounds.run(0, self._round)
+            found = device.host(self._test.control)
+        return found
+
+    def _run_graphs(self, mail: np.ndarray, control: np.ndarray, lead: Lead) -> np.ndarray:
+        """As `_run`, by one graph for what leads and a round, and another for each further round."""
+        device, test, (sent, found) = self._device, self._test, mail
+        turn = [*self._iteration * self._round, device.transfer(found, test.control)]
+        sent[:] = control
+        self._once(lead.name, [device.transfer(test.control, sent), *lead.launches, *turn])
+        if lead.meanwhile is not None:
+            lead.meanwhile()
+        device.synchronize()
+        while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
+            self._once(MORE, turn)
+            device.synchronize()
+        return found.copy()
+
+    def _once(self, name: Any, launches: Sequence[Work]) -> None:
+        """Run launches that are always the same of this name."""
+        if launches and name not in self._graphs:
+            self._graphs[name] = self._device.repeated(launches, 1)
+        if launches:
+            self._graphs[name]()

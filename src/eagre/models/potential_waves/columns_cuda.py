@@ -9,6 +9,9 @@ needs its neighbours' Psi, each once for the first and the second difference::
     K = |grad h - sigma grad d|^2 / d^2 + 1 / d^2
     a0 + sigma a1 = (Lap h - sigma Lap d - 2 (grad h - sigma grad d) . grad d / d) / d
 
+Psi below the bottom follows from its condition: a thread finds it of its own column and of the point of the rim that it
+brings in, so that nobody has to store it first.
+
 The loops over layers are written out with the weights of the vertical grid as numbers in the text: they are of one
 (order, nz) only, stay in registers, and are zero outside a band.
 """
@@ -20,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.cells import Cell, cell, cuda, entry, flat_load, flat_store, load_here, real, switch, word, written
-from eagre.kernels.places import ends_of, folded
+from eagre.kernels.places import ends_of, folded, folded_twice
 from eagre.models.potential_waves.reference import (
     BOTTOM,
     D_X,
@@ -51,6 +54,7 @@ def _sum(weights: Any, names: list[str]) -> str:
     return " + ".join(terms) or "real(0.0)"
 
 
+# What a tile has beyond an end of the grid needs differences of its own: Psi below the bottom is found there as well.
 PLACES = """
     tx, ty = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
     j, i = np.int32(cuda.blockIdx.y) * TALL + ty, np.int32(cuda.blockIdx.x) * WIDE + tx
@@ -66,9 +70,10 @@ PLACES = """
     has_rim = t < ABOVE * WIDE + BESIDE * TALL
     at, rim = np.int64((ty + HALF) * PITCH + tx + HALF), np.int64(r * PITCH + c)
     rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)
-    own = folded(min(j, ny - 1 + HALF), rows) * nx + folded(min(i, nx - 1 + HALF), columns)
-    outer = folded(min(j - ty + r - HALF, ny - 1 + HALF), rows) * nx
-    outer += folded(min(i - tx + c - HALF, nx - 1 + HALF), columns)
+    own = placed(min(j, ny - 1 + 2 * HALF), rows) * nx + placed(min(i, nx - 1 + 2 * HALF), columns)
+    over = placed(min(j - ty + r - HALF, ny - 1 + 2 * HALF), rows)
+    across = placed(min(i - tx + c - HALF, nx - 1 + 2 * HALF), columns)
+    outer = over * nx + across
     if not has_rim:
         outer = own
 """
@@ -88,12 +93,93 @@ COEFFICIENTS = """
 AHEAD = 8  # layers that are on their way from memory
 
 
-def _loads(m: int, nz: int) -> list[str]:
+def _loads(m: int, last: int) -> list[str]:
     """Psi of layer m, in the column and in the point of the rim that the thread brings in."""
     both = [
         f"    {name}{m} = load_here(psi, {m} * layer + {place_}, 0)" for name, place_ in (("v", "own"), ("w", "outer"))
     ]
-    return both if m <= nz else []
+    return both if m <= last else []
+
+
+def _slopes_of_rim(order: int, plane: bool, inside: bool, exact: bool) -> list[str]:
+    """First differences of Psi at the bottom along x and y, of spacing 1, in the rim: within the grid, or `folded`."""
+    text = ["            p = flat_load(psi, lowest, 0)"] * exact
+    for axis, place_, ends, step in (("x", "across", "columns", "1"), ("y", "over", "rows", "nx"))[: 1 + plane]:
+        near = []
+        for s in range(1, order // 2 + 1):
+            if inside:
+                near.append([f"flat_load(psi, lowest {sign} {s} * np.int64({step}), 0)" for sign in "-+"])
+            else:
+                there = (f"{step} * (folded({place_} {sign} {s}, {ends}) - {place_})" for sign in "-+")
+                near.append([f"flat_load(psi, lowest + {distance}, 0)" for distance in there])
+        lines = _differences(axis, near, order, exact)
+        text += [f"        {line}" for line in lines if not line.strip().startswith("l_")]
+    return [*text, *([] if plane else ["            f_y = real(0.0)"])]
+
+
+def _asked(name: str) -> list[str]:
+    """What the condition of the bottom asks of Psi_s, less its sign, from what `_bottom_there` brings."""
+    return [
+        f"{name} = b_x * over_dx * f_x + b_y * over_dy * f_y + b_s",
+        f"{name} *= b_d / (real(1.0) + b_x * b_x + b_y * b_y)",
+    ]
+
+
+def _bottom_there(place_: str) -> list[str]:
+    """Slopes of the bed, the depth and the source of the condition of the bottom."""
+    rows = (
+        ("b_x", "geometry", "H_X"),
+        ("b_y", "geometry", "H_Y"),
+        ("b_d", "geometry", "D"),
+        ("b_s", "sources", "BOTTOM"),
+    )
+    return [f"{name} = load_here({array}, {row} * layer + {place_}, 0)" for name, array, row in rows]
+
+
+def _bottom_of_rim(vertical: Vertical, plane: bool, exact: bool) -> list[str]:
+    """What the condition of the bottom asks of Psi_s in the rim, less its sign."""
+    within = "cuda.blockIdx.x > 0 and (cuda.blockIdx.x + 1) * WIDE + 2 * HALF <= nx"
+    if plane:
+        within += " and cuda.blockIdx.y > 0 and (cuda.blockIdx.y + 1) * TALL + 2 * HALF <= ny"
+    return [
+        "    asked = real(0.0)",
+        "    if has_rim:",
+        f"        lowest = {vertical.nz - 1} * layer + outer",
+        *(f"        {line}" for line in _bottom_there("outer")),
+        f"        if {within}:",
+        *_slopes_of_rim(vertical.order, plane, True, exact),
+        "        else:",
+        *_slopes_of_rim(vertical.order, plane, False, exact),
+        *(f"        {line}" for line in _asked("asked")),
+    ]
+
+
+def _to_bottom(m: int, vertical: Vertical, plane: bool, lines: bool) -> list[str]:
+    """What layer m is to the condition of the bottom: Psi below it, or what is missing where that is an unknown."""
+    nz, first = vertical.nz, vertical.first[vertical.nz - 1].tolist()
+    text, start = [], min(k for k in range(1, nz + 1) if first[k] != 0.0)
+    if first[m] != 0.0 and (m < nz or lines):
+        old = ("", "") if m == start else ("below + ", "beside + ")
+        text += [f"    below = {old[0]}real({first[m]!r}) * p"]
+        text += [] if lines else [f"    beside = {old[1]}real({first[m]!r}) * w{m}"]
+    if m == max(nz - 3, 1):
+        text += [f"    {line}" for line in _bottom_there("own")]
+        # Beyond a wall, where a tile goes on as the mirror image, differences have their sign changed.
+        text += [
+            "    b_x = -b_x if i >= nx and round_x == 0 else b_x",
+            "    b_y = -b_y if j >= ny and round_y == 0 else b_y",
+        ]
+    elif m == nz - 1:
+        text += [*([] if plane else ["    f_y = real(0.0)"]), *(f"    {line}" for line in _asked("wanted"))]
+        if not lines:
+            text += [f"    v{nz} = (-wanted - below) * real({1.0 / first[nz]!r})"]
+            text += [f"    w{nz} = (-asked - beside) * real({1.0 / first[nz]!r})"]
+    elif m == nz and lines:
+        text += [
+            "    lack = -wanted - below",
+            f"    r{nz - 1} -= real({2.0 / vertical.sigma[nz - 2]!r}) * over_d * over_d * lack",
+        ]
+    return text
 
 
 def _differences(axis: str, near: list[list[str]], order: int, exact: bool) -> list[str]:
@@ -111,13 +197,13 @@ def _differences(axis: str, near: list[list[str]], order: int, exact: bool) -> l
     return lines
 
 
-def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int, exact: bool) -> list[str]:
+def _of_layer(m: int, vertical: Vertical, plane: bool, pitch: int, buffer: int, exact: bool, last: int) -> list[str]:
     """Psi of layer m, what is differentiated along sigma once, and the Laplacian in the plane: p, g, h and r."""
     nz, half = vertical.nz, vertical.order // 2
     b = (m & 1) * buffer
     lines = [f"    p = v{m}", f"    flat_store(shared, at, {b}, p)"]
     lines += ["    if has_rim:", f"        flat_store(shared, rim, {b}, w{m})"]
-    lines += _loads(m + AHEAD, nz)
+    lines += _loads(m + AHEAD, last)
     lines += ["    cuda.syncthreads()"]
     for axis, step in (("x", 1), ("y", pitch))[: 1 + plane]:
         offsets = [(b - s * step, b + s * step) for s in range(1, half + 1)]
@@ -153,7 +239,13 @@ def _last_layer(vertical: Vertical, n: int) -> int:
 
 
 def residual_cell(
-    vertical: Vertical, plane: bool, to_modes: np.ndarray, tile: tuple[int, int], precisions: tuple[str, str]
+    vertical: Vertical,
+    plane: bool,
+    to_modes: np.ndarray,
+    tile: tuple[int, int],
+    precisions: tuple[str, str],
+    ghosts: bool = False,
+    short: bool = False,
 ) -> Cell:
     """The modes of the residuals of a column, as ``residual_of_column(shared, psi, out, ...)``.
 
@@ -166,31 +258,40 @@ def residual_cell(
     tile : (rows, columns)
     precisions : ({"single", "double"}, {"single", "double"})
         Of Psi, and of modes.
+    ghosts : bool
+        Whether Psi below the bottom is an unknown, read as any other: `missing` becomes what its condition lacks.
+    short : bool
+        Whether an axis of more than one point has no more points than twice those on a side of a difference.
     """
     nz, half = vertical.nz, vertical.order // 2
     tall, wide = tile
     pitch = wide + 2 * half
     modes = range(nz - 1)
     names = {"WIDE": wide, "TALL": tall, "BESIDE": 2 * half, "ABOVE": 2 * half * plane, "HALF": half, "PITCH": pitch}
-    lines = ["def residual_of_column(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y):"]
+    given, last = "shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y", nz - (not ghosts)
+    lines = [f"def residual_of_column({given}):"]
     lines += PLACES.strip("\n").splitlines() + COEFFICIENTS.strip("\n").splitlines()
     for m in range(1, AHEAD + 1):
-        lines += _loads(m, nz)
+        lines += _loads(m, last)
+    lines += [] if ghosts else _bottom_of_rim(vertical, plane, precisions[0] == "single")
     kind, first = "np.float32" if precisions[1] == "single" else "real", True
     for m in range(1, nz + 1):
-        lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half), precisions[0] == "single")
+        lines += _of_layer(m, vertical, plane, pitch, pitch * (tall + 2 * half), precisions[0] == "single", last)
         lines += _to_sums(m, vertical)
+        lines += _to_bottom(m, vertical, plane, ghosts)
         for n in (n for n in range(1, nz) if _last_layer(vertical, n) == m):
             lines += [f"    r = {kind}(r{n})"]
             lines += [f"    q{k} {'=' if first else '+='} {kind}({-float(to_modes[k, n - 1])!r}) * r" for k in modes]
             first = False
     lines += ["    if j < ny and i < nx:"]
     lines += [f"        flat_store(out, {k} * layer + own, 0, q{k})" for k in modes]
-    return written("\n".join(lines) + "\n", {**SCOPE, **names})
+    lines += ["        flat_store(missing, own, 0, lack)"] * ghosts
+    placed = folded_twice if short else folded
+    return written("\n".join(lines) + "\n", {**SCOPE, **names, "placed": placed})
 
 
 @cell
-def residual_of_column(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y):
+def residual_of_column(shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y):
     """Stands for `residual_cell`."""
 
 
@@ -198,35 +299,38 @@ COLUMN = switch("COLUMN", residual_of_column)
 
 
 @entry
-def set_residuals(psi, out, geometry, sources, over_dx, over_dy, round_x, round_y, control):
+def set_residuals(psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y, control):
     """The residuals of tiles of columns."""
     shared = cuda.shared.array(0, word)
     if is_iterating(control):
-        COLUMN(shared, psi, out, geometry, sources, over_dx, over_dy, round_x, round_y)
+        COLUMN(shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y)
 
 
-def correction_cell(vertical: Vertical, to_layers: np.ndarray) -> Cell:
-    """Adds the correction of a column, as ``corrected(own, layer, u, psi, sums, omega)``: the sum of its squares.
+def correction_cell(vertical: Vertical, to_layers: np.ndarray, ghosts: bool = False) -> Cell:
+    """Adds the correction of a column, as ``corrected(own, layer, u, psi, missing, omega)``: the sum of its squares.
 
-    `sums` becomes the part of the derivative at the bottom that the layers above the ghost make.
+    ghosts : bool
+        Whether Psi below the bottom is an unknown: it gets what is added two layers higher, and what is `missing`.
     """
     nz = vertical.nz
-    lines = ["def corrected(own, layer, u, psi, sums, omega):"]
+    lines = ["def corrected(own, layer, u, psi, missing, omega):"]
     lines += [f"    u{m} = flat_load(u, {m} * layer + own, 0)" for m in range(nz - 1)]
-    lines += ["    square, total = real(0.0), real(0.0)"]
+    lines += ["    square = real(0.0)"]
     lines += [f"    p{k} = flat_load(psi, {k} * layer + own, 0)" for k in range(1, nz)]
     for k in range(1, nz):
         lines += [f"    c = omega * ({_sum(to_layers[k - 1], [f'u{m}' for m in range(nz - 1)])})"]
         lines += [f"    p = p{k} + c", f"    flat_store(psi, {k} * layer + own, 0, p)"]
         lines += ["    square += c * c"]
-        if vertical.first[nz - 1][k] != 0.0:
-            lines += [f"    total += real({float(vertical.first[nz - 1][k])!r}) * p"]
-    lines += ["    flat_store(sums, own, 0, total)", "    return square"]
+        if ghosts and k == nz - 2:
+            lack = f"omega * real({2.0 * vertical.sigma[nz - 2]!r}) * flat_load(missing, own, 0)"
+            lines += [f"    ghost = flat_load(psi, {nz} * layer + own, 0) + c - {lack}"]
+            lines += [f"    flat_store(psi, {nz} * layer + own, 0, ghost)"]
+    lines += ["    return square"]
     return written("\n".join(lines) + "\n", SCOPE)
 
 
 @cell
-def corrected(own, layer, u, psi, sums, omega):
+def corrected(own, layer, u, psi, missing, omega):
     """Stands for `correction_cell`."""
     return real(0.0)
 
@@ -236,7 +340,7 @@ LINE = 128  # threads of a block that corrects columns, a power of two
 
 
 @entry
-def correct_columns(u, psi, sums, omega, partials, first, end, control):
+def correct_columns(u, psi, missing, omega, partials, first, end, control):
     """Psi gets the correction whose modes are u in columns from `first` to `end`; a thread has a column."""
     tree = cuda.shared.array(LINE, np.float64)
     if is_iterating(control):
@@ -245,7 +349,7 @@ def correct_columns(u, psi, sums, omega, partials, first, end, control):
         own = np.int64(first) + np.int64(cuda.blockIdx.x) * LINE + t
         square = real(0.0)
         if own < end:
-            square = CORRECTED(own, layer, u, psi, sums, omega)
+            square = CORRECTED(own, layer, u, psi, missing, omega)
         add_up(tree, t, LINE, square)
         if t == 0:
             partials[cuda.blockIdx.x] = tree[0]
@@ -265,54 +369,3 @@ def add_squares(partials, squares, control):
         add_up(tree, t, SUMMED, total)
         if t == 0:
             squares[0] = tree[0]
-
-
-@cell
-def set_bottom_sum(j, i, psi, first, sums):
-    """The part of the derivative at the bottom that the layers above the ghost make."""
-    total = real(0.0)
-    for k in range(first.shape[0]):
-        total += first[k] * psi[k + 1, j, i]
-    sums[0, j, i] = total
-
-
-def _slopes_of_bottom(order: int, plane: bool, inside: bool) -> list[str]:
-    """First differences of Psi at the bottom along x and y, of spacing 1, away from the ends or with `folded`."""
-    c1, text = centred(order, 1.0, 1)[order // 2 :].tolist(), []
-    for axis, end in (("x", "n"), ("y", "m"))[: 1 + plane]:
-        lines, step = {"x": "columns", "y": "rows"}[axis], {"x": "1", "y": "np.int64(nx)"}[axis]
-        for s in range(1, order // 2 + 1):
-            if inside and axis == "x":
-                high, low = (f"flat_load(psi, bottom, {k})" for k in (s, -s))
-            elif inside:
-                high, low = (f"flat_load(psi, bottom {sign} {s} * {step}, 0)" for sign in "+-")
-            else:
-                there = [f"({step} * (folded({end} + {k}, {lines}) - {end}))" for k in (s, -s)]
-                high, low = (f"flat_load(psi, bottom + {place}, 0)" for place in there)
-            text += [f"            f_{axis} {'+=' if s > 1 else '='} real({c1[s]!r}) * ({high} - {low})"]
-    return [*text, *([] if plane else ["            f_y = real(0.0)"])]
-
-
-def ghost_cell(vertical: Vertical, plane: bool) -> Cell:
-    """Psi of the layer below the bottom, by the condition of the bottom, as ``set_ghost(j, i, psi, ...)``."""
-    nz, half = vertical.nz, vertical.order // 2
-    text = [
-        "def set_ghost(j, i, psi, geometry, sources, sums, over_last, over_dx, over_dy, round_x, round_y, control):",
-        "    if is_iterating(control):",
-        "        ny, nx, m, n = np.int32(psi.shape[1]), np.int32(psi.shape[2]), np.int32(j), np.int32(i)",
-        "        layer, own = np.int64(ny) * nx, np.int64(j) * nx + i",
-        f"        bottom = {nz - 1} * layer + own",
-        f"        if n >= {half} and n < nx - {half}{f' and m >= {half} and m < ny - {half}' if plane else ''}:",
-        *_slopes_of_bottom(vertical.order, plane, True),
-        "        else:",
-        "            rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)",
-        *_slopes_of_bottom(vertical.order, plane, False),
-    ]
-    text += [
-        "        h_x, h_y = flat_load(geometry, H_X * layer + own, 0), flat_load(geometry, H_Y * layer + own, 0)",
-        "        slope = h_x * over_dx * f_x + h_y * over_dy * f_y + flat_load(sources, BOTTOM * layer + own, 0)",
-        "        wanted = flat_load(geometry, D * layer + own, 0) / (real(1.0) + h_x * h_x + h_y * h_y) * slope",
-        "        value = (-wanted - flat_load(sums, own, 0)) * over_last",
-        f"        flat_store(psi, {nz} * layer + own, 0, value)",
-    ]
-    return written("\n".join(text) + "\n", SCOPE)

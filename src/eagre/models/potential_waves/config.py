@@ -164,6 +164,9 @@ class NumericsSection(Section):
     correction_precision: Annotated[str, one_of("single", "double")] = Field(
         default="single", description="of corrections in a run in double precision", examples=["double"]
     )
+    preconditioner: Annotated[str, one_of("modes", "lines")] = Field(
+        default="modes", description="modes, or lines along sigma, which are slower", examples=["lines"]
+    )
     multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
 
     @model_validator(mode="after")
@@ -354,17 +357,15 @@ class PotentialWavesCase(Case):
                     h = _depth_for(section.depth, _under(section, grid, depth), "this zone")
                     waves = section.wave.make(h, self.numerics.gravity)
             made.append((section, waves))
-        known = [
-            period for period in (section.period or period_of(section.wave, waves) for section, waves in made) if period
-        ]
+        periods = (section.period or period_of(section.wave, waves) for section, waves in made)
+        known = [period for period in periods if period]
         zones: list[Zone] = []
         for number, (section, waves) in enumerate(made):
             with self.at("zones", number):
                 period = section.period or period_of(section.wave, waves) or (known[0] if known else None)
                 if period is None:
-                    raise InputError(
-                        "a zone without a period", allowed="that of the waves to absorb", fix='period = "2 s"'
-                    )
+                    allowed, fix = "that of the waves to absorb", 'period = "2 s"'
+                    raise InputError("a zone without a period", allowed=allowed, fix=fix)
                 zone = Zone(section.side, section.width, period, waves, section.exponent, section.ramp)
                 zones += checked_zones([zone], grid, PERIODIC[self.basin.periodic])
         return zones

@@ -42,7 +42,7 @@ class Engine:
         self.laplace: Laplace = (
             LaplaceBands(*known, device, precision, **more)
             if isinstance(device, Group)
-            else LaplaceProblem(*known, device, precision, **more)
+            else LaplaceProblem(*known, device, precision, **more, preconditioner=setup.preconditioner)
         )
         self.device = self.laplace.device
         self.laplace.points = setup.grid.x, setup.grid.y

@@ -125,6 +125,7 @@ def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float
     return limit, steepest, strength
 
 
+PRECONDITIONERS = ("modes", "lines")
 MULTIGRID = ("cycle", "pre", "post", "levels", "stretched", "smoother", "weight")
 
 
@@ -134,6 +135,13 @@ def checked_multigrid(given: Mapping[str, Any] | None) -> dict[str, Any]:
     for name in found:
         one_of("multigrid", name, MULTIGRID)
     return found
+
+
+def checked_preconditioner(name: str, device: Device | Group) -> str:
+    """Modes, or lines on one device: only modes are exchanged between several."""
+    if one_of("preconditioner", name, PRECONDITIONERS) == "lines" and isinstance(device, Group):
+        raise InputError('preconditioner = "lines" on several devices', allowed="one", fix='preconditioner = "modes"')
+    return name
 
 
 def correction_of(correction: str, precision: str) -> str:

@@ -2,8 +2,8 @@
 
 A solution begins with one weight. Where its rate is above SLOW, three follow in turn, the Chebyshev weights of the
 interval in which the ratios of the operator to the preconditioner lie under steep waves; above FAILING, or over a bed
-steeper than STEEP, conjugate residuals go on. Nothing is carried from one solution to the next, so that a run that is
-continued equals an unbroken one.
+steeper than STEEP, conjugate residuals go on. Lines along sigma have one weight, 1, always. Nothing is carried from one
+solution to the next, so that a run that is continued equals an unbroken one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.residuals import ConjugateResiduals, Problem
 from eagre.models.potential_waves.stencils import RELAXATION
-from eagre.stepping.until import Iterated, StopTest, Until
+from eagre.stepping.until import NOTHING, Iterated, Lead, StopTest, Until
 
 CHEBYSHEV = {2: (1.0, 1.0, 1.0), 4: (1.121, 0.857, 0.694), 6: (1.106, 0.796, 0.622), 8: (1.096, 0.762, 0.584)}
 """1 / (c - w cos), of [0.85, a + 0.15], a as of `RELAXATION`."""
@@ -22,7 +22,7 @@ CHEBYSHEV = {2: (1.0, 1.0, 1.0), 4: (1.121, 0.857, 0.694), 6: (1.106, 0.796, 0.6
 SLOW = 0.28  # of the norm of a correction to that before
 FAILING = 0.6
 STEEP = 0.6  # slope of the bed
-LOOK_EVERY = 3  # iterations between looks of the host at a GPU
+LOOK_EVERY = 4  # iterations between looks of the host at a GPU: as many as most solutions need
 FIRST, MORE = 6, 3  # iterations between looks at the rate: whole turns
 
 
@@ -52,7 +52,8 @@ class Iteration:
     def __init__(self, laplace: Problem, test: StopTest, steepest: float) -> None:
         self._laplace, self._steep = laplace, steepest > STEEP
         order, device = laplace.vertical.order, laplace.device
-        one = laplace.iteration(RELAXATION[order])
+        self._alone = laplace.preconditioner == "lines"
+        one = laplace.iteration(1.0 if self._alone else RELAXATION[order])
         three = [laplace.iteration(weight) for weight in CHEBYSHEV[order]]
         turns = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
@@ -62,8 +63,8 @@ class Iteration:
         self._residuals: ConjugateResiduals | None = None
         self.last = Convergence("one weight", 0, math.nan)
 
-    def run(self, small: float, most: int) -> Iterated:
-        """Iterate until the 2-norm of a correction of Psi is at most `small`.
+    def run(self, small: float, most: int, lead: Lead) -> Iterated:
+        """Iterate until the 2-norm of a correction of Psi is at most `small`, after what leads.
 
         Raises
         ------
@@ -71,18 +72,22 @@ class Iteration:
             If `most` iterations are not enough, or corrections stop being finite.
         """
         method, made, norm, rate = "one weight", 0, math.nan, math.nan
+        if self._alone:
+            found = self._methods[method].run(small, most, lead)
+            return self._ended(method, found.iterations, found.norm, rate)
         while made < most and not self._steep and not rate > FAILING:
             try:
-                found = self._methods[method].run(small, min(most - made, MORE if made else FIRST))
+                found = self._methods[method].run(small, min(most - made, MORE if made else FIRST), lead)
                 return self._ended(method, made + found.iterations, found.norm, rate)
             except ConvergenceError as slow:
                 rate = (slow.norm / norm) ** (1.0 / slow.iterations)
                 made, norm = made + slow.iterations, slow.norm
             if not math.isfinite(norm):
                 break
-            method = "three weights" if rate > SLOW else method
+            method, lead = "three weights" if rate > SLOW else method, NOTHING
         if made >= most or (made and not math.isfinite(norm)):
             raise ConvergenceError(made, norm, small)
+        self._laplace.device.run(lead.launches)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
         found, rate = self._residuals.run(small, most - made)
         return self._ended("conjugate residuals", made + found.iterations, found.norm, rate)

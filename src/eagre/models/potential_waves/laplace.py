@@ -47,6 +47,9 @@ class LaplaceProblem(Laplace):
         Work by the cells of `reference` where there is something faster with the same answers but for rounding.
     multigrid : dict, optional
         Other choices of `Multigrid` than its defaults: cycle, pre, post, levels, stretched, smoother, weight.
+    preconditioner : {"modes", "lines"}
+        "lines": the source's, of order 2 along sigma as well, with sweeps of whole columns on all grids and corrections
+        that are not relaxed. Its rate is a third to three quarters: it is there to compare with.
 
     Raises
     ------
@@ -66,16 +69,19 @@ class LaplaceProblem(Laplace):
         plain: bool = False,
         multigrid: Mapping[str, Any] | None = None,
         correction: str | None = None,
+        preconditioner: str = "modes",
     ) -> None:
         self.device, self.vertical, self.shape, self.periodic = device, vertical, h.shape, periodic
         check_depth(h, vertical.order)
-        modes = vertical.modes()
+        self.preconditioner, lines = preconditioner, preconditioner == "lines"
+        modes = vertical.line_modes() if lines else vertical.modes()
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
-            device=device, precision=correction or precision, enough=ENOUGH, plain=plain, **(multigrid or {}),
+            device=device, precision=correction or precision, enough=0.0 if lines else ENOUGH, plain=plain,
+            **(multigrid or {}),
         )  # fmt: skip
         known = (spacing, vertical, modes, periodic, device, precision, linear, plain, self.multigrid)
-        self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]))
+        self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)
         squares, _ = part.squares_of(h.shape[0])
         self.test = part.test = StopTest(device, int(np.prod(squares)))
         part.squares = self.test.partials
@@ -91,7 +97,7 @@ class LaplaceProblem(Laplace):
         return self.part.volume(name, layers, *arguments)
 
     def start(self) -> list[Launch]:
-        return [*self.part.take_up(), *self.multigrid.screening_launches(from_zero=True), *self.part.begin()]
+        return [*self.part.take_up(), *self.multigrid.screening_launches(from_zero=True)]
 
     def defect(self) -> list[Launch]:
         return self.part.defect()
@@ -106,7 +112,7 @@ class LaplaceProblem(Laplace):
         return self.part.rates(rates, gravity)
 
     def strip(self, rows: slice, columns: slice) -> Strip:
-        return Strip(self.device, self.fields, rows, columns)
+        return Strip(self.device, self.fields, rows, columns, posted=self.device.graphs)
 
     def largest(self, array: Any) -> float:
         with self.device.joined():

@@ -93,18 +93,15 @@ class LaplaceBands(Laplace):
             shape = part.squares_of(part.shape[0])[0]
             arrays = {
                 "fields": part.fields, "psi": part.psi[1 : self.vertical.nz], "squares": part.squares.reshape(shape),
-                "all squares": part.test.partials.reshape(whole), **{f"sums {n}": a for n, a in enumerate(part.sums)},
+                "all squares": part.test.partials.reshape(whole),
             }  # fmt: skip
             for name, array in arrays.items():
                 self._transport.publish(rank, name, array)
         self.test = SharedTest([part.test for part in self.parts])
         rows, exchange = self.device.rows, self._transport.exchange
-        sums = rows.messages({f"sums {n}": "centre" for n in range(len(self.parts[0].sums))})
         self._fields = exchange(rows.messages({"fields": "centre"}))
         # What lies in one piece goes apart: copies in one launch run over the largest of them.
-        self._corrected = in_turn(
-            exchange(rows.messages({"psi": "centre"})), exchange([*sums, *self._squares(counts, axis)])
-        )
+        self._corrected = in_turn(exchange(rows.messages({"psi": "centre"})), exchange(self._squares(counts, axis)))
 
     def _squares(self, counts: list[int], axis: int | None) -> list[Message]:
         """Messages that give every device the sums of squares of all, in the order of one device."""
@@ -130,8 +127,8 @@ class LaplaceBands(Laplace):
 
     def start(self) -> list[Stage]:
         """Halos of the surface come first: whoever changed it did so in own rows."""
-        surface, sums = ([getattr(part, name)() for part in self.parts] for name in ("take_up", "begin"))
-        return [BARRIER, self._fields, surface, *self.multigrid.screening_launches(), sums]
+        surface = [part.take_up() for part in self.parts]
+        return [BARRIER, self._fields, surface, *self.multigrid.screening_launches()]
 
     def defect(self) -> list[Stage]:
         return [[part.defect() for part in self.parts]]

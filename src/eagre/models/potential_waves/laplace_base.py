@@ -13,7 +13,7 @@ from eagre.errors import InputError
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.iteration import Convergence, Iteration
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import SIZE, Iterated
+from eagre.stepping.until import SIZE, Iterated, Lead
 
 STEEPEST = 1.5  # slope of a bed that is solved over
 
@@ -25,6 +25,7 @@ class Laplace:
 
     Attributes
     ----------
+    preconditioner : {"modes", "lines"}
     device : Device
     vertical : Vertical
     shape : (ny, nx)
@@ -45,6 +46,7 @@ class Laplace:
     test : StopTest
     """
 
+    preconditioner = "modes"
     device: Device
     vertical: Vertical
     shape: tuple[int, int]
@@ -64,6 +66,7 @@ class Laplace:
     def _begin(self) -> None:
         """Get ready to solve; everything else is there."""
         self._graphs: dict[str, Callable[[], None]] = {}
+        self._started = self.start()
         self._iteration = Iteration(self, self.test, self._steepest())
 
     # -- what one device and several have of their own -----------------------------------------
@@ -163,7 +166,7 @@ class Laplace:
         InputError
             If it is above STEEPEST, with its place.
         """
-        slopes = np.hypot(*self.device.host(self.geometry)[[reference.H_X, reference.H_Y]])
+        slopes = np.hypot(*self.device.host(self.geometry[reference.H_X : reference.H_Y + 1]))
         j, i = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
         if slopes[j, i] > STEEPEST:
             raise InputError(
@@ -180,7 +183,7 @@ class Laplace:
 
     # -- the solution --------------------------------------------------------------------------
 
-    def solve(self, small: float, most: int = 60) -> Iterated:
+    def solve(self, small: float, most: int = 60, meanwhile: Callable[[], None] | None = None) -> Iterated:
         """Find `w` of `eta` and `phi`, from the `psi` that there is.
 
         Parameters
@@ -189,6 +192,8 @@ class Laplace:
             Root mean square of the last correction of Phi over all unknowns, m2/s.
         most : int
             Iterations.
+        meanwhile : callable, optional
+            What the host may do while a GPU is at work.
 
         Returns
         -------
@@ -200,8 +205,15 @@ class Laplace:
         ConvergenceError
             If `most` iterations are not enough.
         """
-        unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
-        self._once("start", self.start)
-        made = self._iteration.run(small * unknowns, most)
+        made = self.iterate(small, Lead("start", self._started, meanwhile), most)
         self._once("end", self.end)
+        return made
+
+    def iterate(self, small: float, lead: Lead, most: int = 60) -> Iterated:
+        """As `solve`, for those who run what `start` and `end` are with launches of their own.
+
+        lead : what comes before the iterations, `start` in it.
+        """
+        unknowns = float(np.sqrt((self.vertical.nz - 1) * self.shape[0] * self.shape[1]))
+        made = self._iteration.run(small * unknowns, most, lead)
         return Iterated(made.iterations, made.norm / unknowns)

@@ -16,10 +16,14 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
 from eagre.stepping.until import StopTest
 
+FEW = 65536  # points that are copied to the host and added up there sooner than a GPU is asked to
 OF_THE_SURFACE = ("set_bed", "set_surface", "set_sources", "set_rates", "next_stage")
 """In double precision always: in single, second differences of phi~ would lose what Psi keeps, and they are few."""
 
-OF_THE_VOLUME = ("set_ghosts", "set_slopes", "residual", "to_modes", "correct", "vertical_velocity")
+OF_THE_VOLUME = (
+    "set_ghosts", "set_missing", "set_slopes", "residual", "add_missing", "to_modes", "correct", "correct_ghost",
+    "vertical_velocity",
+)  # fmt: skip
 
 
 class LaplacePart:
@@ -38,6 +42,8 @@ class LaplacePart:
         Of the rows that the device holds.
     own : slice
         The rows that are corrected and counted: others are held of neighbours.
+    preconditioner : {"modes", "lines"}
+        What the modes are of: `Vertical.modes`, or `Vertical.line_modes`, where Psi below the bottom is an unknown.
 
     Attributes
     ----------
@@ -53,7 +59,7 @@ class LaplacePart:
     def __init__(
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, modes: Modes,
         periodic: tuple[bool, bool], device: Device, precision: str, linear: bool, plain: bool, multigrid: Multigrid,
-        own: slice,
+        own: slice, preconditioner: str = "modes",
     ) -> None:  # fmt: skip
         self.device, self.vertical, self.shape, self.multigrid = device, vertical, h.shape, multigrid
         self.real = check_precision(precision)
@@ -67,15 +73,18 @@ class LaplacePart:
         self._columns = reference.Columns(*map(self._array, (vertical.sigma, vertical.first, vertical.second)))
         self._to_modes, self._to_layers = self._array(modes.to_modes), self._array(modes.to_layers)
         kinds = [*((name, "double") for name in OF_THE_SURFACE), *((name, precision) for name in OF_THE_VOLUME)]
-        switches = {"NONLINEAR": not linear}
+        switches = {"NONLINEAR": not linear, **({"POINTS": vertical.order + 1} if device.target == "cuda" else {})}
         self.loops = {name: device.loop(getattr(reference, name), kind, switches) for name, kind in kinds}
-        self._fast = None
-        if device.target == "cpu" and not plain:
+        self._fast, self._missing = None, None
+        if preconditioner == "lines":
+            self._missing, self._lowest = self.zeros(1), self.real(vertical.sigma[vertical.nz - 2])
+        if device.target == "cpu" and not plain and self._missing is None:
             kinds = precision, multigrid.precision
             self._fast = CpuColumns(device, kinds, vertical, modes, self.shape, spacing, periodic, linear)
         elif device.kind == "cuda" and not plain:
             kinds = precision, multigrid.precision
-            self._fast = CudaColumns(device, *kinds, vertical, modes, self.shape, spacing, periodic, own)
+            known = (vertical, modes, self.shape, spacing, periodic, own)
+            self._fast = CudaColumns(device, *kinds, *known, preconditioner == "lines")
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
         self._norm = device.loop(row_norm, precision)
@@ -118,11 +127,6 @@ class LaplacePart:
             return self._fast.squares_of(rows)
         return (self.vertical.nz - 1, rows), 1
 
-    @property
-    def sums(self) -> list[Any]:
-        """What columns keep beside Psi and have to know of a neighbour's: (1, ny, nx)."""
-        return [self._fast.sums] if isinstance(self._fast, CudaColumns) else []
-
     # -- a solution ----------------------------------------------------------------------------
 
     def take_up(self) -> list[Launch]:
@@ -134,22 +138,22 @@ class LaplacePart:
             self.plane("set_sources", self.phi, self.geometry, self._sources, self.lines),
         ]
 
-    def begin(self) -> list[Launch]:
-        """Launches that find what columns keep of `psi`."""
-        return self._fast.begin(self.psi) if isinstance(self._fast, CudaColumns) else []
-
     def defect(self) -> list[Launch]:
         """Launches that find the modes of the residual of `psi`."""
         if self._fast:
             known = (self.geometry, self._sources, self.w, self.multigrid.f, self.test.control)
             return self._fast.defect(self.psi, *known)
         nz, known = self.vertical.nz, (self.geometry, self._sources, self._columns, self._lines)
-        return [
-            self.plane("set_ghosts", self.psi, *known),
+        found = [
             self.volume("set_slopes", nz, self.psi, self._slopes, self._columns),
             self.volume("residual", nz - 1, self.psi, self._slopes, self._r, *known),
-            self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes),
         ]
+        if self._missing is None:
+            found.insert(0, self.plane("set_ghosts", self.psi, *known))
+        else:
+            found.append(self.plane("set_missing", self.psi, self._missing, *known))
+            found.append(self.plane("add_missing", self._missing, self.geometry, self._r, self._lowest))
+        return [*found, self.volume("to_modes", nz - 1, self._r, self.multigrid.f, self._to_modes)]
 
     def correct(self, weight: float) -> list[Launch]:
         """Launches that add what the modes make to `psi`, and find `squares`."""
@@ -157,8 +161,13 @@ class LaplacePart:
         if self._fast:
             return self._fast.correct(u, self.psi, self.squares, relaxation, self.test.control)
         layers = self.vertical.nz - 1
+        below = []
+        if self._missing is not None:
+            known = (self._r, self._missing, self.psi, relaxation, self._lowest)
+            below = [self.plane("correct_ghost", *known)]
         return [
             self.volume("correct", layers, u, self.psi, self._r, self._to_layers, relaxation),
+            *below,
             self.device.over(self._norm, (layers * self.shape[0],), (self._r, self.squares)),
         ]
 
@@ -185,5 +194,8 @@ class LaplacePart:
     def bottom_squares(self) -> np.ndarray:
         """Sums of the squares of `psi` at the bottom over rows, (ny,)."""
         bottom = self.psi[self.vertical.nz - 1]
+        if bottom.size <= FEW:
+            there = self.device.host(bottom)
+            return (there * there).sum(axis=1, dtype=np.float64)
         with self.device.joined():
             return self.device.host((bottom * bottom).sum(axis=1, dtype=np.float64))

@@ -27,6 +27,7 @@ from eagre.models.potential_waves.inputs import (
     checked_breaking,
     checked_depth,
     checked_multigrid,
+    checked_preconditioner,
     checked_surface,
     checked_zones,
     correction_of,
@@ -97,6 +98,9 @@ class PotentialWaves(BaseModel):
         post, levels, stretched, smoother, weight.
     device : str, or a sequence of them
         "auto", "cpu", "cuda" or "cuda:N"; several as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1": each has a band of rows.
+    preconditioner : {"modes", "lines"}
+        Of the Laplace problems. Modes of the vertical operator are the fastest known; lines along sigma are there to
+        compare with: differences of order 2, zebra sweeps of columns, corrections that are not relaxed.
     correction_precision : {"single", "double"}
         Of the corrections of a run in double precision: what is missing is always found in double precision, so that
         single corrections cost neither digits nor iterations.
@@ -147,6 +151,7 @@ class PotentialWaves(BaseModel):
         breaking: bool | Mapping[str, float] = False,
         statistics_from: float | None = None,
         multigrid: Mapping[str, Any] | None = None,
+        preconditioner: str = "modes",
         correction_precision: str = "single",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
@@ -177,6 +182,7 @@ class PotentialWaves(BaseModel):
             zones=checked_zones(zones, grid, wraps),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
+            preconditioner=checked_preconditioner(preconditioner, self.device),
             correction=correction_of(correction_precision, precision),
             paddles=tuple(paddles),
             sponges=tuple(sponges),

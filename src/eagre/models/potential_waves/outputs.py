@@ -80,6 +80,7 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         "linear": int(setup.linear),
         "time_step": setup.time_step,
         "tolerance": setup.tolerance,
+        "preconditioner": setup.preconditioner,
         "correction_precision": setup.correction,
         "gravity": setup.gravity,
     }

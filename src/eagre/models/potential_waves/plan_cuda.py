@@ -31,11 +31,8 @@ class CudaColumns:
     periodic : (y, x)
     own : slice
         Rows that are corrected.
-
-    Attributes
-    ----------
-    sums : array on the device, (1, ny, nx)
-        What the layers above the ghost make of the derivative at the bottom.
+    ghosts : bool
+        Whether Psi below the bottom is an unknown: of lines along sigma.
     """
 
     def __init__(
@@ -49,24 +46,25 @@ class CudaColumns:
         spacing: tuple[float, float],
         periodic: tuple[bool, bool],
         own: slice,
+        ghosts: bool = False,
     ) -> None:
         self._device, self._shape = device, shape
-        (ny, nx), nz, half, real = shape, vertical.nz, vertical.order // 2, check_precision(precision)
+        (ny, nx), half, real = shape, vertical.order // 2, check_precision(precision)
         over = (0.0 if n == 1 else 1.0 / d for n, d in zip((nx, ny), spacing[::-1], strict=True))
         self._numbers = (*map(real, over), int(periodic[1]), int(periodic[0]))
-        self._first = device.array(vertical.first[nz - 1][1:nz].astype(real))
-        self._last = real(1.0 / vertical.first[nz - 1][nz])
-        self.sums = device.zeros((1, *shape), real)
-        self._bottom = device.loop(kernels.set_bottom_sum, precision)
-        self._ghost = device.loop(kernels.ghost_cell(vertical, ny > 1), precision)
+        self._missing = device.zeros((1, *shape) if ghosts else (1, 1, 1), real)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
-        column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile, (precision, correction))
+        known, short = (
+            (modes.to_modes, self._tile, (precision, correction), ghosts),
+            any(1 < n <= vertical.order for n in shape),
+        )
+        column = kernels.residual_cell(vertical, ny > 1, *known, short)
         registers = device.layout("potential-waves.columns").registers[precision]
         switches = {"COLUMN": column, "REGISTERS": registers}
         self._residual = device.program(kernels.set_residuals, precision, switches)
         tall, wide = self._tile
         self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize
-        corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers)}
+        corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers, ghosts)}
         self._correct = device.program(kernels.correct_columns, precision, corrected)
         self._first_column, self._end = own.start * nx, own.stop * nx
         self._items = -(-(self._end - self._first_column) // kernels.LINE)
@@ -79,25 +77,17 @@ class CudaColumns:
         """The shape of the sums of squares, one a block, of a band one of all; blocks know of no rows."""
         return (self._items if self._partials is None else 1,), None
 
-    def begin(self, psi: Any) -> list[Launch]:
-        """What an iteration needs to know of psi besides itself."""
-        return [self._device.over(self._bottom, self._shape, (psi, self._first, self.sums))]
-
     def defect(self, psi: Any, geometry: Any, sources: Any, w: Any, f: Any, control: Any) -> list[Launch]:
         """The modes of the residual of psi, into f."""
-        ghost = (psi, geometry, sources, self.sums, self._last, *self._numbers, control)
         (ny, nx), (tall, wide) = self._shape, self._tile
-        arguments = (psi, f, geometry, sources, *self._numbers, control)
+        arguments = (psi, f, geometry, sources, self._missing, *self._numbers, control)
         blocks = (-(-nx // wide), -(-ny // tall))
-        return [
-            self._device.over(self._ghost, self._shape, ghost),
-            Launch(self._residual, arguments, blocks, (wide, tall), self._shared),
-        ]
+        return [Launch(self._residual, arguments, blocks, (wide, tall), self._shared)]
 
     def correct(self, u: Any, psi: Any, squares: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
         partials = squares if self._partials is None else self._partials
-        arguments = (u, psi, self.sums, relaxation, partials, self._first_column, self._end, control)
+        arguments = (u, psi, self._missing, relaxation, partials, self._first_column, self._end, control)
         found = [Launch(self._correct, arguments, (self._items,), (kernels.LINE,))]
         if self._partials is not None:
             found.append(Launch(self._add, (partials, squares, control), (1,), (kernels.SUMMED,)))

@@ -33,6 +33,7 @@ from eagre.kernels.places import place
 FIELDS = 7
 H_X, H_Y, LAP_H, D, D_X, D_Y, LAP_D = range(FIELDS)  # rows of the geometry: 1, 1, m^-1, m, 1, 1, m^-1
 NONLINEAR = switch("NONLINEAR", True)  # else waves of small height: eta is 0 where it multiplies
+POINTS = switch("POINTS", 0)  # of a difference, where loops over them are to be written out; 0: as weights are given
 SOURCES = 2
 LAP_PHI, BOTTOM = range(SOURCES)  # rows of the sources: Lap phi~, s^-1; grad h . grad phi~, m s^-1
 
@@ -62,8 +63,9 @@ class Columns(NamedTuple):
 @cell
 def along_x(a, k, j, i, w, periodic):
     """The derivative along x at point (j, i), from differences to it, which lose no digits; the weights sum to 0."""
-    total, half, here = real(0.0), w.shape[0] // 2, a[k, j, i]
-    for m in range(w.shape[0]):
+    points = POINTS or w.shape[0]
+    total, half, here = real(0.0), points // 2, a[k, j, i]
+    for m in range(points):
         total += w[m] * (a[k, j, place(i, m - half, a.shape[2], periodic)] - here)
     return total
 
@@ -71,8 +73,9 @@ def along_x(a, k, j, i, w, periodic):
 @cell
 def along_y(a, k, j, i, w, periodic):
     """As `along_x`, along y."""
-    total, half, here = real(0.0), w.shape[0] // 2, a[k, j, i]
-    for m in range(w.shape[0]):
+    points = POINTS or w.shape[0]
+    total, half, here = real(0.0), points // 2, a[k, j, i]
+    for m in range(points):
         total += w[m] * (a[k, place(j, m - half, a.shape[1], periodic), i] - here)
     return total
 
@@ -132,8 +135,8 @@ def set_sources(j, i, phi, geometry, sources, lines):
 
 
 @cell
-def set_ghosts(j, i, psi, geometry, sources, columns, lines):
-    """Psi of the layer below the bottom, by the condition of the bottom."""
+def below_bottom(j, i, psi, geometry, sources, columns, lines):
+    """What Psi below the bottom has to add to Psi_s there, by the condition of the bottom."""
     bottom = psi.shape[0] - 2
     h_x, h_y = geometry[H_X, j, i], geometry[H_Y, j, i]
     slope = h_x * along_x(psi, bottom, j, i, lines.x, lines.periodic_x) + sources[BOTTOM, j, i]
@@ -142,7 +145,37 @@ def set_ghosts(j, i, psi, geometry, sources, columns, lines):
     for m in range(bottom + 1):
         total += columns.first[bottom, m] * psi[m, j, i]
     wanted = -geometry[D, j, i] / (real(1.0) + h_x * h_x + h_y * h_y) * slope
-    psi[bottom + 1, j, i] = (wanted - total) / columns.first[bottom, bottom + 1]
+    return wanted - total
+
+
+@cell
+def set_ghosts(j, i, psi, geometry, sources, columns, lines):
+    """Psi of the layer below the bottom, by the condition of the bottom."""
+    ghost = psi.shape[0] - 1
+    wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
+    psi[ghost, j, i] = wanted / columns.first[ghost - 1, ghost]
+
+
+@cell
+def set_missing(j, i, psi, missing, geometry, sources, columns, lines):
+    """What is missing in Psi_s at the bottom, Psi below it being an unknown as any other."""
+    ghost = psi.shape[0] - 1
+    wanted = below_bottom(j, i, psi, geometry, sources, columns, lines)
+    missing[0, j, i] = wanted - columns.first[ghost - 1, ghost] * psi[ghost, j, i]
+
+
+@cell
+def add_missing(j, i, missing, geometry, r, lowest):
+    """What that is in the equation of the bottom, its lowest spacing so wide: 2 / (lowest d^2) times as much."""
+    d = geometry[D, j, i]
+    r[r.shape[0] - 1, j, i] += real(2.0) / (lowest * d * d) * missing[0, j, i]
+
+
+@cell
+def correct_ghost(j, i, change, missing, psi, relaxation, lowest):
+    """Psi below the bottom gets the correction two layers higher less what makes up for what is missing."""
+    above = change[psi.shape[0] - 4, j, i]
+    psi[psi.shape[0] - 1, j, i] += above - relaxation * real(2.0) * lowest * missing[0, j, i]
 
 
 @cell

@@ -27,6 +27,7 @@ KEPT = 8  # directions: with 4 a bed of slope 1.5 takes twice the iterations
 class Problem(Protocol):
     """What an iteration takes of a `LaplaceProblem`."""
 
+    preconditioner: str
     device: Device
     vertical: Vertical
     multigrid: Any

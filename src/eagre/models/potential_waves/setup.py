@@ -31,6 +31,7 @@ class Setup:
     zones: tuple[Zone, ...]
     breaking: tuple[float, float, float] | None = None  # limit, steepest and strength of `Breaking`
     correction: str = "double"  # precision of corrections
+    preconditioner: str = "modes"  # of `LaplaceProblem`
     paddles: tuple[Paddle, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`

@@ -121,10 +121,26 @@ class Vertical:
         """
         nz, first = self.nz, self.first[self.nz - 1]
         extended = np.vstack([np.eye(nz), -first[:nz] / first[nz]])
-        operator = (self.second @ extended)[1:nz, 1:nz]
-        values, vectors = np.linalg.eig(operator)
-        order = np.argsort(-np.real(values))
-        values, vectors = values[order], vectors[:, order]
-        second_of_pair = np.imag(values) < 0.0
-        to_layers = np.where(second_of_pair, np.imag(vectors), np.real(vectors))
-        return Modes(-np.real(values), np.linalg.inv(to_layers), to_layers)
+        return _modes_of((self.second @ extended)[1:nz, 1:nz])
+
+    def line_modes(self) -> Modes:
+        """As `modes`, of differences between neighbouring layers, the layer below the bottom a mirror image.
+
+        With one matrix for all columns, a solution of columns along sigma is one of each mode at a point: red-black
+        sweeps of these modes are zebra sweeps of lines.
+        """
+        nz, sigma = self.nz, self.sigma
+        operator = np.zeros((nz + 1, nz + 1))
+        for k in range(1, nz):
+            operator[k, k - 1 : k + 2] = weights(sigma[k], sigma[k - 1 : k + 2], 2)
+        operator[:, nz - 2] += operator[:, nz]
+        return _modes_of(operator[1:nz, 1:nz])
+
+
+def _modes_of(operator: np.ndarray) -> Modes:
+    values, vectors = np.linalg.eig(operator)
+    order = np.argsort(-np.real(values))
+    values, vectors = values[order], vectors[:, order]
+    second_of_pair = np.imag(values) < 0.0
+    to_layers = np.where(second_of_pair, np.imag(vectors), np.real(vectors))
+    return Modes(-np.real(values), np.linalg.inv(to_layers), to_layers)

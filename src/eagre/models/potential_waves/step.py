@@ -13,7 +13,8 @@ doi:10.1016/j.jcp.2008.11.028, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from eagre.backend.cells import cell
 from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.zones import Zone
+from eagre.stepping.until import Lead
 
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0))  # weight, share to the next
 BEGINS = (0.0, 0.5, 0.5, 1.0)  # times of the stages, in steps
@@ -36,8 +38,17 @@ def guess_further(k, j, i, psi, before):
     before[k, j, i] = here
 
 
+@cell
+def keep(k, j, i, a, kept):
+    """Kept = a."""
+    kept[k, j, i] = a[k, j, i]
+
+
 class Steps:
     """Steps of a surface in time.
+
+    What a stage does between two Laplace problems waits until somebody needs it, and is then one graph on a GPU,
+    together with the first iterations of the next problem.
 
     Parameters
     ----------
@@ -75,50 +86,78 @@ class Steps:
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
         device, set_rates = laplace.device, laplace.rates(self._rates, float(gravity))
         self._stages, self._filled_for = device.zeros((len(STAGES), 2), np.float64), 0.0
-        to_next = [self._to_next(stage) for stage in range(len(STAGES))]
         precision = "single" if laplace.real is np.float32 else "double"
-        further = device.over(device.loop(guess_further, precision), laplace.psi.shape, (laplace.psi, self.before))
-        device.prepare([*laplace.launches(), *set_rates, *to_next, further])
-        self._further = device.repeated([further], 1)
-        self._set_rates = device.repeated(set_rates, 1)
-        self._next = [device.repeated([one], 1) for one in to_next]
+        guess, whole = (laplace.psi, self.before), laplace.psi.shape
+        self._parts: dict[Any, list[Any]] = {
+            "begin": [device.over(device.loop(keep, "double"), laplace.fields.shape, (laplace.fields, self._start))],
+            "start": laplace.start(),
+            "end": laplace.end(),
+            "rates": set_rates,
+            "guess": [device.over(device.loop(keep, precision), whole, guess)],
+            "guess further": [device.over(device.loop(guess_further, precision), whole, guess)],
+            **{stage: [self._to_next(stage)] for stage in range(len(STAGES))},
+        }
+        device.prepare([*laplace.launches(), *(one for part in self._parts.values() for one in part)])
+        self._waiting: list[Any] = []
+        self._graphs: dict[tuple[Any, ...], Any] = {}
         self._kept_for = 0.0  # the time step of what the zones keep, s
         self._strips = [self._strip(zone) for zone in zones]
+        self._parts |= {("zone", n): strip.launches for n, (*_, strip) in enumerate(self._strips)}
+        self._made: list[np.ndarray] = []  # what zones make, at the time for which they did, and for which it is there
+        self._made_for = self._given_for = math.nan
 
-    def look(self) -> None:
-        """Find the vertical velocity of the present surface, which the next step begins with."""
+    def look(self, time: float | None = None) -> None:
+        """Find the vertical velocity of the present surface, which the next step begins with.
+
+        time : of the next stage, s, for which zones may make what they make meanwhile.
+        """
         if self.ahead is None:
-            self.ahead = self.laplace.solve(self.small).iterations
+            self.ahead = self.laplace.solve(self.small, meanwhile=self._making(time)).iterations
 
     def step(self, dt: float) -> int:
         """Make a step of dt seconds; returns the iterations of its four Laplace problems."""
-        laplace, device = self.laplace, self.laplace.device
-        self.look()
+        device = self.laplace.device
+        self.look(self.time + STAGES[0][1] * dt)
         iterations, self.ahead = self.ahead or 0, None
-        device.copy(self._start, laplace.fields)
+        self._waiting = ["begin"]
         if dt != self._filled_for:
             device.fill(self._stages, dt * np.array(STAGES))
             self._filled_for = dt
         for stage, (_, share) in enumerate(STAGES):
-            if stage in FURTHER:
-                self._guess(straight=stage > 1 or dt == self.last)
+            if stage in FURTHER:  # on a straight line if `before` is of half a step before
+                self._waiting.append("guess further" if stage > 1 or dt == self.last else "guess")
             if stage > 0:
-                iterations += laplace.solve(self.small).iterations
-            self._set_rates()
+                iterations += self._solve(self.time + (share or 1.0) * dt)
+            self._waiting.append("rates")
             for forcing in self._forcing:
+                self._catch_up()
                 forcing.add(self.time + BEGINS[stage] * dt, dt, stage, self._rates)
-            self._next[stage]()
+            self._waiting.append(stage)
             self._apply_zones(self.time + (share or 1.0) * dt, dt)
+        self._catch_up()
         self.time += dt
         self.last = dt
         return iterations
 
-    def _guess(self, straight: bool) -> None:
-        """Before a solution half a step later: on a straight line if `before` is of half a step before."""
-        if straight:
-            self._further()
-        else:
-            self.laplace.device.copy(self.before, self.laplace.psi)
+    def _solve(self, time: float) -> int:
+        """A Laplace problem after all that waits; its end waits then. The next stage is one of `time`, s."""
+        self._waiting.append("start")
+        lead = Lead(tuple(self._waiting), self._launches(), self._making(time))
+        found = self.laplace.iterate(self.small, lead)
+        self._waiting = ["end"]
+        return found.iterations
+
+    def _catch_up(self) -> None:
+        """Run all that waits."""
+        name = tuple(self._waiting)
+        if name and name not in self._graphs:
+            self._graphs[name] = self.laplace.device.repeated(self._launches(), 1)
+        if name:
+            self._graphs[name]()
+        self._waiting = []
+
+    def _launches(self) -> list[Any]:
+        return [one for name in self._waiting for one in self._parts[name]]
 
     def _to_next(self, stage: int) -> Any:
         arrays = (self.laplace.fields, self._start, self._total, self._rates)
@@ -130,12 +169,22 @@ class Steps:
         rows, columns = zone.strip(x, y)
         return rows, columns, zone.maker(x[columns], y[rows]), self.laplace.strip(rows, columns)
 
+    def _making(self, time: float | None) -> Callable[[], None] | None:
+        return None if time is None or not self._zones else lambda: self._make(time)
+
+    def _make(self, time: float) -> None:
+        """What zones draw to at a time."""
+        if time != self._made_for:
+            self._made = [made(time) for *_, made, _ in self._strips]
+            self._made_for = time
+
     def _apply_zones(self, time: float, dt: float) -> None:
-        device, (x, y) = self.laplace.device, self.laplace.points
-        for zone, (rows, columns, made, strip) in zip(self._zones, self._strips, strict=True):
+        x, y = self.laplace.points
+        self._make(time)
+        for n, (zone, (rows, columns, _, strip)) in enumerate(zip(self._zones, self._strips, strict=True)):
             if dt != self._kept_for:
                 strip.keep(zone.keep(x, y, dt)[rows, columns])
-            if zone.waves is not None:
-                strip.target(made(time))
-            device.run(strip.launches)
-        self._kept_for = dt
+            if zone.waves is not None and time != self._given_for:
+                strip.target(self._made[n])
+            self._waiting.append(("zone", n))
+        self._kept_for, self._given_for = dt, time

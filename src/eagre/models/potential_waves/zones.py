@@ -66,6 +66,8 @@ class Strip:
     device : Device
     fields : array on the device, (2, ny, nx)
     rows, columns : slice
+    posted : bool
+        Whether targets wait on the host until `launches` take them up: who sets one knows that they took the last.
 
     Attributes
     ----------
@@ -73,12 +75,15 @@ class Strip:
         Draw the fields to the target.
     """
 
-    def __init__(self, device: Device, fields: Any, rows: slice, columns: slice) -> None:
+    def __init__(self, device: Device, fields: Any, rows: slice, columns: slice, posted: bool = False) -> None:
         shape = rows.stop - rows.start, columns.stop - columns.start
         self._device = device
         self._keep, self._target = (device.zeros((n, *shape), np.float64) for n in (1, 2))
         arguments = (fields, self._keep, self._target, rows.start, columns.start)
-        self.launches = [device.over(device.loop(relax, "double"), self._target.shape, arguments)]
+        self.launches: list[Any] = [device.over(device.loop(relax, "double"), self._target.shape, arguments)]
+        self._post = device.pinned(self._target.shape, np.float64) if posted else None
+        if self._post is not None:
+            self.launches.insert(0, device.transfer(self._target, self._post))
 
     def keep(self, values: np.ndarray) -> None:
         """Take the share that stays in a step, of these rows and columns."""
@@ -86,7 +91,10 @@ class Strip:
 
     def target(self, values: np.ndarray) -> None:
         """Take elevation, m, and potential, m2/s, to draw to, (2, rows, columns)."""
-        self._device.fill(self._target, np.ascontiguousarray(values))
+        if self._post is None:
+            self._device.fill(self._target, np.ascontiguousarray(values))
+        else:
+            self._post[...] = values
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, real, word
+from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_here, real, word
+from eagre.layouts.facts import MOST_THREADS
 from eagre.solvers.multigrid.grids import Grid
 from eagre.stepping.until import is_iterating
 
@@ -19,6 +20,16 @@ TABLE = 5  # numbers of a grid in the table
 NUMBERS = TABLE + 2  # and the steps to what stands beyond its ends
 MOST = 32  # grids
 STATIC = MOST * (4 * NUMBERS + 16)  # bytes of the table in shared memory
+
+
+def threads_of(ny: int, nx: int) -> tuple[int, int]:
+    """Threads along x and y for a colour of a grid: those that go round least often, the fewest of them."""
+    best, width = (ny * nx, 0, 0, 0), (nx + 1) // 2
+    for rows in range(1, min(ny, MOST_THREADS) + 1):
+        around = -(-width // min(width, MOST_THREADS // rows))
+        columns = -(-width // around)
+        best = min(best, (-(-ny // rows) * around, rows * columns, columns, rows))
+    return best[2:]
 
 
 class Level(NamedTuple):
@@ -223,12 +234,18 @@ def take_up(shared, total, f, q, m, level):
     """
     for n in range(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x, total, cuda.blockDim.x * cuda.blockDim.y):
         put(shared, total + n, real(0.0))
-    first = np.int64(m) * f.shape[1] * f.shape[2]
-    for j in range(np.int32(cuda.threadIdx.y), level.ny, np.int32(cuda.blockDim.y)):
-        for i in range(np.int32(cuda.threadIdx.x), level.nx, np.int32(cuda.blockDim.x)):
-            n = np.uint32(j * level.nx + i)
-            put(shared, n, flat_load(q, np.uint32(n), 0))
-            put(shared, 2 * total + n, flat_load(f, first, n))
+    first, points = np.int64(m) * f.shape[1] * f.shape[2], np.int32(level.ny * level.nx)
+    threads = np.int32(cuda.blockDim.x * cuda.blockDim.y)
+    n = np.int32(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
+    while n < points:  # two at a time, so that both are on their way together
+        other = min(n + threads, points - 1)
+        q_n, q_other = load_here(q, np.uint32(n), 0), load_here(q, np.uint32(other), 0)
+        f_n, f_other = load_here(f, first, np.uint32(n)), load_here(f, first, np.uint32(other))
+        put(shared, n, q_n)
+        put(shared, other, q_other)
+        put(shared, 2 * total + n, f_n)
+        put(shared, 2 * total + other, f_other)
+        n += 2 * threads
     cuda.syncthreads()
 
 

@@ -15,7 +15,6 @@ REST = Launch(lambda: None, ())
 """Stands in the launches of a cycle for the grids that are left out."""
 
 SHORTEST = 64  # points along each axis, at least, of a grid that is marched over
-LANES = 32
 
 
 class CudaCycle:
@@ -116,12 +115,10 @@ class CudaCycle:
     ) -> Launch:
         grids = self._grids[level:]
         table, over, total = block_cuda.table_of(grids)
-        ny, nx = grids[0].shape
-        threads = next(n for n in (32, 128, 512, 1024) if 2 * n >= ny * nx or n == 1024)
-        rows = 1 if ny == 1 else threads // LANES
+        columns, rows = block_cuda.threads_of(*grids[0].shape)
         known = self.device.array(np.array(used, np.int32)), self.device.array(table)
         over = self.device.array(over.astype(self._real))
         round_ = int(grids[0].x.periodic), int(grids[0].y.periodic)
         arguments = (u, f, q, self._s, *known, over, total, *round_, *sweeps, last, control)
         shared = block_cuda.WORDS * total * np.dtype(self._real).itemsize
-        return Launch(self._block, arguments, (len(used),), (threads // rows, rows), shared)
+        return Launch(self._block, arguments, (len(used),), (columns, rows), shared)
