@@ -51,7 +51,7 @@ demo: $(READY)
 	$(BIN)/eagre plot $(DEMO)/output/gauges.csv
 	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable max_depth
 	$(BIN)/eagre plot $(DEMO)/output/maps.nc --variable rise_time_100mm --output $(DEMO)/output/arrival.png
-	$(BIN)/eagre export $(DEMO)/output/maps.nc --variable max_depth --variable rise_time_100mm
+	$(BIN)/eagre export $(DEMO)/output/maps.nc --variable max_depth --variable rise_time_100mm --overwrite
 	$(BIN)/eagre animate $(DEMO)/output/bay.nc --variable surface_elevation
 
 lint: $(READY)

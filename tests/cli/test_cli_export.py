@@ -111,20 +111,26 @@ def test_classes_keep_their_numbers_in_overviews(eagre, tmp_path):
     assert (done.code, "a file of their own" in done.err) == (exits.BAD_INPUT, True)
 
 
-def test_maxima_are_the_first_choice_of_a_file_without_times(eagre, tmp_path):
+@pytest.mark.parametrize("times", [(), (10.0,)])
+def test_the_largest_depth_is_the_first_choice_of_a_file_of_maxima(eagre, tmp_path, times):
     x, y = np.arange(4.0), np.arange(3.0)
-    depth = np.array([[0.0, 0.5, 1.0, 0.0]] * 3)
+    depth = np.array([[0.0, 0.5, 1.0, np.nan]] * 3)
+    over = ("time", "y", "x")[0 if times else 1 :]
+    shape = (*(1 for _ in times), 3, 4)
     fields = {
-        "bed": (("y", "x"), 0 * depth, {"units": "m"}),
-        "max_depth": (("y", "x"), depth, {"units": "m", "cell_methods": "time: maximum"}),
-        "max_speed": (("y", "x"), depth + 1.0, {"units": "m s-1", "cell_methods": "time: maximum"}),
+        "bed": (("y", "x"), np.zeros((3, 4)), {"units": "m"}),
+        "max_speed": (over, np.reshape(depth + 1.0, shape), {"units": "m s-1", "cell_methods": "time: maximum"}),
+        "max_depth": (over, np.reshape(depth, shape), {"units": "m", "cell_methods": "time: maximum"}),
     }
-    xr.Dataset(fields, coords={"x": x, "y": y}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    coords = {"x": x, "y": y} | ({"time": list(times)} if times else {})
+    xr.Dataset(fields, coords=coords).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    assert eagre("export", tmp_path / "a.nc", "-o", tmp_path / "c.json", "--crs", "EPSG:32629").code == 0
+    assert json.loads((tmp_path / "c.json").read_text())["features"][0]["properties"]["area_m2"] == 6.0
     assert eagre("export", tmp_path / "a.nc", "-v", "max_depth", "-v", "max_speed", "-v", "bed").code == 0
     assert eagre("export", tmp_path / "a.nc", "-o", tmp_path / "b.tif").code == 0
     with rasterio.open(tmp_path / "a.tif") as file, rasterio.open(tmp_path / "b.tif") as alone:
         np.testing.assert_array_equal(np.isnan(file.read(2))[0], [True, False, False, True])
-        assert not np.isnan(file.read(3)).any() and alone.descriptions == ("max_depth",)
+        assert not np.isnan(file.read(3)).any() and alone.descriptions[0].startswith("max_depth")
 
 
 def test_the_outline_is_the_wet_cells(eagre, result, tmp_path):

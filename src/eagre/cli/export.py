@@ -143,7 +143,7 @@ def _write_outlines(
 
     if len(names) > 1:
         raise InputError(f"-v {' -v '.join(names)} for an outline", allowed="one depth", fix=f"-v {names[0]}")
-    name = names[0] if names else ""
+    name = names[0] if names else "" if results.depth(records[0]) is not None else results.largest_depth() or ""
     if name and str(results.dataset[name].attrs.get("units", "")) != "m":
         raise InputError(f"-v {name} for an outline", allowed="a depth, m", fix="-v depth, or none")
     features: list[dict[str, Any]] = []

@@ -83,11 +83,11 @@ class FieldFile:
         raise InputError(f"{self.path} without a field over (time, y, x)", allowed="an output file of eagre run")
 
     def default_map(self) -> str:
-        """The default variable; of a file whose fields do not change, the largest depth or the first one."""
-        if self.variables:
-            return self.default_variable()
-        found = self._static_depth()
-        return found if found is not None else self.check_variable(next(iter(self.fixed), "depth"))
+        """The depth, the largest depth or the surface, else the first field, whether fields change or not."""
+        for name in ("depth", self.largest_depth(), "surface_elevation", *self.variables, *self.fixed):
+            if name in self.variables or name in self.fixed:
+                return name
+        raise InputError(f"{self.path} without a field over y and x", allowed="an output file of eagre run")
 
     def record_at(self, time: str | None) -> int:
         """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
@@ -128,20 +128,19 @@ class FieldFile:
         return None if depth is None else depth > self._thin
 
     def depth_of(self, name: str, record: int) -> np.ndarray | None:
-        """Depth that tells where a field shows water, (ny, nx), m: now, or its largest for fields that do not change.
+        """Depth that tells where a field shows water, (ny, nx), m: that of its time, or the largest up to it.
 
         None where the file cannot tell, and for the ground.
         """
-        if name in self.variables:
-            return self.depth(record)
-        found = self._static_depth()
-        if found is None or name in ("bed", "bed_elevation"):
-            return None
+        depth = self.depth(record) if name in self.variables else None
+        found = self.largest_depth()
+        if depth is not None or found is None or name in ("bed", "bed_elevation"):
+            return depth
         return np.nan_to_num(self.values(found, record))
 
-    def _static_depth(self) -> str | None:
+    def largest_depth(self) -> str | None:
         """Name of the largest depth, where the file has it."""
-        for name in self.fixed:
+        for name in (*self.variables, *self.fixed):
             about = self.dataset[name].attrs
             if "time: maximum" in str(about.get("cell_methods", "")) and "depth" in name and about.get("units") == "m":
                 return name
