@@ -1,0 +1,69 @@
+"""The Taylor-Green vortex at a Reynolds number of 1600 to t = 10 s: seconds to solution, and its largest dissipation.
+
+    python benchmarks/studies/taylor_green_gpu.py --points 256 512 [--precision single] [--device cuda]
+
+The spectral run on 512 points (case C3.5 of the workshops on high-order methods) dissipates most at 8.97 s, 0.0128575.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+
+import numpy as np
+
+from eagre.cases.air import taylor_green_cube
+from eagre.validation.anelastic_flows import SPECTRAL
+
+PEAK = (8.97, 0.0128575)
+EVERY = 0.1  # s, between two energies
+
+
+def peak_of(times: np.ndarray, energies: np.ndarray) -> tuple[float, float]:
+    """Time and size of the largest -dE/dt: a parabola through three differences between neighbours."""
+    middle, loss = 0.5 * (times[1:] + times[:-1]), -np.diff(energies) / np.diff(times)
+    n = int(np.clip(loss.argmax(), 1, loss.size - 2))
+    curve, slope, top = np.polyfit(middle[n - 1 : n + 2] - middle[n], loss[n - 1 : n + 2], 2)
+    return float(middle[n] - 0.5 * slope / curve), float(top - 0.25 * slope**2 / curve)
+
+
+def run(points: int, end: float, courant: float, options: dict[str, str]) -> None:
+    """Print what a run of so many points finds."""
+    dt = EVERY / math.ceil(EVERY / (courant * 2.0 * math.pi / points))
+    begin = time.perf_counter()
+    taylor_green_cube(points, time_step=dt, **options).advance(3.0 * dt)  # type: ignore[arg-type]
+    warm = time.perf_counter() - begin
+    model = taylor_green_cube(points, time_step=dt, **options)  # type: ignore[arg-type]
+    times, energies = np.arange(0.0, end + 0.5 * EVERY, EVERY), [0.125]
+    begin = time.perf_counter()
+    for moment in times[1:]:
+        model.advance(float(moment))
+        parts = (0.5 * float((x * x).mean(dtype=np.float64)) for x in model.engine.steps.fields.now)
+        energies.append(sum(parts))
+    spent = time.perf_counter() - begin
+    steps = model.statistics()["steps"]
+    speed = steps * points**3 / spent / 1e9
+    print(f"{points}^3 {options['precision']}: {steps:.0f} steps of {dt:.4g} s in {spent:.2f} s "
+          f"({speed:.3f} Gcell-steps/s), {warm:.1f} s before", flush=True)  # fmt: skip
+    found = dict(zip(np.round(times, 6).tolist(), energies, strict=True))
+    missed = {time: found[time] / energy - 1.0 for time, energy in SPECTRAL.items() if time in found}
+    print("  energy over the spectral one - 1: " + "  ".join(f"{time:g}: {miss:+.4f}" for time, miss in missed.items()))
+    when, size = peak_of(times, np.array(energies))
+    print(f"  largest dissipation {size:.6f} at {when:.3f} s; spectral {PEAK[1]} at {PEAK[0]} s", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, nargs="+", default=[256])
+    parser.add_argument("--precision", choices=["single", "double"], default="single")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--end", type=float, default=10.0, help="s")
+    parser.add_argument("--courant", type=float, default=0.4, help="time step over spacing")
+    given = parser.parse_args()
+    for points in given.points:
+        run(points, given.end, given.courant, {"device": given.device, "precision": given.precision})
+
+
+if __name__ == "__main__":
+    main()
