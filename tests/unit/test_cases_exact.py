@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from eagre.cases.exact.air import LongWave
 from eagre.cases.exact.basins import (
     bowl,
     planar_frequency,
@@ -181,3 +182,41 @@ def test_normal_and_critical_depth():
     h = normal_depth(1.5, 0.002, 0.03)
     assert h ** (5 / 3) * math.sqrt(0.002) / 0.03 == pytest.approx(1.5)
     assert math.sqrt(GRAVITY * critical_depth(1.5) ** 3) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("steepness", [0.01, 0.6, 0.8])
+def test_long_waves_meet_their_equation_and_the_ground(steepness):
+    """By differences; at small heights the hydrostatic wave of the literature, to (U / N a)^2."""
+    half, wind, frequency, period = 1.0, 1.0, 20.0, 40.0
+    x = period * np.arange(480) / 480
+    from_top, hill = x - 0.5 * period, steepness * wind / frequency
+    ground = hill / (1.0 + (from_top / half) ** 2)
+    wave = LongWave(ground, period, wind, frequency)
+    np.testing.assert_allclose(wave.displacement(x, ground)[0], ground, rtol=0, atol=2e-3 * hill)
+    places, levels = np.meshgrid(x[200:280:7], ground.max() + np.linspace(0.01, 0.4, 9))
+    step = 1e-4
+
+    def moved(along, up):
+        return wave.displacement(places + along * step, levels + up * step)
+
+    size, along, up = moved(0, 0)
+    np.testing.assert_allclose((moved(1, 0)[0] - moved(-1, 0)[0]) / (2 * step), along, rtol=0, atol=1e-5 * hill)
+    np.testing.assert_allclose((moved(0, 1)[0] - moved(0, -1)[0]) / (2 * step), up, rtol=0, atol=1e-4 * hill)
+    curved = (moved(1, 0)[1] - moved(-1, 0)[1] + moved(0, 1)[2] - moved(0, -1)[2]) / (2 * step)
+    scorer = frequency / wind
+    np.testing.assert_allclose(curved, -(scorer**2) * size, rtol=0, atol=1e-4 * scorer**2 * hill)
+    if steepness == 0.01:
+        apart, turned = places - 0.5 * period, scorer * levels
+        linear = hill * half * (half * np.cos(turned) - apart * np.sin(turned)) / (half**2 + apart**2)
+        np.testing.assert_allclose(size, linear, rtol=0, atol=0.04 * hill)
+    assert (up.max() < 1.0) and (steepness < 0.5 or up.max() > 0.9 * steepness)
+
+
+def test_long_waves_carry_energy_upward():
+    """Lines of one phase lean against the wind: a quarter of a wave up, air is lifted ahead of the hill."""
+    x = np.linspace(0.0, 40.0, 400, endpoint=False)
+    wave = LongWave(0.01 / (1.0 + (x - 20.0) ** 2), 40.0, 1.0, 20.0)
+    ahead, behind = (
+        wave.displacement(np.array([20.0 + at]), np.array([0.25 * 2.0 * np.pi / 20.0]))[0] for at in (-1, 1)
+    )
+    assert ahead > 0.0 > behind

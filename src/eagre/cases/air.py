@@ -13,7 +13,7 @@ import numpy as np
 from eagre.constants import DRY_AIR_HEAT_CAPACITY, GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq, incompressible
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.surface import Surface
@@ -143,17 +143,38 @@ def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: A
     return AnelasticFlow(grid, levels, height=height, atmosphere=air, theta=warmer, coriolis=coriolis, **options)
 
 
-def mountain_wave(half_width: float = 10e3, hill: float = 1.0, points: int = 200, **options: Any) -> AnelasticFlow:
+def mountain_wave(
+    half_width: float = 10e3, hill: float = 1.0, points: int = 200, levels: int = 101, length: float = 20.0,
+    **options: Any,
+) -> AnelasticFlow:  # fmt: skip
     """Stratified wind, U = 10 m/s and N = 0.01 s-1, over a bell-shaped hill ``hill / (1 + (x / half_width)^2)``, m.
 
-    Twenty half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
+    `length` half widths from end to end, periodic; 20 km high, of which the upper 8 absorb.
     """
-    length, height = 20.0 * half_width, 20e3
+    length, height = length * half_width, 20e3
     grid = Grid.of_points(points, 1, length, 1.0, -0.5 * length, periodic=(True, True))
     ground = hill / (1.0 + (grid.x / half_width) ** 2)
     air = boussinesq(buoyancy_frequency=0.01, wind=(10.0, 0.0))
     chosen = {"absorber": (8e3, 0.02), "time_step": 0.2 * grid.dx / 10.0, "tolerance": 1e-9, **options}
-    return AnelasticFlow(grid, 101, height=height, atmosphere=air, ground=ground[None], **chosen)
+    return AnelasticFlow(grid, levels, height=height, atmosphere=air, ground=ground[None], **chosen)
+
+
+def neutral_boundary_layer(points: int = 24, **options: Any) -> AnelasticFlow:
+    """Neutral air over rough ground under a geostrophic wind of 10 m/s along x; f = 1e-4 s-1, z0 = 0.1 m.
+
+    2.56 km x 2.56 km x 1.2 km, as many levels as points and one. It begins with the spiral of V. W. Ekman for 8 m2/s
+    and noise in the lowest few hundred metres; the closure of Smagorinsky mixes what the grid does not resolve.
+    """
+    length, height, wind, f = 2560.0, 1200.0, 10.0, 1e-4
+    grid = Grid.of_points(points, points, length, length, periodic=(True, True))
+    z = np.linspace(0.0, height, points + 1)[:, None, None]
+    noise = np.random.default_rng(1).uniform(-0.5, 0.5, (3, points + 1, points, points)) * np.exp(-z / 300.0)
+    turned = wind * np.exp(-(1.0 + 1.0j) * z * math.sqrt(f / 16.0))
+    chosen = {"surface": Surface(roughness=0.1), "closure": Smagorinsky(), "coriolis": f, "courant": 0.5, **options}
+    return AnelasticFlow(
+        grid, points + 1, height=height, atmosphere=incompressible(wind=(wind, 0.0)),
+        velocity=(wind - turned.real + noise[0], -turned.imag + noise[1], noise[2]), **chosen,
+    )  # fmt: skip
 
 
 def convective_boundary_layer(points: int = 32, heat_flux: float = 0.1, **options: Any) -> AnelasticFlow:

@@ -21,6 +21,7 @@ from eagre.cases.exact.air import channel_wave
 from eagre.constants import GRAVITY
 from eagre.models.anelastic.diagnostics import enstrophy
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.validation.anelastic_layers import breaking_wave, neutral_layer, steady_wave
 from eagre.validation.setting import Check, Run, Validation, each, once
 
 CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -9.74)}
@@ -146,6 +147,9 @@ ANELASTIC: dict[str, Validation] = {
     "density-current-200m": each(current, 200.0),
     "density-current-100m": each(current, 100.0),
     "mountain-wave": once("double", mountain),
+    "finite-mountain": once("double", steady_wave),
+    "breaking-wave": once("single", breaking_wave),
+    "neutral-boundary-layer": once("single", neutral_layer),
     "convective-boundary-layer": once("single", convection),
     "decaying-turbulence": once("double", turbulence),
     "taylor-green-1600": once("single", transition),

@@ -1,0 +1,119 @@
+"""Validations of the anelastic model: waves over hills of finite height, and a neutral boundary layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from eagre.cases.air import mountain_wave, neutral_boundary_layer
+from eagre.cases.exact.air import LongWave
+from eagre.constants import VON_KARMAN
+from eagre.models.anelastic.model import AnelasticFlow
+from eagre.validation.setting import Check, Run
+
+Array = np.ndarray
+HALF_WIDTH, WIND, FREQUENCY = 5e3, 10.0, 0.01
+SPIN_UP, END = 10e3, 20e3  # s, one and two over f
+
+
+def hill_wave(hill: float, run: Run) -> AnelasticFlow:
+    """Wind over a hill, m, at 1 km x 400 m, with layers at the ends of x that let waves out."""
+    sides = {"x": (HALF_WIDTH * 5.0, 0.005)}
+    options: dict[str, Any] = {"side_absorber": sides, "tolerance": 1e-5, "time_step": None, "courant": 0.5}
+    return mountain_wave(HALF_WIDTH, hill, 200, 51, 40.0, **options, **run.options)
+
+
+def apart(found: Array, exact: Array) -> float:
+    """Root mean square of the difference over that of the second."""
+    return float(np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2)))
+
+
+def steady_wave(run: Run) -> Iterator[Check]:
+    """A hill of N h / U = 0.6 after 20 half widths of wind, against the exact steady solution of Long's equation.
+
+    Compared within three half widths of the top, up to 9 km; of u what departs from its mean there at each level, as
+    the wind upstream, and with it that mean, comes to rest far more slowly than the wave.
+    """
+    model = hill_wave(600.0, run)
+    ground, grid = np.asarray(model.levels.ground)[0], model.grid
+    z = model.levels.z[:, 0]
+    x = np.broadcast_to(grid.x - grid.x[0], z.shape)
+    model.advance(20.0 * HALF_WIDTH / WIND)
+    near = np.abs(grid.x) < 3.0 * HALF_WIDTH
+    inside = (near & (z > 0.0) & (z < 9e3))[:, near]
+    missed = {}
+    for name, size in (("exact", 1.0), ("linear", 1e-3)):
+        wave = LongWave(size * ground, grid.nx * grid.dx, WIND, FREQUENCY)
+        _, along, up = wave.displacement(x, z if name == "exact" else z - ground)
+        w, u = (WIND * part[:, near] / size for part in (along, -up))
+        found = (model.field(one)[:, 0, near].astype(float) for one in "wu")
+        (w_found, u_found), u = found, u - u.mean(1, keepdims=True)
+        u_found = u_found - u_found.mean(1, keepdims=True)
+        missed[name] = apart(w_found[inside], w[inside]), apart(u_found[inside], u[inside])
+    yield Check("w, relative to the exact one", missed["exact"][0], 0.2, detail="1 km x 400 m, 20 half widths")
+    yield Check("u along a level, relative", missed["exact"][1], 0.15)
+    yield Check("u, over what linear theory misses", missed["exact"][1] / missed["linear"][1], 0.7)
+    theta = model.field("theta").astype(float)
+    yield Check("least rise of theta from level to level, K", float(np.diff(theta, axis=0).min()), 0.0, at_least=True)
+
+
+def breaking_wave(run: Run) -> Iterator[Check]:
+    """A hill of N h / U = 1.2, above the 0.85 at which air overturns: it does, and drag is far above the linear one."""
+    model = hill_wave(1200.0, run)
+    drags = []
+    ground = np.asarray(model.levels.ground)[0]
+    for time in range(14, 21, 2):
+        model.advance(time * HALF_WIDTH / WIND)
+        push = float(np.sum(model.field("pressure")[0, 0].astype(float) * np.gradient(ground, model.grid.dx)))
+        drags.append(push * model.grid.dx / (0.25 * math.pi * WIND * FREQUENCY * 1200.0**2))
+    aloft = (model.levels.z[1:, 0] > 1500.0) & (np.abs(model.grid.x) < 3.0 * HALF_WIDTH)
+    rise = np.diff(model.field("theta")[:, 0].astype(float), axis=0)[aloft]
+    yield Check("least rise of theta aloft, K", float(rise.min()), 0.0, detail="1 km x 400 m")
+    yield Check("drag over the linear one", float(np.mean(drags)), 2.0, at_least=True, detail="14 to 20 half widths")
+
+
+def stresses(rate: Array, spacing: float) -> Array:
+    """The upward flux at levels under no flux at the top, of the rate at which what it leaves behind grows."""
+    weight = np.ones(rate.size)
+    weight[[0, -1]] = 0.5
+    faces = np.append(np.cumsum((weight * rate * spacing)[::-1])[::-1], 0.0)  # below each level
+    found = 0.5 * (faces[1:] + faces[:-1])
+    found[0], found[-1] = faces[0], 0.0
+    return found
+
+
+def balanced(model: AnelasticFlow, air: Mapping[str, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Fluxes of momentum, m2 s-2, that the mean wind and its change, m s-2, ask for: f (v - v_g) and -f (u - u_g)."""
+    f, spacing = model.setup.coriolis, model.setup.spacing[0]
+    return stresses(change[0] - f * air["v"], spacing), stresses(change[1] + f * (air["u"] - 10.0), spacing)
+
+
+def neutral_layer(run: Run) -> Iterator[Check]:
+    """A neutral boundary layer: its stress against the balance of momentum, its wind at the ground against the log law.
+
+    The balance, with the change of the mean wind over the interval, is exact; what departs from it is what advection
+    carries beyond the covariance of points.
+    """
+    model = neutral_boundary_layer(24, **run.options)
+    model.advance(SPIN_UP)
+    before = [model.field(name).astype(float).mean((1, 2)) for name in "uv"]
+    averages = model.averages(5)
+    model.advance(END)
+    air = averages.take(END)
+    after = (model.field(name).astype(float).mean((1, 2)) for name in "uv")
+    change = [(one - other) / (END - SPIN_UP) for one, other in zip(after, before, strict=True)]
+    wanted = balanced(model, air, (change[0], change[1]))
+    friction = math.sqrt(math.hypot(air["uw_subgrid_flux"][0], air["vw_subgrid_flux"][0]))
+    found = [air[f"{name}w_covariance"] + air[f"{name}w_subgrid_flux"] for name in "uv"]
+    missed = np.hypot(found[0] - wanted[0], found[1] - wanted[1]) / friction**2
+    speed, height = np.hypot(air["u"], air["v"]), model.levels.height
+    law = friction / VON_KARMAN * np.log(height[1:3] / 0.1)
+    yield Check("drag of the ground from the balance, over u*^2", float(missed[0]), 0.01, detail="24 x 24 x 25")
+    yield Check(
+        "stress aloft from the balance, over u*^2", float(missed[1:].max()), 0.08, detail=f"u* {friction:.3f} m/s"
+    )
+    yield Check("wind at 50 m over the log law, from 1", abs(float(speed[1] / law[0]) - 1.0), 0.05)
+    yield Check("wind at 100 m over the log law, from 1", abs(float(speed[2] / law[1]) - 1.0), 0.15)
