@@ -46,8 +46,8 @@ class LongWave:
         delta_xx + delta_zz + (N/U)^2 delta = 0,    delta = h on z = h(x),
 
     with waves that carry energy upward (R. R. Long, Tellus 5, 42-58 (1953), doi:10.1111/j.2153-3490.1953.tb01035.x),
-    here by harmonics of the period that meet the lower condition at every point (for hydrostatic waves D. K. Lilly and J. B.
-    Klemp, J. Fluid Mech. 95, 241-261 (1979), doi:10.1017/S0022112079001452, do so by iteration). Then u = U (1 -
+    here by harmonics of the period that meet the lower condition at every point (for hydrostatic waves D. K. Lilly and
+    J. B. Klemp, J. Fluid Mech. 95, 241-261 (1979), doi:10.1017/S0022112079001452, do so by iteration). Then u = U (1 -
     delta_z) and w = U delta_x. It is the flow's steady state while no air overturns, delta_z < 1.
 
     Parameters
