@@ -196,6 +196,10 @@ def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
     assert flow[time == 5400.0] == pytest.approx(flow[time == 4800.0], rel=0.001)
     assert flow[time == 5400.0] == pytest.approx(4.86, rel=0.07)
     assert flow[-1] < 0.5 * 4.86
+    lines = read_gauges(output / "lines.csv")
+    exact = 3e-6 * 1620.0 * 980.0  # of the rain north of the line
+    assert lines["hydrograph discharge"][lines["time"] == 5400.0] == pytest.approx(exact, rel=0.002)
+    assert 60.0 * np.nansum(lines["hydrograph discharge"]) == pytest.approx(lines["hydrograph volume"][-1], rel=1e-9)
 
 
 def test_tide_floods_the_flats_and_spares_the_island(tmp_path):

@@ -21,6 +21,7 @@ _SHARED = {
     "ghosts": (),
     "halo": (),
     "inside": ("Area", "Line"),
+    "lines": (),
     "open_sides": (),
     "sides": ("SIDES", "Boundaries", "Part", "Segment", "checked_boundaries"),
     "subdomain": (),

@@ -7,7 +7,7 @@ cell to neighbouring cell crosses, without holes, however fine or coarse the gri
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -125,18 +125,31 @@ def closed_faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     as one a little further east, and less further north: each face is passed or not, and rings have no holes.
     """
     closed = np.zeros(grid.shape, np.uint8)
+    for rows, columns, _, west, south in passed_faces(points, grid):
+        part = closed[rows, columns]
+        part[:, 1:] |= np.where(west, WEST_FACE, 0).astype(np.uint8)
+        part[1:] |= np.where(south, SOUTH_FACE, 0).astype(np.uint8)
+    return closed
+
+
+Passed = tuple[slice, slice, np.ndarray, np.ndarray, np.ndarray]
+
+
+def passed_faces(points: np.ndarray, grid: Grid) -> Iterator[Passed]:
+    """What each straight piece of a line passes; see `closed_faces`.
+
+    Gives rows and columns near it, and of their cells which are left of it, and which faces in x and in y, all but
+    the first, it passes.
+    """
     for (x_a, y_a), (x_b, y_b) in pairwise(points):
         columns = _near(x_a, x_b, grid.x0, grid.dx, grid.nx)
         rows = _near(y_a, y_b, grid.y0, grid.dy, grid.ny)
         x, y = grid.x[columns], grid.y[rows][:, None]
         turn = (x_b - x_a) * (y - y_a) - (y_b - y_a) * (x - x_a)
         left = (turn > 0.0) | ((turn == 0.0) & (y_b > y_a or (y_b == y_a and x_b < x_a)))
-        part = closed[rows, columns]
-        passes = (y_a < y) != (y_b < y)
-        part[:, 1:] |= np.where((left[:, 1:] != left[:, :-1]) & passes, WEST_FACE, 0).astype(np.uint8)
-        passes = (x_a < x) != (x_b < x)
-        part[1:] |= np.where((left[1:] != left[:-1]) & passes, SOUTH_FACE, 0).astype(np.uint8)
-    return closed
+        west = (left[:, 1:] != left[:, :-1]) & ((y_a < y) != (y_b < y))
+        south = (left[1:] != left[:-1]) & ((x_a < x) != (x_b < x))
+        yield rows, columns, left, west, south
 
 
 def _near(a: float, b: float, origin: float, size: float, cells: int) -> slice:

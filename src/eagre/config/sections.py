@@ -21,8 +21,10 @@ from eagre.config.values import (
     Precision,
     SeriesOutputFile,
     VariableNames,
+    input_of,
 )
 from eagre.errors import InputError
+from eagre.io.named_places import read_points
 
 
 def _date(value: Any) -> Any:
@@ -40,7 +42,9 @@ def _date(value: Any) -> Any:
     )
 
 
-def _points(points: Any) -> dict[str, tuple[float, float]]:
+def _points(points: Any, info: ValidationInfo) -> dict[str, tuple[float, float]]:
+    if isinstance(points, str):
+        return read_points(input_of(points, info, ".csv", ".geojson", ".json"))
     if not isinstance(points, dict):
         raise InputError(f"points = {literal(points)}", allowed="a table", fix="points = {harbour = [100.0, 50.0]}")
     allowed = "[x, y], two numbers in metres"
@@ -125,7 +129,10 @@ class GaugesSection(Section):
         description="a file name that ends in .nc or .csv, relative to the case file", examples=["gauges.nc"]
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
-    points: Points = Field(description="a table of name = [x, y], metres", examples=[{"harbour": [100.0, 50.0]}])
+    points: Points = Field(
+        description="a table of name = [x, y], metres, or a .csv (name, x, y) or .geojson file of them",
+        examples=[{"harbour": [100.0, 50.0]}],
+    )
     variables: VariableNames | None = Field(
         default=None, description="names of fields", examples=[["surface_elevation"]]
     )

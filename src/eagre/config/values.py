@@ -75,6 +75,14 @@ def _class_table(value: Any, info: ValidationInfo) -> str | Path:
     return _input_file(value, info)
 
 
+def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
+    """The file that a key names, which ends in one of `suffixes`; noted as an input of the case."""
+    found = _input_file(value, info)
+    if found.suffix.lower() not in suffixes:
+        raise InputError(f'{key_of(info)} = "{value}"', allowed=f"a file that ends in {' or '.join(suffixes)}")
+    return found
+
+
 def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
     def read(value: Any, info: ValidationInfo) -> Path:
         key = key_of(info)

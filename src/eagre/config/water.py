@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from eagre.config.case import Case
 from eagre.config.conditions import BoundariesSection
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
+from eagre.config.lines import LinesSection
 from eagre.config.maps import MapsSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
@@ -113,6 +114,7 @@ class WaterCase(Case):
     boundaries: BoundariesSection = Field(default_factory=BoundariesSection, description="the section [boundaries]")
     sources: SourcesSection = Field(default_factory=SourcesSection, description="the section [sources]")
     maps: MapsSection | None = Field(default=None, description="the section [maps]")
+    lines: LinesSection | None = Field(default=None, description="the section [lines]")
 
     @model_validator(mode="after")
     def _cells_are_given(self) -> WaterCase:
@@ -132,6 +134,7 @@ class WaterCase(Case):
     ) -> dict[str, Any]:
         """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
         from eagre.boundaries import Boundaries
+        from eagre.boundaries.lines import FluxLines
 
         options: dict[str, Any] = {}
         sections: dict[str, Section] = {"initial": self.initial} | ({"friction": friction} if friction else {})
@@ -143,6 +146,10 @@ class WaterCase(Case):
         options["sources"] = self._sources(grid, bed)
         if self.maps is not None:
             options["maps"] = self.maps.make()
+        if self.lines is not None:
+            with self.at("lines", "paths"):
+                FluxLines(self.lines.paths, grid)
+            options["lines"] = self.lines.paths
         return options | {"device": device or self.run.device, "precision": precision or self.run.precision}
 
     def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:

@@ -45,6 +45,8 @@ class ProbeWriter:
         Of that model.
     attributes, start_date, overwrite, append, until
         As for `eagre.io.FieldWriter`.
+    what : str
+        Of what the stations are, for attributes and messages.
 
     Raises
     ------
@@ -57,11 +59,11 @@ class ProbeWriter:
     def __init__(
         self, path: str | os.PathLike[str], model: Model, probes: Measuring, *,
         attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
-        append: bool = False, until: float = -math.inf,
+        append: bool = False, until: float = -math.inf, what: str = "probe",
     ) -> None:  # fmt: skip
         self._probes = probes
         along = tuple(one.name for one in probes.variables if one.name == "z")
-        stations = Stations("probe", probes.names, probes.coordinates, along=along)
+        stations = Stations(what, probes.names, probes.coordinates, along=along)
         self._file = open_stations(
             path, model, stations, probes.variables, attributes=attributes, start_date=start_date, overwrite=overwrite,
             append=append, until=until,

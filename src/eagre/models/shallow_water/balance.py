@@ -15,7 +15,8 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
-from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, faces_of
+from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
+from eagre.boundaries.lines import FluxLines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water.reference import low_flux
@@ -71,6 +72,63 @@ def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
             booked(book, k, factors[k - faces.shape[0]], clock[T])
 
 
+def booking(
+    device: Device, precision: str, states: tuple[Any, Any], faces: Any, book: Any, *common: Any, **switches: Any
+) -> list[Launch]:
+    """What books a step from the first of two states, by way of the second if it has two stages; see `Balance`."""
+    bed, factors, *numbers = common
+    q, middle = states
+    arguments = (q, middle if switches["TWO_STAGES"] else q, bed, faces, factors, book, *numbers)
+    if device.kind == "cpu":
+        return [Launch(device.program(book_cpu, precision, switches), arguments)]
+    threads = device.layout("shallow-water.balance").threads
+    blocks = (-(-book.shape[0] // threads),)
+    return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
+
+
+class LineBook:
+    """The book of what goes through the lines of a run, on its device; nothing without lines."""
+
+    def __init__(self, lines: FluxLines | None, device: Device) -> None:
+        self.device, self._lines = device, lines
+        self._table = np.zeros((0, 4), np.int64)
+        if lines is not None:
+            self._table = lines.faces.copy()
+            self._table[:, [FACE_J, FACE_I]] += LAYERS
+        self._faces = device.array(self._table)
+        self.book = device.zeros((max(1, len(self._table)), COLUMNS), np.float64)
+
+    def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
+        """As of `Balance`."""
+        if self._lines is None:
+            return []
+        return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
+
+    def begin(self, time: float) -> None:
+        """Start an empty book at `time`, s."""
+        rows = np.zeros(self.book.shape)
+        rows[:, BOOKED] = time
+        self.device.fill(self.book, rows)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The book and its faces, for a restart."""
+        return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
+
+    def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
+        """Go on with the book of a state at `time`, s, or with a new one where it has other lines."""
+        if np.array_equal(state.get("lines_faces", np.zeros(0)), self._table):
+            self.device.fill(self.book, state["lines"])
+        else:
+            self.begin(time)
+
+    def volumes(self, time: float) -> np.ndarray:
+        """What went to the right of each line up to `time`, s, since the start; m3."""
+        rows, lines = self.device.host(self.book), self._lines
+        assert lines is not None
+        through = rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2])
+        return lines.sums(lines.lengths * through)
+
+
 class Balance:
     """The book of a run, on its device.
 
@@ -122,15 +180,7 @@ class Balance:
         if not self.varies:
             return []
         switches["SOURCES"] = len(self._rain)
-        bed, factors, *numbers = common
-        states = (q, middle if switches["TWO_STAGES"] else q)
-        arguments = (*states, bed, self._faces, factors, self.book, *numbers)
-        if self.device.kind == "cpu":
-            return [Launch(self.device.program(book_cpu, precision, switches), arguments)]
-        threads = self.device.layout("shallow-water.balance").threads
-        blocks = (-(-self._weights.size // threads),)
-        program = self.device.program(book_cuda, precision, switches)
-        return [Launch(program, arguments, blocks, (threads,), early=True)]
+        return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Start an empty book at `time`, s."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.boundaries import Segment
+from eagre.boundaries.lines import FluxLines
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
 UNBOUNDED = 1e12  # s
@@ -98,3 +100,12 @@ def early_exit(given: bool | None, wet_dry: str) -> bool:
             fix="early_exit=False",
         )
     return exact if given is None else bool(given)
+
+
+def gathered(
+    maps: Maps | None, lines: Mapping[str, Any] | None, walls: np.ndarray | None, grid: Grid
+) -> dict[str, Any]:
+    """Maps and lines of a run, for its set-up; fluxes beside walls inside the domain are not known by face."""
+    if lines and walls is not None:
+        raise InputError("lines of discharge and walls inside the domain", allowed="one of them, or shallow-water-adi")
+    return {"maps": maps, "lines": FluxLines(lines, grid) if lines else None}

@@ -12,7 +12,7 @@ from eagre.boundaries.edges import edge_table
 from eagre.boundaries.ghosts import KIND, segment_table
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water import diagnostics
-from eagre.models.shallow_water.balance import Balance
+from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles, schedule_for
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
@@ -64,6 +64,7 @@ class Engine(Legs):
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
+        self.lines = LineBook(setup.lines, device)
         levels = [segment.condition.level_over(setup.datum.level) for segment in setup.segments]
         self.levels = device.array(np.array(levels, real))
         self.series = ck.SeriesTable._make(device.array(a) for a in ck.series_table(setup.series, len(setup.segments)))
@@ -183,6 +184,7 @@ class Engine(Legs):
         self.write_clock(clock)
         self._set_forcing(time)
         self.balance.begin(time)
+        self.lines.begin(time)
         self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
         for fill in self.schedule.fill:
             self.device.run(fill)
@@ -221,6 +223,7 @@ class Engine(Legs):
         self._set_forcing(clock[ck.T])
         self.device.fill(self.schedule.rates, np.zeros(self.schedule.rates.shape))
         self.balance.resume(state, clock[ck.T])
+        self.lines.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
         self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])

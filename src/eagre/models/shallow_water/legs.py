@@ -31,6 +31,7 @@ class Legs:
     launches_a_round: int
     seen: Any  # the clock as the host last saw it
     balance: Any
+    lines: Any
     give_orders: Callable[[float, int], None]
     take_report: Callable[[], None]
     leave_unread: Callable[[], None]
@@ -45,7 +46,8 @@ class Legs:
         """What a restart needs beside the fields."""
         clock = self.seen.copy()
         clock[[ck.NEXT_UNTIL, ck.NEXT_STEPS]] = 0.0  # orders are the host's
-        return {"clock": clock, "edges": self.setup.sides_at(clock[ck.T]), **self.balance.state()}
+        sides = {"clock": clock, "edges": self.setup.sides_at(clock[ck.T])}
+        return {**sides, **self.balance.state(), **self.lines.state()}
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; returns how many were made."""

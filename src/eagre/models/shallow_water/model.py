@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from eagre.backend.device import Device
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
+from eagre.boundaries.lines import LineSeries
 from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
     LARGEST_MANNING,
@@ -89,6 +90,8 @@ class ShallowWater(BaseModel):
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     maps : Maps, optional
         What is gathered at every step; see the attribute `maps`.
+    lines : mapping of str to sequence of (x, y), m, optional
+        Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
 
     Raises
     ------
@@ -137,6 +140,7 @@ class ShallowWater(BaseModel):
         start_time: float = 0.0,
         kernels: str = "fast",
         maps: Maps | None = None,
+        lines: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
@@ -170,7 +174,7 @@ class ShallowWater(BaseModel):
             fixed=steps.fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            maps=maps,
+            **bounds.gathered(maps, lines, walls, grid),
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
@@ -185,6 +189,11 @@ class ShallowWater(BaseModel):
         self._stepper = Stepper(self._engine, state[0])
         self._first_time, self._first_volume = time, self._engine.sums()["volume"]
         self._cache: tuple[int, np.ndarray] | None = None
+        lines = self.setup.lines
+        self.lines = None if lines is None else LineSeries(lines, self._through_lines)
+
+    def _through_lines(self) -> tuple[float, np.ndarray]:
+        return self.time, self._engine.lines.volumes(self.time)
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         eta, hu, hv = state["q"][:, 2:-2, 2:-2]
@@ -288,7 +297,7 @@ class ShallowWater(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        own = {"first_volume": np.array(self._first_volume)}
+        own = {"first_volume": np.array(self._first_volume), **(self.lines.state() if self.lines else {})}
         return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -296,6 +305,8 @@ class ShallowWater(BaseModel):
         check_state(state, {"q": self._engine.shape}, self.grid, ("clock", "first_volume"))
         self._stepper.restore(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
+        if self.lines:
+            self.lines.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time, self._first_volume = self.time, self._engine.sums()["volume"]
         self._cache = None

@@ -123,7 +123,11 @@ class March:
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
         numbers = (engine.bed, factors, engine.parameters, engine.clock, turn)
-        return engine.balance.launches(engine.precision, q, engine.middle, *numbers, **engine.switches, **switches)
+        switches = {**engine.switches, **switches}
+        books = (engine.balance, engine.lines)
+        return [
+            one for book in books for one in book.launches(engine.precision, q, engine.middle, *numbers, **switches)
+        ]
 
 
 class Reference(March):
@@ -235,4 +239,5 @@ def schedule_for(engine: Any) -> March | Tiles:
     """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
     if engine.setup.kernels == "reference" or engine.setup.walls is not None:
         return Reference(engine)
-    return Tiles(engine) if Tiles.serve(engine.setup, engine.device) else March(engine)
+    small = engine.setup.lines is None and Tiles.serve(engine.setup, engine.device)
+    return Tiles(engine) if small else March(engine)

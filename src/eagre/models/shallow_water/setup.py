@@ -13,6 +13,7 @@ import numpy as np
 from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
+from eagre.boundaries.lines import FluxLines
 from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
@@ -62,6 +63,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
+    lines: FluxLines | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
 
     @cached_property

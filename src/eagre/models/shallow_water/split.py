@@ -27,7 +27,7 @@ from eagre.decomposition import bands, check_memory_of_each, check_thickness, eq
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_cpu
-from eagre.models.shallow_water.balance import Balance
+from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.engine import Engine, over_zero
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March
@@ -189,6 +189,11 @@ class Bands(Legs):
             raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
         if setup.walls is not None:
             raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
+        if setup.lines is not None:
+            raise InputError(
+                f"lines of discharge on {count} devices", allowed="one device", fix=f'device = "{group.kind}"'
+            )
+        self.lines = LineBook(None, group.members[0])
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
         halo, wraps = (LAYERS, 0), (setup.wraps[1], False)

@@ -14,6 +14,7 @@ import numpy as np
 from eagre.backend.cells import cell, cuda, entry, serial_entry, switch
 from eagre.backend.device import Device, Launch
 from eagre.boundaries import Segment
+from eagre.boundaries.lines import FluxLines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -54,6 +55,49 @@ def book_cuda(p_old, p_new, q_old, q_new, book, faces, values, at, slot, quarter
         book[k] += 2.0 * quarter * values[at, slot + k - faces.shape[0]]
 
 
+def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int) -> list[Launch]:
+    """What books a sweep in so many rows, of which the last are of terms that bring water."""
+    switches = {"SOURCES": sources}
+    if device.kind == "cpu":
+        return [Launch(device.program(book_cpu, "double", switches), arguments)]
+    threads = device.layout("shallow-water-adi.balance").threads
+    return [Launch(device.program(book_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
+
+
+class LineBook:
+    """The book of what goes through the lines of a run, on its device; nothing without lines."""
+
+    def __init__(self, lines: FluxLines | None, device: Device) -> None:
+        self.device, self._lines = device, lines
+        self._table = np.zeros((0, 4), np.int64)
+        if lines is not None:
+            j, i, across, sign = lines.faces.T
+            self._table = np.column_stack([j + 1, i + PADDING, sign, across == 1])
+        self._faces = device.array(self._table)
+        self.book = device.zeros((max(1, len(self._table)),), np.float64)
+
+    def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
+        """As of `Balance`."""
+        if self._lines is None:
+            return []
+        arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
+        return booking(self.device, arguments, 0, len(self._table))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The book and its faces, for a restart."""
+        return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
+
+    def resume(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with the book of a state, or with a new one where it has other lines."""
+        same = np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
+        self.device.fill(self.book, state["lines"] if same else np.zeros(self.book.shape))
+
+    def volumes(self) -> np.ndarray:
+        """What went to the right of each line since the start, m3."""
+        assert self._lines is not None
+        return self._lines.sums(self._lines.lengths * self.device.host(self.book))
+
+
 class Balance:
     """The book of a run, on its device.
 
@@ -82,12 +126,7 @@ class Balance:
         if not self._sources and not self._open.segments:
             return []
         arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
-        switches = {"SOURCES": self._sources}
-        if self.device.kind == "cpu":
-            return [Launch(self.device.program(book_cpu, "double", switches), arguments)]
-        threads = self.device.layout("shallow-water-adi.balance").threads
-        blocks = (-(-self._weights.size // threads),)
-        return [Launch(self.device.program(book_cuda, "double", switches), arguments, blocks, (threads,))]
+        return booking(self.device, arguments, self._sources, self._weights.size)
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and what it is of, for a restart."""

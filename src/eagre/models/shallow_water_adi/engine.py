@@ -12,7 +12,7 @@ from eagre.errors import InputError
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
-from eagre.models.shallow_water_adi.balance import Balance
+from eagre.models.shallow_water_adi.balance import Balance, LineBook
 from eagre.models.shallow_water_adi.forcing import terms_along, with_walls
 from eagre.models.shallow_water_adi.gathering import Gathering
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
@@ -61,6 +61,7 @@ class Engine:
         self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # the last: the time, s
         self.gathered = Gathering(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
+        self.lines = LineBook(setup.lines, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, setup, device) for one in bound]
@@ -234,7 +235,8 @@ class Engine:
 
     def boundary_volume(self, fluxes: tuple[Any, ...], row: int) -> list[Launch]:
         """What books the water that a sweep moved through open sides; fluxes : p and q, old and new."""
-        return self.balance.launches(fluxes, self.values, row, len(self.sides), self.dt)
+        numbers = (fluxes, self.values, row, len(self.sides), self.dt)
+        return [*self.balance.launches(*numbers), *self.lines.launches(*numbers)]
 
     def sweep(self, which: int, fields: step.Sweep, row: int) -> list[Launch]:
         """The sweep along x (0) or y (1)."""
@@ -346,7 +348,7 @@ class Engine:
         """Host copies of everything that a bitwise restart needs."""
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
-        return {**fields, **self.balance.state(), **self.plan_state()}
+        return {**fields, **self.balance.state(), **self.lines.state(), **self.plan_state()}
 
     def plan_state(self) -> dict[str, np.ndarray]:
         """The part of a GPU's plan that a bitwise restart needs, (1, numbers); nothing on a CPU."""
@@ -357,6 +359,7 @@ class Engine:
         self.resume_plan(state)
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
         self.balance.resume(self.balance.book_of(state))
+        self.lines.resume(state)
 
     def restagger(self, dt: float) -> None:
         """Change the time step: q half a step away is moved along the line through its two values."""

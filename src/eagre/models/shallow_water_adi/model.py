@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from eagre.backend.group import Group
 from eagre.backend.select import select_devices
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
+from eagre.boundaries.lines import FluxLines, LineSeries
 from eagre.checks import (
     LARGEST_MANNING,
     check_memory,
@@ -88,6 +89,8 @@ class ShallowWaterADI(Fields, BaseModel):
     start_time : float, s
     maps : Maps, optional
         What is gathered at every step; see the attribute `maps`.
+    lines : mapping of str to sequence of (x, y), m, optional
+        Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
 
     Raises
     ------
@@ -139,6 +142,7 @@ class ShallowWaterADI(Fields, BaseModel):
         precision: str = "single",
         start_time: float = 0.0,
         maps: Maps | None = None,
+        lines: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid = grid
         self.precision = precision
@@ -171,6 +175,7 @@ class ShallowWaterADI(Fields, BaseModel):
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
             maps=maps,
+            lines=FluxLines(lines, grid) if lines else None,
         )
         if not self.setup.drying:
             check_wet(thickness, dry_land)
@@ -193,6 +198,9 @@ class ShallowWaterADI(Fields, BaseModel):
         if self.setup.kernels == "reference" and isinstance(self.device, Group):
             got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
             raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
+        if self.setup.lines is not None and isinstance(self.device, Group):
+            got = f"lines of discharge on {len(self.device.members)} devices"
+            raise InputError(got, allowed="one device", fix=f'device = "{self.device.kind}"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
@@ -200,7 +208,12 @@ class ShallowWaterADI(Fields, BaseModel):
         before, after = half_step(self.setup, surface, p, q, dt, start) if self._start == "half-step" else (q, q)
         self._engine.set_state(surface, p, before, after)
         self._first_time, self._stepper = start, Stepper(self._engine, start, surface)
+        lines = self.setup.lines
+        self.lines = None if lines is None else LineSeries(lines, self._through_lines)
         self._forget()
+
+    def _through_lines(self) -> tuple[float, np.ndarray]:
+        return self.time, self._engine.lines.volumes()
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = engine_for(self.setup, self.device, self.precision)
@@ -254,13 +267,15 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid)}
+        return {**self._stepper.state(), **(self.lines.state() if self.lines else {}), **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
         check_state(state, {name: self.grid.shape_of(at) for name, at in places.items()}, self.grid, ("clock",))
         self._stepper.restore(state)
+        if self.lines:
+            self.lines.restore(state)
         if not self._engine.balance.goes_on(state):
             self._first_time = self.time
         self._stepper.keeper.forget()

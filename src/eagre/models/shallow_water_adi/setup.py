@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eagre.boundaries import Segment
+from eagre.boundaries.lines import FluxLines
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
@@ -38,6 +39,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
+    lines: FluxLines | None = None  # through which the discharge is summed
 
     @property
     def may_dry(self) -> bool:

@@ -1,0 +1,154 @@
+"""Lines through which the discharge of a run is summed: face by face along the cells, with a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.boundaries.inside import passed_faces
+from eagre.errors import InputError
+from eagre.fields import Variable
+from eagre.grid import Grid
+
+VARIABLES = (
+    Variable(
+        "discharge", "m3 s-1", "discharge to the right of the line, mean since the record before",
+        "water_volume_transport_in_river_channel", cell_methods="time: mean",
+    ),
+    Variable(
+        "volume", "m3", "water that went to the right of the line since the start of the run", cell_methods="time: sum"
+    ),
+)  # fmt: skip
+
+
+class FluxLines:
+    """Lines of a run, as faces between cells.
+
+    Positive is what goes to the right of someone who walks from the first point to the last: through a ring of
+    points against the clock, outwards.
+
+    Parameters
+    ----------
+    given : mapping of str to sequence of (x, y)
+        Points of each line, m, two or more inside the domain. A face counts if the line passes between the centres of
+        its cells; a line that passes it there and back counts it not at all.
+    grid : Grid
+
+    Attributes
+    ----------
+    names : list of str
+    faces : (faces, 4) array of int
+        j and i of the cell to the east or north of a face, 1 for a face in x or 2 in y, and the sign of a flow to the
+        right.
+    lengths : (faces,) array, m
+
+    Raises
+    ------
+    InputError
+        For points outside the domain, or a line that passes no face.
+    """
+
+    def __init__(self, given: Mapping[str, Sequence[Any]], grid: Grid) -> None:
+        self.names, self.points = list(given), [_checked(name, points, grid) for name, points in given.items()]
+        each = []
+        for name, points in zip(self.names, self.points, strict=True):
+            faces = _faces(points, grid)
+            if not len(faces):
+                raise InputError(
+                    f"the line {name}, which passes between no two centres of cells",
+                    allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m)",
+                    fix=f"{name} = [[{grid.x[0]:g}, {grid.extent[2]:g}], [{grid.x[0]:g}, {grid.extent[3]:g}]]",
+                )
+            each.append(faces)
+        self.faces = np.concatenate(each)
+        self.lengths = np.where(self.faces[:, 2] == 1, grid.dy, grid.dx)
+        self._starts = np.append(0, np.cumsum([len(faces) for faces in each]))[:-1]
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the faces of each line."""
+        return np.add.reduceat(values, self._starts)
+
+
+def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
+    """Points of a line, (n, 2)."""
+    fix = f"{name} = [[100.0, 0.0], [100.0, 250.0]]"
+    try:
+        array = np.array(points, np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.ndim != 2 or array.shape[1:] != (2,) or len(array) < 2 or not np.isfinite(array).all():
+        raise InputError(f"{name} = {points!r}", allowed="two or more points [x, y], m", fix=fix)
+    for x, y in array.tolist():
+        try:
+            grid.cell_of(x, y)
+        except InputError as error:
+            raise InputError(f"{error.what} of the line {name}", allowed=error.allowed, fix=fix) from None
+    return array
+
+
+def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
+    """Faces that a line passes, (n, 4); see `FluxLines`."""
+    signs = np.zeros((2, *grid.shape), np.int64)
+    for rows, columns, left, west, south in passed_faces(points, grid):
+        part = signs[:, rows, columns]
+        part[0, :, 1:] += west * np.where(left[:, :-1], 1, -1)
+        part[1, 1:] += south * np.where(left[:-1], 1, -1)
+    found = [np.column_stack([*np.nonzero(one), np.full(np.count_nonzero(one), across), one[one != 0]])
+             for across, one in enumerate(signs, 1)]  # fmt: skip
+    return np.concatenate(found).astype(np.int64)
+
+
+class LineSeries:
+    """What a run gives of its lines over time; `names`, `coordinates`, `variables` and `sample` serve a file.
+
+    Parameters
+    ----------
+    lines : FluxLines
+    present : callable
+        Gives the time, s, and what went through each line since the start, m3.
+    """
+
+    variables: Sequence[Variable] = VARIABLES
+
+    def __init__(self, lines: FluxLines, present: Callable[[], tuple[float, np.ndarray]]) -> None:
+        self.names, self._present = lines.names, present
+        middle = [0.5 * (points[0] + points[-1]) for points in lines.points]
+        paths = ["LINESTRING (" + ", ".join(f"{x:.10g} {y:.10g}" for x, y in points) + ")" for points in lines.points]
+        self.coordinates: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
+            **{
+                axis: (
+                    np.array([point[k] for point in middle]),
+                    {
+                        "standard_name": f"projection_{axis}_coordinate",
+                        "long_name": f"{axis} between the ends of the line",
+                        "units": "m",
+                    },
+                )
+                for k, axis in enumerate("xy")
+            },
+            "path": (np.array(paths, dtype=object), {"long_name": "points of the line; positive is to its right"}),
+        }
+        self._last = np.full(1 + len(self.names), np.nan)
+
+    def volumes(self) -> dict[str, float]:
+        """What went to the right of each line since the start, m3."""
+        return dict(zip(self.names, self._present()[1].tolist(), strict=True))
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """Mean discharges since the call before, not numbers in the first, and volumes since the start, (lines,)."""
+        time, volumes = self._present()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (volumes - self._last[1:]) / (time - self._last[0])
+        self._last = np.append(time, volumes)
+        return {"discharge": mean, "volume": volumes}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Time and volumes of the last call, for a restart."""
+        return {"lines_last": self._last}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from a state, if it has these lines."""
+        last = state.get("lines_last")
+        self._last = np.array(last) if last is not None and last.shape == self._last.shape else self._last * np.nan

@@ -1,0 +1,55 @@
+"""The section [lines] of the models of water."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+
+from eagre.config.problems import Key
+from eagre.config.sections import MeasuredSection
+from eagre.config.toml import literal
+from eagre.config.values import PositiveSeconds, SeriesOutputFile, input_of
+from eagre.errors import InputError
+from eagre.io.named_places import read_lines
+
+if TYPE_CHECKING:
+    from eagre.io import ProbeWriter
+
+
+def _paths(value: Any, info: ValidationInfo) -> Any:
+    if isinstance(value, str):
+        return read_lines(input_of(value, info, ".geojson", ".json"))
+    if not isinstance(value, dict) or not value:
+        got = f"paths = {literal(value)}"
+        raise InputError(got, allowed="a table of lines", fix="paths = {weir = [[100.0, 0.0], [100.0, 250.0]]}")
+    return value
+
+
+class LinesSection(MeasuredSection):
+    """Discharge through lines over time, in a NetCDF or CSV file."""
+
+    culprit: ClassVar[Key] = ("paths",)
+
+    file: SeriesOutputFile = Field(
+        description="a file name that ends in .nc or .csv, relative to the case file", examples=["lines.nc"]
+    )
+    interval: PositiveSeconds = Field(
+        description="the time between records, over which discharges are means", examples=["1 min"]
+    )
+    paths: Annotated[dict[str, list[list[float]]], BeforeValidator(_paths)] = Field(
+        description="a table of name = [[x, y], [x, y], ..], metres, or a .geojson file; positive is to the right",
+        examples=[{"weir": [[100.0, 0.0], [100.0, 250.0]]}],
+    )
+
+    @property
+    def note(self) -> str:
+        """What the file holds."""
+        return f"{', '.join(self.paths)} every {self.interval:g} s"
+
+    def open(self, path: Path, model: Any, **options: Any) -> ProbeWriter:
+        """The writer of the discharges of a model's lines."""
+        from eagre.io import ProbeWriter
+
+        return ProbeWriter(path, model, model.lines, what="line", **options)

@@ -1,0 +1,30 @@
+"""Discharge through lines by the kernels of a GPU, simulated: that of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre import ShallowWater, ShallowWaterADI
+from kernels.conftest import options_of
+
+LINES = {"across": [(3.2, 0.0), (3.2, 6.0)], "ring": [(1.0, 1.0), (5.0, 1.0), (5.0, 4.6), (1.0, 4.6), (1.0, 1.0)]}
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("implicit", [False, True])
+def test_simulated_lines_equal_the_cpu(implicit):
+    from eagre.backend.simulated import SimulatedDevice
+
+    found = []
+    for device in (SimulatedDevice(), "cpu"):
+        options = {**options_of(6, 4, seed=2), "device": device, "precision": "double", "lines": LINES}
+        if implicit:
+            del options["fixed_time_step"], options["desingularisation_depth"]
+            model = ShallowWaterADI(time_step=0.05, **options)
+        else:
+            model = ShallowWater(**{**options, "fixed_time_step": None})
+        model.advance(0.1)
+        found.append(list(model.lines.volumes().values()))
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-13)
+    assert abs(np.array(found[1])).min() > 1e-3

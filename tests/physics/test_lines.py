@@ -1,0 +1,117 @@
+"""Discharge through lines: rings close the water balance, lines across a flume carry what comes in, restarts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.boundaries.lines import FluxLines
+
+RING = [(22.0, 13.0), (61.0, 9.0), (71.0, 41.0), (33.0, 52.0), (22.0, 13.0)]
+INSIDE = eagre.Area([[30.0, 20.0], [50.0, 20.0], [50.0, 40.0], [30.0, 40.0]], eagre.Discharge(12.0))
+
+
+def pond(implicit=False, precision="double", **options):
+    """Water rises out of an area of a pond with a rough bed that a ring goes round, and flows about."""
+    grid = eagre.Grid(20, 16, 4.0, 4.0)
+    bed = 0.1 * np.random.default_rng(2).random((17, 21))
+    given = {
+        "surface_elevation": 0.6, "manning": 0.02, "precision": precision, "device": "cpu",
+        "boundaries": eagre.Boundaries(inside=[INSIDE]), "lines": {"ring": RING, "back": RING[::-1]},
+    } | options  # fmt: skip
+    if implicit:
+        return eagre.ShallowWaterADI(grid, bed, 0.8, **given)
+    return eagre.ShallowWater(grid, bed, **given)
+
+
+def inside_of(ring, grid):
+    """Which centres a ring of points, against the clock, has inside: plane geometry, a ray to the east."""
+    x, y = grid.mesh()
+    count = np.zeros(grid.shape, int)
+    for (x_a, y_a), (x_b, y_b) in pairwise(ring):
+        crosses = (y_a <= y) != (y_b <= y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            count += crosses & (x < x_a + (y - y_a) * (x_b - x_a) / (y_b - y_a))
+    return count % 2 == 1
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_ring_closes_the_balance_of_what_it_holds(implicit):
+    model = pond(implicit)
+    own = inside_of(RING, model.grid)
+    first = model.field("depth")[own].sum() * model.grid.cell_area
+    model.advance(8.0)
+    change = model.field("depth")[own].sum() * model.grid.cell_area - first
+    poured = 12.0 * 8.0
+    through = model.lines.volumes()
+    assert through["ring"] > 10.0  # outwards
+    assert through["back"] == -through["ring"]
+    assert change + through["ring"] == pytest.approx(poured, rel=1e-11)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
+    whole, cut, on = (pond(implicit) for _ in range(3))
+    found = []
+    for model, times in ((whole, (0.0, 2.0, 4.0, 6.0)), (cut, (0.0, 2.0)), (on, (4.0, 6.0))):
+        if model is on:
+            on.restore(cut.state())
+        for time in times:
+            if time > model.time:
+                model.advance(time)
+            found.append(model.lines.sample())
+    unbroken, parts = found[:4], found[4:]
+    for ours, theirs in zip(unbroken, parts, strict=True):
+        for name in ours:
+            np.testing.assert_array_equal(ours[name], theirs[name])
+    assert np.isnan(unbroken[0]["discharge"]).all()
+    total = sum(2.0 * one["discharge"] for one in unbroken[1:])
+    np.testing.assert_allclose(total, unbroken[-1]["volume"], rtol=1e-12)
+
+
+def test_a_line_across_a_flume_has_what_comes_in_from_its_left():
+    grid = eagre.Grid(30, 4, 2.0, 2.0)
+    sides = eagre.Boundaries(west=eagre.Discharge(3.0), east=eagre.Outflow())
+    lines = {"gate": [(31.0, 8.0), (31.0, 0.0)]}  # from the north to the south: the west is to its right
+    model = eagre.ShallowWater(
+        grid, 0.0, depth=1.0, boundaries=sides, lines=lines, device="cpu", precision="double", manning=0.03
+    )
+    model.advance(50.0)
+    stored = model.field("depth")[:, :16].sum() * grid.cell_area - 16 * 4 * 4.0
+    assert model.lines.volumes()["gate"] == pytest.approx(-(model.inflow["west"] - stored), rel=1e-12)
+    assert model.lines.volumes()["gate"] < -50.0
+
+
+def test_lines_do_not_change_a_run():
+    plain, model = pond(lines=None), pond()
+    for one in (plain, model):
+        one.advance(3.0)
+    np.testing.assert_array_equal(plain.field("depth"), model.field("depth"))
+    assert plain.lines is None and "lines" not in plain.state()
+
+
+def test_faces_of_lines_lie_where_they_are_drawn():
+    grid = eagre.Grid(4, 3, 1.0, 1.0)
+    north = FluxLines({"line": [(2.1, 0.0), (2.1, 3.0)]}, grid)
+    assert north.faces.tolist() == [[0, 2, 1, 1], [1, 2, 1, 1], [2, 2, 1, 1]]  # the east is to the right
+    there_and_back = {"line": [(2.1, 0.0), (2.1, 3.0), (2.1, 1.0)]}
+    assert FluxLines(there_and_back, grid).faces.tolist() == [[0, 2, 1, 1]]
+    west = FluxLines({"line": [(4.0, 1.1), (0.0, 1.1)]}, grid)
+    assert west.faces.tolist() == [[1, i, 2, 1] for i in range(4)]  # the north is to the right
+
+
+@pytest.mark.parametrize(
+    ("points", "what"),
+    [
+        ([(1.0, 1.0)], "two or more points"),
+        ("here", "two or more points"),
+        ([(1.0, 1.0), (9.0, 1.0)], "the domain"),
+        ([(1.1, 1.1), (1.2, 1.1)], "longer than a cell"),
+    ],
+)
+def test_what_lines_refuse(points, what):
+    with pytest.raises(eagre.InputError, match=what):
+        FluxLines({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
