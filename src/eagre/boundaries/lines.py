@@ -80,9 +80,9 @@ def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
         array = np.zeros(0)
     if array.ndim != 2 or array.shape[1:] != (2,) or len(array) < 2 or not np.isfinite(array).all():
         raise InputError(f"{name} = {points!r}", allowed="two or more points [x, y], m", fix=fix)
-    for x, y in array.tolist():
+    for point in array:
         try:
-            grid.cell_of(x, y)
+            grid.cell_of(float(point[0]), float(point[1]))
         except InputError as error:
             raise InputError(f"{error.what} of the line {name}", allowed=error.allowed, fix=fix) from None
     return array
