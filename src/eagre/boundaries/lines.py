@@ -80,9 +80,9 @@ def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
         array = np.zeros(0)
     if array.ndim != 2 or array.shape[1:] != (2,) or len(array) < 2 or not np.isfinite(array).all():
         raise InputError(f"{name} = {points!r}", allowed="two or more points [x, y], m", fix=fix)
-    for point in array:
+    for x, y in zip(array[:, 0], array[:, 1], strict=True):
         try:
-            grid.cell_of(float(point[0]), float(point[1]))
+            grid.cell_of(float(x), float(y))
         except InputError as error:
             raise InputError(f"{error.what} of the line {name}", allowed=error.allowed, fix=fix) from None
     return array

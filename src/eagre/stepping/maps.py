@@ -170,6 +170,11 @@ class Maps:
         return found
 
 
+def planes_of(maps: Maps | None) -> int:
+    """How many arrays maps take on a device."""
+    return 0 if maps is None else maps.count
+
+
 class Water(NamedTuple):
     """How a model reads what it stores of the surface: functions of (ny, nx) arrays, m."""
 

@@ -16,6 +16,7 @@ from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import LineSeries
 from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
+    DEVICE_WORDS,
     LARGEST_MANNING,
     check_memory,
     check_sample,
@@ -40,7 +41,7 @@ from eagre.models.shallow_water.stepper import Stepper
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
 from eagre.stepping.mapped import RunMaps
-from eagre.stepping.maps import Maps, Water
+from eagre.stepping.maps import Maps, Water, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
@@ -144,7 +145,7 @@ class ShallowWater(BaseModel):
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        check_memory(grid, self.device, precision)
+        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps))
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)

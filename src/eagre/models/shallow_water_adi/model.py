@@ -38,7 +38,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
-from eagre.stepping.maps import Maps
+from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
@@ -144,12 +144,12 @@ class ShallowWaterADI(Fields, BaseModel):
         maps: Maps | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid = grid
-        self.precision = precision
+        self.grid, self.precision = grid, precision
         self.device = select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
         terms = terms_of(sources, grid)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + maps_of(terms), LARGEST_MARGIN)
+        words = DEVICE_WORDS + maps_of(terms) + planes_of(maps)
+        check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed = centre_bed(corners)
         surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
