@@ -29,6 +29,7 @@ from eagre.models.potential_waves.step import Steps
 
 SPACING = 1.0 / 32.0  # m: 32 points a wave
 DEPTH = 0.25  # m, 8 spacings
+HILLS = 0.02  # m, of the bed
 DECADES = 6  # iterations from nothing, whose last three give the rate
 KEPT_FREE = 1.5e9  # bytes of a device that arrays leave
 
@@ -46,7 +47,7 @@ def problem_of(device: Device, shape: tuple[int, int], vertical: Vertical, preci
     x, y = np.cos(wave * np.arange(shape[1])), np.cos(wave * np.arange(shape[0]))[:, None]
     slow = np.cos(0.25 * wave * np.arange(shape[1])) * np.cos(0.25 * wave * np.arange(shape[0]))[:, None]
     known = ((SPACING, SPACING), vertical, (False, False), device, precision)
-    laplace = LaplaceProblem(DEPTH + 0.02 * slow, *known, correction="single", preconditioner=kind)
+    laplace = LaplaceProblem(DEPTH + HILLS * slow, *known, correction="single", preconditioner=kind)
     for field, values in ((laplace.eta, 0.01 * x + 0.0 * y), (laplace.phi, 0.05 * x * y)):
         device.fill(field, values[None])
     return laplace

@@ -141,15 +141,20 @@ def _bottom_of_rim(vertical: Vertical, plane: bool, exact: bool) -> list[str]:
     within = "cuda.blockIdx.x > 0 and (cuda.blockIdx.x + 1) * WIDE + 2 * HALF <= nx"
     if plane:
         within += " and cuda.blockIdx.y > 0 and (cuda.blockIdx.y + 1) * TALL + 2 * HALF <= ny"
+    indented = ("    " + line for line in (
+        f"        if {within}:",
+        *_slopes_of_rim(vertical.order, plane, True, exact),
+        "        else:",
+        *_slopes_of_rim(vertical.order, plane, False, exact),
+    ))  # fmt: skip
     return [
         "    asked = real(0.0)",
         "    if has_rim:",
         f"        lowest = {vertical.nz - 1} * layer + outer",
         *(f"        {line}" for line in _bottom_there("outer")),
-        f"        if {within}:",
-        *_slopes_of_rim(vertical.order, plane, True, exact),
-        "        else:",
-        *_slopes_of_rim(vertical.order, plane, False, exact),
+        "        f_x, f_y = real(0.0), real(0.0)",
+        "        if b_x != real(0.0) or b_y != real(0.0):  # where the bed is level nothing needs to be loaded",
+        *indented,
         *(f"        {line}" for line in _asked("asked")),
     ]
 
