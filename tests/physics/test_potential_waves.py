@@ -198,6 +198,17 @@ def test_a_flume_of_linear_waves():
     assert np.abs(last[:, -1]).max() < 0.03 * 0.01  # what stands at the wall
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize("direction", [0.0, 0.4])
+def test_what_a_zone_makes_is_the_wave_at_all_its_points(direction):
+    """Of a wave along x one row is worked out, and has the bits of all."""
+    wave = StreamFunctionWave(height=0.05, depth=0.5, length=2.0, eulerian_current=0.0, direction=direction)
+    x, y = np.linspace(0.0, 3.0, 7), np.linspace(0.0, 1.0, 4)
+    found = Zone("west", 3.0, wave.period, wave).target(x, y, 0.3)
+    places = x[None, :] + 0.0 * y[:, None], y[:, None] + 0.0 * x[None, :], 0.3
+    assert np.array_equal(found, np.stack([wave.elevation(*places), wave.surface_potential(*places)]))
+
+
 def test_zones_by_hand():
     x, y = np.linspace(0.0, 10.0, 11), np.array([0.0, 1.0])
     made = Zone("west", 4.0, 2.0, AiryWave(height=0.1, depth=1.0, period=2.0), ramp=2.0)

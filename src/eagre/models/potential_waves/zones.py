@@ -157,7 +157,8 @@ class Zone:
         """Elevation, m, and potential on the surface, m2/s, that the zone draws to, (2, ny, nx)."""
         if self.waves is None:
             return np.zeros((2, y.size, x.size))
-        places = x[None, :], y[:, None], t
+        alike = np.all(np.asarray(getattr(self.waves, "direction", np.nan)) == 0.0)  # along x: one row is every row
+        places = x[None, :], y[: 1 if alike else None, None], t
         fields = self.waves.elevation(*places), self.waves.surface_potential(*places)
         return self._risen(t) * np.stack([np.broadcast_to(field, (y.size, x.size)) for field in fields])
 
