@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
 import rasterio
@@ -121,9 +123,13 @@ def test_what_is_missing_is_told(tmp_path):
         terrain(path, crs=None)
     with pytest.raises(InputError, match="without the cells of the grid") as error:
         terrain(path, extent=None)
-    west, east, south, north = (float(one) for one in error.value.fix.split("[")[1].rstrip("]").split(","))
-    extent = [west, west + 20 * ((east - west) // 20), south, south + 20 * ((north - south) // 20)]
-    assert np.isfinite(terrain(path, extent=extent)[1]).all() and extent[1] - extent[0] > 3_900.0
+    lines = tomllib.loads(error.value.fix)
+    assert lines["dx"] == 20.0 and lines["extent"][1] - lines["extent"][0] > 3_900.0
+    assert np.isfinite(terrain(path, extent=lines["extent"])[1]).all()
+    world = write_tif(tmp_path / "w.tif", np.zeros((18, 36)), -180.0, 90.0, 10.0, 10.0, "EPSG:4326")
+    with pytest.raises(InputError, match="without the cells of the grid"):
+        terrain(world, extent=None)
+    assert not terrain(world)[1].any()
     with pytest.raises(InputError, match="have no data"):
         terrain(path, extent=[490_000.0, 502_000.0, 5_200_000.0, 5_201_000.0])
     with pytest.raises(InputError, match="holds nothing of the domain"):

@@ -210,17 +210,17 @@ def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
 def _need_grid(section: GridSection, dems: list[Dem]) -> None:
     """Refuse rasters that leave open which cells there are: several, or one of another coordinate system."""
     from eagre.io.raster import Around, parse_crs
-    from eagre.io.warp import inner_extent
+    from eagre.io.warp import cells_within
 
     first = dems[0]
     other = section.crs is not None and Around(section.crs).differs(parse_crs(first.crs))
     if len(dems) == 1 and not other:
         return
-    extent = inner_extent(first, section.crs) if section.crs is not None and other else first.extent
     got = f"{first.name} in {(first.crs or '')[:60]} for {(section.crs or '')[:60]}" if other else f"{len(dems)} files"
-    lines = "extent = [{:.10g}, {:.10g}, {:.10g}, {:.10g}]".format(*extent)
     raise InputError(
-        f"{got} without the cells of the grid", allowed="dx and extent in [grid], whole cells each way", fix=lines
+        f"{got} without the cells of the grid",
+        allowed="dx and extent in [grid], whole cells each way",
+        fix=cells_within(first, section.crs if other else first.crs, section.dx, section.dy),
     )
 
 

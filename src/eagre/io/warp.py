@@ -27,7 +27,20 @@ def around(grid: Grid) -> Around | None:
     return None if grid.crs is None else Around(grid.crs, grid.extent)
 
 
-def inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
+def cells_within(dem: Dem, crs: str | None, dx: float | None = None, dy: float | None = None) -> str:
+    """Lines for [grid]: cells in a coordinate system, about as large as a raster's if not given, that it fills."""
+    west, east, south, north = dem.extent if crs == dem.crs or crs is None else _inner_extent(dem, crs)
+    if not (np.isfinite((west, east, south, north)).all() and west < east and south < north):
+        return "dx = 10.0\nextent = [500000.0, 502000.0, 5200000.0, 5201000.0]"  # a raster of half the Earth
+    if dx is None:
+        whole = Grid(1, 1, east - west, north - south, west, south, crs)
+        dx = float(f"{_size_on(dem, parse_crs(dem.crs), whole, parse_crs(crs)):.1g}")
+    dy = dy or dx
+    east, north = west + (east - west) // dx * dx, south + (north - south) // dy * dy
+    return f"dx = {dx:g}\nextent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]"
+
+
+def _inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
     """(west, east, south, north) in another coordinate system, of a rectangle within the raster, whole metres."""
     from rasterio.warp import transform
 
@@ -39,9 +52,9 @@ def inner_extent(dem: Dem, crs: str) -> tuple[float, float, float, float]:
         found = transform(parse_crs(dem.crs), parse_crs(crs), x.tolist(), y.tolist())
         return np.asarray(found[0]), np.asarray(found[1])
 
-    low = at(west, ys)[0].max(), at(xs, south)[1].max()
-    high = at(east, ys)[0].min(), at(xs, north)[1].min()
-    return math.ceil(low[0]), math.floor(high[0]), math.ceil(low[1]), math.floor(high[1])
+    low = np.ceil([at(west, ys)[0].max(), at(xs, south)[1].max()])
+    high = np.floor([at(east, ys)[0].min(), at(xs, north)[1].min()])
+    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
 
 
 def onto(grid: Grid, dems: Sequence[Dem], *, nearest: bool = False) -> Dem:
