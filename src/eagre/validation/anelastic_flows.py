@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from eagre.cases.air import (
-    convective_boundary_layer,
     decaying_turbulence,
     density_current,
     inertia_gravity_waves,
@@ -18,10 +17,9 @@ from eagre.cases.air import (
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
-from eagre.constants import GRAVITY
 from eagre.models.anelastic.diagnostics import enstrophy
 from eagre.models.anelastic.model import AnelasticFlow
-from eagre.validation.anelastic_layers import breaking_wave, neutral_layer, steady_wave
+from eagre.validation.anelastic_layers import breaking_wave, convection, neutral_layer, steady_wave
 from eagre.validation.setting import Check, Run, Validation, each, once
 
 CURRENTS = {400.0: (16452.0, -6.85), 200.0: (15197.0, -9.12), 100.0: (14792.0, -9.74)}
@@ -120,23 +118,6 @@ def transition(run: Run) -> Iterator[Check]:
     yield Check("the same over that at 32 points", missed[-1] / missed[0], 0.8)
     yield Check("largest dissipation, of 0.01286", float(losses.max()) / 0.0128575, 0.7, at_least=True)
     yield Check("its time, s from 8.97", abs(float(times[losses.argmax()]) - 8.97), 0.5)
-
-
-def convection(run: Run) -> Iterator[Check]:
-    """Height of a dry convective layer, where the heat flux is most downward, over that of encroachment.
-
-    A layer that draws in air from above with a share A of the ground's flux grows as sqrt(1 + 2 A); A = 0.2 in the
-    mean (R. B. Stull, An Introduction to Boundary Layer Meteorology, 1988, doi:10.1007/978-94-009-3027-8).
-    """
-    model = convective_boundary_layer(32, **run.options)
-    lapse, ratios = 300.0 * 1e-4 / GRAVITY, []
-    for time in range(3900, 5401, 300):
-        model.advance(float(time))
-        w, theta = (model.field(name).astype(float) for name in ("w", "theta_perturbation"))
-        flux = (w * (theta - theta.mean((1, 2), keepdims=True))).mean((1, 2))
-        ratios.append(model.levels.height[flux.argmin()] / math.sqrt(2.0 * 0.1 * time / lapse))
-    found = float(np.mean(ratios))
-    yield Check("height over encroachment, from sqrt(1.4)", abs(found - math.sqrt(1.4)), 0.1, detail=f"{found:.3f}")
 
 
 ANELASTIC: dict[str, Validation] = {

@@ -1,4 +1,4 @@
-"""Validations of the anelastic model: waves over hills of finite height, and a neutral boundary layer."""
+"""Validations of the anelastic model: waves over hills of finite height, neutral and convective boundary layers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eagre.cases.air import mountain_wave, neutral_boundary_layer
+from eagre.cases.air import convective_boundary_layer, mountain_wave, neutral_boundary_layer
 from eagre.cases.exact.air import LongWave
-from eagre.constants import VON_KARMAN
+from eagre.constants import GRAVITY, VON_KARMAN
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.validation.setting import Check, Run
 
@@ -117,3 +117,33 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     )
     yield Check("wind at 50 m over the log law, from 1", abs(float(speed[1] / law[0]) - 1.0), 0.05)
     yield Check("wind at 100 m over the log law, from 1", abs(float(speed[2] / law[1]) - 1.0), 0.15)
+
+
+def convection(run: Run) -> Iterator[Check]:
+    """A dry convective layer: its height over that of encroachment, its heat flux and its largest variance of w.
+
+    A layer that draws in air from above with a share A of the ground's flux grows as sqrt(1 + 2 A); A = 0.2 in the
+    mean (R. B. Stull, An Introduction to Boundary Layer Meteorology, 1988, doi:10.1007/978-94-009-3027-8). The heat
+    flux, resolved and subgrid, is what the air below does not keep of the ground's: from the third level on, as
+    below it the covariance of points is not what advection carries between them.
+    """
+    model, given = convective_boundary_layer(32, **run.options), 0.1
+    lapse, heights, spacing = 300.0 * 1e-4 / GRAVITY, [], model.setup.spacing[0]
+    for time in range(3900, 5401, 300):
+        model.advance(float(time))
+        w, theta = (model.field(name).astype(float) for name in ("w", "theta_perturbation"))
+        if time == 3900:
+            before, averages = theta.mean((1, 2)), model.averages(5)
+        flux = (w * (theta - theta.mean((1, 2), keepdims=True))).mean((1, 2))
+        heights.append(model.levels.height[flux.argmin()])
+    ratio = float(np.mean(np.array(heights) / np.sqrt(2.0 * given * np.arange(3900, 5401, 300) / lapse)))
+    air = averages.take(5400.0)
+    kept = stresses((theta.mean((1, 2)) - before) / 1500.0, spacing)
+    wanted = given - (kept[0] - kept)
+    missed = np.abs(air["w_theta_covariance"] + air["w_theta_subgrid_flux"] - wanted)
+    inside = (model.levels.height > 100.0) & (model.levels.height < 1100.0)
+    scale = (GRAVITY / 300.0 * given * float(np.mean(heights))) ** (2.0 / 3.0)
+    variance = float(air["w_variance"].max()) / scale
+    yield Check("height over encroachment, from sqrt(1.4)", abs(ratio - math.sqrt(1.4)), 0.1, detail=f"{ratio:.3f}")
+    yield Check("heat flux from what the air keeps, over the ground's", float(missed[inside].max()) / given, 0.05)
+    yield Check("largest variance of w over w*^2", variance, 0.27, at_least=True)
