@@ -255,6 +255,14 @@ MULTIGRID = (
     Parameter(
         "solver:gcr.busy", whole(1, 64), "blocks a multiprocessor", True, "With fewer, tiles have fewer levels.",
     ),
+    Parameter(
+        "solver:gcr.points", by_precision(whole(1, 4)), "points a thread", True,
+        "Beside each other along a periodic x of a multiple of so many: 1, 2 or 4, 16 bytes at most.",
+    ),
+    Parameter(
+        "solver:gcr.registers", by_precision(REGISTERS), "registers a thread", True, "Of the two kernels.",
+        registers_of_warps,
+    ),
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, control, parti
                 start = np.uint32(k * np.uint32(size))
                 e = flat_load(phi, level(m + 2, nz, size, periodic), n.here)
                 above = flat_load(w, level(m + 1, nz, size, periodic), n.here)
-                total = star.across[k] * sum_of_level(phi, phi, c, start, n, c)
+                total = star.across[k] * sum_of_level(phi, start, n, c)
                 total += star.up[k] * (e - c) + star.down[k] * (a - c)
                 total -= divergence_of_level(u, v, start, o) + first.up[k] * above + first.down[k] * below
                 flat_store(r, start, n.here, total)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.device import Device, Launch, Work, check_precision
-from eagre.solvers.gcr import fused_cuda, kernels, kernels_cuda
+from eagre.solvers.gcr import fused_cuda, fused_text, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
 from eagre.solvers.gcr.iteration import ResidualTest, Weights, one_block
 from eagre.solvers.gcr.star import Star, on_device
@@ -17,19 +17,20 @@ from eagre.stepping.until import Iterated, Until
 
 
 class Tiles(NamedTuple):
-    """How blocks share a grid: tiles of LANES x ROWS columns and `planes` levels."""
+    """How blocks share a grid: tiles of LANES x ROWS threads, of `vector` columns each, and `planes` levels."""
 
     planes: int
     grid: tuple[int, int, int]
+    vector: int
 
     @classmethod
-    def of(cls, device: Device, shape: Sequence[int]) -> Tiles:
+    def of(cls, device: Device, shape: Sequence[int], vector: int = 1) -> Tiles:
         """The tiles of a grid (nz, ny, nx)."""
         nz, ny, nx = map(int, shape)
-        across, along = -(-nx // LANES), -(-ny // ROWS)
+        across, along = -(-nx // (vector * LANES)), -(-ny // ROWS)
         layout = device.layout("solver:gcr")
         planes = min(layout.levels, max(1, nz * across * along // (layout.busy * device.multiprocessors)))
-        return cls(planes, (across, along, -(-nz // planes)))
+        return cls(planes, (across, along, -(-nz // planes)), vector)
 
     @property
     def blocks(self) -> int:
@@ -39,6 +40,12 @@ class Tiles(NamedTuple):
     def launch(self, program: Any, arguments: tuple[Any, ...]) -> Launch:
         """A launch over the grid."""
         return Launch(program, arguments, self.grid, (LANES, ROWS))
+
+
+def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
+    """Points of a thread beside each other: 16 bytes along a periodic axis of as many times so many points, or one."""
+    vector = device.layout("solver:gcr").points[precision]
+    return vector if periodic_x and shape[2] > vector and shape[2] % vector == 0 else 1
 
 
 class FusedIteration:
@@ -75,7 +82,7 @@ class FusedIteration:
         look_every: int = 8,
     ) -> None:
         real, shape = check_precision(precision), tuple(map(int, r.shape))
-        tiles = Tiles.of(device, shape)
+        tiles = Tiles.of(device, shape, vector_of(device, precision, shape, weights.edges[2] == 1.0))
         self._device, self.control = device, test.control
         self._star = star = on_device(star, device, real)
         scalars = device.zeros((kernels.NUMBERS + 2,), np.float64)
@@ -85,15 +92,18 @@ class FusedIteration:
         weighing = kernels.of_point if tuple(weights.field.shape) == shape else kernels.of_level
         tables = (star, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
 
-        def on(entry: Any, advanced: bool, *arguments: Any) -> Launch:
-            program = device.program(entry, precision, {"WEIGHT": weighing, "ADVANCED": advanced})
+        registers = device.layout("solver:gcr").registers[precision]
+
+        def on(text: str, *arguments: Any) -> Launch:
+            switches = {"WEIGHT": weighing, "VECTOR": tiles.vector, "REGISTERS": registers}
+            program = device.program(fused_cuda.kernel(text, tiles.vector), precision, switches)
             more = (*tables, scalars, test.control, parts, device.zeros((1,), np.uint32))
             return tiles.launch(program, (*arguments, *more))
 
         iteration: list[Work] = []
         for here, there in ((r, other), (other, r)):
-            iteration.append(on(fused_cuda.direction_cuda, False, here, p, image, phi))
-            iteration.append(on(fused_cuda.advance_cuda, True, here, image, there))
+            iteration.append(on(fused_text.DIRECTION, here, p, image, phi))
+            iteration.append(on(fused_text.ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
         self.until = Until(device, test, iteration, [reset, *start], max(1, look_every // 2), judges=True)
         loop = device.loop(fused_cuda.settle, precision)

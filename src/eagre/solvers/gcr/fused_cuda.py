@@ -9,11 +9,28 @@ their order: the same bits every time. r goes to and fro between two arrays, as 
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_load, flat_store, load_volatile, real, switch
+from eagre.backend.cells import (
+    Entry,
+    cell,
+    cuda,
+    flat_load,
+    flat_store,
+    load_four,
+    load_two,
+    load_volatile,
+    real,
+    store_four,
+    store_two,
+    switch,
+    written,
+)
+from eagre.backend.unrolled import unrolled
 from eagre.backend.warp import thread
 from eagre.solvers.gcr.kernels import (
     BETA,
@@ -29,7 +46,7 @@ from eagre.stepping.until import add_up, is_iterating, largest_of
 
 LANES, ROWS = 32, 8
 BLOCK = LANES * ROWS
-ADVANCED = switch("ADVANCED", False)  # whether what L is applied to is r + beta L p
+VECTOR = switch("VECTOR", 1)  # points of a thread beside each other: 1, 2 or 4
 
 
 class Near(NamedTuple):
@@ -50,7 +67,8 @@ class Near(NamedTuple):
 def near(star, j, i, nx):
     """The column at (j, i)."""
     row = np.uint32(j * np.uint32(nx))
-    to_east, to_west = np.uint32(row + star.to_east[i]), np.uint32(row + star.to_west[i])
+    last = np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0))
+    to_east, to_west = np.uint32(row + star.to_east[last]), np.uint32(row + star.to_west[i])
     to_north = np.uint32(star.to_north[j] * np.uint32(nx) + i)
     to_south = np.uint32(star.to_south[j] * np.uint32(nx) + i)
     return Near(
@@ -70,20 +88,12 @@ def level(k, nz, size, periodic):
 
 
 @cell
-def value(r, image, beta, start, at):
-    """A value of r, or of r + beta L p where `ADVANCED`."""
-    if ADVANCED:
-        return flat_load(r, start, at) + beta * flat_load(image, start, at)
-    return flat_load(r, start, at)
-
-
-@cell
-def sum_of_level(r, image, beta, start, n, c):
+def sum_of_level(q, start, n, c):
     """What L has of the neighbours of a point of value c in its level; n: `Near`."""
-    total = n.east * (value(r, image, beta, start, n.to_east) - c)
-    total += n.west * (value(r, image, beta, start, n.to_west) - c)
-    total += n.north * (value(r, image, beta, start, n.to_north) - c)
-    return total + n.south * (value(r, image, beta, start, n.to_south) - c)
+    total = n.east * (flat_load(q, start, n.to_east) - c)
+    total += n.west * (flat_load(q, start, n.to_west) - c)
+    total += n.north * (flat_load(q, start, n.to_north) - c)
+    return total + n.south * (flat_load(q, start, n.to_south) - c)
 
 
 @cell
@@ -138,89 +148,55 @@ def both_totals(tree, t, partials, is_largest):
     return first, tree[0]
 
 
-@entry
-def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
-    """p, L p, the step beta along them, and phi of the iteration before; grid: tiles of LANES x ROWS x `planes`."""
-    tree, flag = cuda.shared.array(BLOCK, np.float64), cuda.shared.array(1, np.float64)
-    t = thread()
-    if is_iterating(control):
-        begun, beta, alpha = scalars[COUNT] > 0.0, real(scalars[BETA]), real(scalars[NUMBERS + 1])
-        i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
-        j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
-        nz, ny, nx = r.shape
-        along, square = 0.0, 0.0
-        if i < nx and j < ny:
-            n, side = near(star, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
-            first, size = cuda.blockIdx.z * planes, ny * nx
-            a = flat_load(r, level(first - 2, nz, size, periodic), n.here)
-            b = flat_load(r, level(first - 1, nz, size, periodic), n.here)
-            c = flat_load(r, level(first, nz, size, periodic), n.here)
-            d = flat_load(r, level(first + 1, nz, size, periodic), n.here)
-            for m in range(first, min(nz, first + planes)):
-                k = np.uint32(m)
-                start = np.uint32(k * np.uint32(size))
-                e = flat_load(r, level(m + 2, nz, size, periodic), n.here)
-                its = star.across[k] * sum_of_level(r, image, beta, start, n, c)
-                its += star.up[k] * (e - c) + star.down[k] * (a - c)
-                new = c
-                if begun:
-                    old = flat_load(p, start, n.here)
-                    flat_store(phi, start, n.here, flat_load(phi, start, n.here) + beta * old)
-                    new = c + alpha * old
-                    its += alpha * flat_load(image, start, n.here)
-                flat_store(p, start, n.here, new)
-                flat_store(image, start, n.here, its)
-                one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side * its
-                along += float(one * c)
-                square += float(one * its)
-                a, b, c, d = b, c, d, e
-        store_parts(tree, t, along, square, parts, False)
-        if is_last(flag, t, parts.shape[2], arrived):
-            along, square = both_totals(tree, t, parts, False)
-            if t == 0:
-                set_step(scalars, control, along, square)
+@cell
+def load(array, start, place):
+    """VECTOR numbers from a place on."""
+    if VECTOR == 4:
+        return load_four(array, start, place)
+    if VECTOR == 2:
+        return load_two(array, start, place)
+    return (flat_load(array, start, place),)
 
 
-@entry
-def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
-    """new = r + beta L p, alpha of the next direction, and whether to go on."""
-    tree, flag = cuda.shared.array(BLOCK, np.float64), cuda.shared.array(1, np.float64)
-    t = thread()
-    if is_iterating(control):
-        beta = real(scalars[BETA])
-        i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
-        j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
-        nz, ny, nx = r.shape
-        largest, along = 0.0, 0.0
-        if i < nx and j < ny:
-            n, side = near(star, j, i, nx), share_of(edges[1], ny, j) * share_of(edges[2], nx, i)
-            first, size = cuda.blockIdx.z * planes, ny * nx
-            a = value(r, image, beta, level(first - 2, nz, size, periodic), n.here)
-            b = value(r, image, beta, level(first - 1, nz, size, periodic), n.here)
-            its, its_above = (
-                flat_load(image, level(first, nz, size, periodic), n.here),
-                flat_load(image, level(first + 1, nz, size, periodic), n.here),
-            )
-            c = flat_load(r, level(first, nz, size, periodic), n.here) + beta * its
-            d = flat_load(r, level(first + 1, nz, size, periodic), n.here) + beta * its_above
-            for m in range(first, min(nz, first + planes)):
-                k = np.uint32(m)
-                start, ahead = np.uint32(k * np.uint32(size)), level(m + 2, nz, size, periodic)
-                its_ahead = flat_load(image, ahead, n.here)
-                e = flat_load(r, ahead, n.here) + beta * its_ahead
-                flat_store(new, start, n.here, c)
-                other = star.across[k] * sum_of_level(r, image, beta, start, n, c)
-                other += star.up[k] * (e - c) + star.down[k] * (a - c)
-                one = weight_at(weight, k, j, i) * share_of(edges[0], nz, k) * side
-                along += float(one * other * its)
-                largest = max(largest, float(abs(c)))
-                a, b, c, d, its, its_above = b, c, d, e, its_above, its_ahead
-        store_parts(tree, t, largest, along, parts, True)
-        if is_last(flag, t, parts.shape[2], arrived):
-            largest, along = both_totals(tree, t, parts, True)
-            if t == 0:
-                set_shares(scalars, 0, along)
-                judge_both(control, largest, abs(along))
+@cell
+def load_beside(array, start, place):
+    """Those numbers beside a thread's own that it needs: two, or one where it has one point."""
+    if VECTOR > 1:
+        return load_two(array, start, place)
+    return (flat_load(array, start, place),)
+
+
+@cell
+def store(array, start, place, values):
+    """Set VECTOR numbers from a place on."""
+    if VECTOR == 4:
+        store_four(array, start, place, values)
+    elif VECTOR == 2:
+        store_two(array, start, place, values)
+    else:
+        flat_store(array, start, place, values[0])
+
+
+SCOPE: dict[str, Any] = {
+    "np": np, "cuda": cuda, "real": real, "thread": thread, "is_iterating": is_iterating, "share_of": share_of,
+    "weight_at": weight_at, "near": near, "level": level, "load": load, "load_beside": load_beside, "store": store,
+    "store_parts": store_parts, "is_last": is_last, "both_totals": both_totals, "set_step": set_step,
+    "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS, "BLOCK": BLOCK,
+}  # fmt: skip
+
+
+@cache
+def kernel(text: str, vector: int) -> Entry:
+    """A kernel of `fused_text` for threads of so many points."""
+    side = min(2, vector)
+    beside = {"west", "east", "its_west", "its_east"}
+    names = dict.fromkeys(re.findall(r"{(\w+)}", text))
+    points = {name: "".join(f"{name}[{v}]," for v in range(side if name in beside else vector)) for name in names}
+    found = unrolled(text.format_map(points), {"VECTOR": vector, "SIDE": side, "LANES": LANES, "ROWS": ROWS})
+    made: Any = written(found, SCOPE)
+    entry = Entry(made.function)
+    entry.source = found
+    return entry
 
 
 @cell
