@@ -56,7 +56,7 @@ def profile(model: Any, bandwidth: float) -> None:
     control[[0, 4]] = 1.0, 1e18
     word = np.prod(model.setup.shape) * np.dtype(model.engine.real).itemsize
     parts = {
-        "explicit": steps.explicit(steps.before or 1e-3), "start": until._start, "iteration": until._iteration,
+        "explicit": steps.explicit(), "start": until._start, "iteration": until._iteration,
         "final": projection._final, "finish": steps.finish(),
     }  # fmt: skip
     for part, launches in parts.items():
@@ -77,9 +77,9 @@ def profile(model: Any, bandwidth: float) -> None:
 def as_graph(model: Any) -> None:
     """Print the time of steps that are one graph."""
     engine = model.engine
-    legs, dt = engine._legs, engine.steps.before
+    legs = engine._legs
     for iterations in {1, legs.iterations}:
-        work = legs._launches(dt, iterations)
+        work = legs._launches(iterations)
         seconds = seconds_of(engine.device, work, 10)
         speed = np.prod(model.setup.shape) / seconds / 1e9
         print(f"  one graph of {len(work)} launches, {iterations} iterations: {seconds * 1e3:.3f} ms = {speed:.2f} G/s")

@@ -7,6 +7,7 @@ import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.advector import FaceFluxes
+from eagre.models.anelastic.pace import Pace
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from oracle import anelastic as oracle
 
@@ -89,10 +90,12 @@ def check_advector(device, shape, walls, hill, precision):
         return device.array(np.asarray(values, real))
 
     advector = FaceFluxes(
-        device, precision, shape, on(density), Slopes(*map(on, parts)), air.spacing,
+        device, precision, shape, on(density), Slopes(*map(on, parts)),
         tuple("wall" if wall else "periodic" for wall in walls), hill,
     )  # fmt: skip
-    device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), air.dt, ratio))
+    pace = Pace(device, precision, air.spacing)
+    pace.set(air.dt, air.dt / (2.0 * ratio))
+    device.run(advector.launches(Velocity(*map(on, now)), Velocity(*map(on, then)), pace))
     device.synchronize()
     for found, wanted in zip((advector.v1, advector.v2, advector.v3), expected, strict=True):
         np.testing.assert_allclose(
@@ -106,10 +109,10 @@ def test_the_advector_of_a_wind_without_divergence_has_none():
     air, density, parts = air_of(shape, walls, False)
     v, _ = oracle.project([RNG.standard_normal(shape) for _ in range(3)], air)
     device = CpuDevice()
-    advector = FaceFluxes(
-        device, "double", shape, density, Slopes(*parts), air.spacing, ("wall", "wall", "periodic"), False
-    )
-    device.run(advector.launches(Velocity(*v), Velocity(*v), air.dt, 0.5))
+    advector = FaceFluxes(device, "double", shape, density, Slopes(*parts), ("wall", "wall", "periodic"), False)
+    pace = Pace(device, "double", air.spacing)
+    pace.set(air.dt, air.dt)
+    device.run(advector.launches(Velocity(*v), Velocity(*v), pace))
     v1, v2, v3 = advector.v1, advector.v2, advector.v3
     net = np.diff(v1, axis=2) + np.diff(v2, axis=1) + np.diff(v3, axis=0)
     assert np.abs(net).max() < 1e-13

@@ -18,7 +18,7 @@ def test_no_double_arithmetic_in_single_precision(name):
     setup = RUNS[name](device="cpu").setup
     device = RecordingDevice()
     engine = Engine(setup, device, "single")
-    device.run(engine.steps.explicit(1.0))
+    device.run(engine.steps.explicit())
     if setup.closure is not None:
         engine.steps.fastest_mixing()
         Averages(engine, 0.0)

@@ -56,14 +56,14 @@ def begin(control, small, most, made):
 
 @serial_entry
 def begin_cpu(control, small, most, made):
-    """Begin."""
-    begin(control, small, most, made)
+    """Begin; small: one number."""
+    begin(control, small[0], most, made)
 
 
 @entry
 def begin_cuda(control, small, most, made):
-    """Begin; one thread."""
-    begin(control, small, most, made)
+    """As `begin_cpu`; one thread."""
+    begin(control, small[0], most, made)
 
 
 @serial_entry
@@ -204,11 +204,14 @@ class Until:
         self._mail = device.pinned((2, SIZE), np.float64) if device.graphs and device.is_one and not start else None
         self._graphs: dict[Any, Callable[[], None]] = {}
 
-    def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
-        """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host."""
+    def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
+        """Launches of the start and of so many iterations, those that are not needed in vain: no look of the host.
+
+        small : float64 (1,), on the device
+        """
         program = self._device.program(begin_cuda if self._device.kind == "cuda" else begin_cpu, "double")
         made = -1.0 if self._start else 0.0  # the norm of the start is no iteration
-        arguments = (self._test.control, float(small), float(most), made)
+        arguments = (self._test.control, small, float(most), made)
         return [Launch(program, arguments), *self._start, *self._iteration * iterations]
 
     def run(self, small: float, most: int, lead: Lead = NOTHING) -> Iterated:

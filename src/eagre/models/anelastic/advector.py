@@ -8,9 +8,9 @@ import numpy as np
 
 from eagre.backend.device import Device, Launch
 from eagre.models.anelastic import advector_cuda, kernels
-from eagre.models.anelastic.advector_cpu import faces_cpu
-from eagre.models.anelastic.advector_cuda import Weights
-from eagre.models.anelastic.kernels import Extrapolation, Slopes, Velocity
+from eagre.models.anelastic.advector_cpu import Weights, faces_cpu
+from eagre.models.anelastic.kernels import Slopes, Velocity
+from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z, Pace
 from eagre.solvers.gcr.fused import Tiles
 
 KINDS = {"wall": kernels.WALL, "periodic": kernels.PERIODIC, "open": kernels.OPEN}
@@ -32,7 +32,6 @@ class FaceFluxes:
         Density times Jacobian.
     slopes : Slopes
         On the device.
-    spacing : (dz, dy, dx), m
     sides : of z, y, x: "periodic", "wall" or "open"
     terrain : bool
 
@@ -50,12 +49,11 @@ class FaceFluxes:
         shape: tuple[int, int, int],
         h: Any,
         slopes: Slopes,
-        spacing: tuple[float, float, float],
         sides: tuple[str, str, str],
         terrain: bool,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
-        self._h, self._slopes, self._spacing = h, slopes, spacing
+        self._h, self._slopes = h, slopes
         self._kinds = [KINDS[side] for side in sides]
         self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
@@ -65,34 +63,26 @@ class FaceFluxes:
             self._tiles = Tiles.of(device, shape)
             self.most = device.zeros((self._tiles.blocks,), np.float64)
 
-    def launches(self, now: Velocity, then: Velocity, dt: float, ratio: float) -> list[Launch]:
-        """Launches that set v1, v2 and v3 from the present and the past velocity.
-
-        Parameters
-        ----------
-        dt : float, s
-        ratio : float
-            dt / (2 times the time step before): 0.5 for equal steps.
-        """
+    def launches(self, now: Velocity, then: Velocity, pace: Pace) -> list[Launch]:
+        """Launches that set v1, v2 and v3 from the present and the past velocity."""
+        if self._device.kind == "cuda":
+            return [*self._by_axis(now, then, pace.numbers), self._outflow()]
         names = ("ALONG_Z", "ALONG_Y", "ALONG_X")
         switches = self._switches | {name: n > 1 for name, n in zip(names, self._shape, strict=True)}
-        each = zip(self._spacing, self._kinds, strict=True)
-        z, y, x = (Weights(*self._weights(dt, ratio, d), kind) for d, kind in each)
+        each = zip((ALONG_Z, ALONG_Y, ALONG_X), self._kinds, strict=True)
+        z, y, x = (Weights(*pace.numbers[at : at + 2], kind) for at, kind in each)
         arguments = (now, then, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
-        if self._device.kind == "cuda":
-            return [*self._by_axis(now, then, z, y, x), self._outflow()]
         return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
 
-    def _by_axis(self, now: Velocity, then: Velocity, z: Weights, y: Weights, x: Weights) -> list[Launch]:
+    def _by_axis(self, now: Velocity, then: Velocity, numbers: Any) -> list[Launch]:
         """A kernel for the faces of each axis: one for all takes so many registers that it is half as fast."""
-        nz, ny, nx = self._shape
-        found = []
+        (nz, ny, nx), (z, y, x), found = self._shape, self._kinds, []
         if nx > 1:
-            found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, x, self.v1))
+            found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, numbers, x, self.v1))
         if ny > 1:
-            found.append(self._over(advector_cuda.face_y, now.v, then.v, self._h, y, self.v2))
+            found.append(self._over(advector_cuda.face_y, now.v, then.v, self._h, numbers, y, self.v2))
         if nz > 1:
-            found.append(self._over(advector_cuda.face_z, now, then, self._h, self._slopes, z, self.v3))
+            found.append(self._over(advector_cuda.face_z, now, then, self._h, self._slopes, numbers, z, self.v3))
         return found
 
     def _over(self, cell: Any, *arguments: Any) -> Launch:
@@ -103,7 +93,3 @@ class FaceFluxes:
         program = self._device.program(advector_cuda.outflow_cuda, self._precision, self._switches)
         arguments = (self.v1, self.v2, self.v3, self._h, self._tiles.planes, self.most)
         return self._tiles.launch(program, arguments)
-
-    def _weights(self, dt: float, ratio: float, spacing: float) -> Extrapolation:
-        real, share = self._h.dtype.type, 0.5 * dt / spacing
-        return Extrapolation(real(share * (1.0 + ratio)), real(-share * ratio))

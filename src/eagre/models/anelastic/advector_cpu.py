@@ -1,11 +1,21 @@
 """The advector on a CPU: all faces below, south and west of a row of points in one program."""
 
+from typing import Any, NamedTuple
+
 from eagre.backend.cells import cell, entry, prange, switch
 from eagre.models.anelastic.kernels import PERIODIC, mass_flux, outer_face, upward_mass_flux
 
 ALONG_X = switch("ALONG_X", True)  # whether the axis has more than one point
 ALONG_Y = switch("ALONG_Y", True)
 ALONG_Z = switch("ALONG_Z", True)
+
+
+class Weights(NamedTuple):
+    """Of the velocities of an axis, as of `kernels.Extrapolation`, and the kind of its ends."""
+
+    now: Any
+    then: Any
+    kind: Any
 
 
 @cell
@@ -62,7 +72,7 @@ def row_of_z(k, j, now, then, h, g, z, out):
 
 @entry
 def faces_cpu(now, then, h, g, x, y, z, v1, v2, v3):
-    """All faces; x, y, z : `advector_cuda.Weights`."""
+    """All faces; x, y, z : `Weights`."""
     nz, ny, _ = now.u.shape
     for row in prange(nz * ny):
         k = row // ny

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, real
 from eagre.backend.warp import thread
-from eagre.models.anelastic.kernels import PERIODIC, at, mass_flux, outer_face, upward_mass_flux
+from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, at, mass_flux, outer_face, upward_mass_flux
+from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z
 from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number
 from eagre.stepping.until import largest_of
-
-
-class Weights(NamedTuple):
-    """Of the velocities of an axis, as of `kernels.Extrapolation`, and the kind of its ends."""
-
-    now: Any
-    then: Any
-    kind: Any
 
 
 @cell
@@ -28,47 +19,50 @@ def before(i, n):
 
 
 @cell
-def face_x(k, j, i, now, then, h, x, out):
+def face_x(k, j, i, now, then, h, numbers, kind, out):
     """v1 west of a point, and of the last one east of it."""
+    x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
     n = now.shape[2]
     low, here = mass_flux(k, j, before(i, n), now, then, h, x), mass_flux(k, j, i, now, then, h, x)
     face = low + here
-    if i == 0 and x.kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), now, then, h, x), x.kind)
+    if i == 0 and kind != PERIODIC:
+        face = outer_face(here, here + mass_flux(k, j, np.uint32(1), now, then, h, x), kind)
     out[k, j, i] = face
     if i == n - 1:
         other = mass_flux(k, j, np.uint32(0), now, then, h, x)
-        out[k, j, np.uint32(n)] = here + other if x.kind == PERIODIC else outer_face(here, face, x.kind)
+        out[k, j, np.uint32(n)] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
 @cell
-def face_y(k, j, i, now, then, h, y, out):
+def face_y(k, j, i, now, then, h, numbers, kind, out):
     """v2 south of a point, and of the last one north of it."""
+    y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
     n = now.shape[1]
     low, here = mass_flux(k, before(j, n), i, now, then, h, y), mass_flux(k, j, i, now, then, h, y)
     face = low + here
-    if j == 0 and y.kind != PERIODIC:
-        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, now, then, h, y), y.kind)
+    if j == 0 and kind != PERIODIC:
+        face = outer_face(here, here + mass_flux(k, np.uint32(1), i, now, then, h, y), kind)
     out[k, j, i] = face
     if j == n - 1:
         other = mass_flux(k, np.uint32(0), i, now, then, h, y)
-        out[k, np.uint32(n), i] = here + other if y.kind == PERIODIC else outer_face(here, face, y.kind)
+        out[k, np.uint32(n), i] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
 @cell
-def face_z(k, j, i, now, then, h, g, z, out):
+def face_z(k, j, i, now, then, h, g, numbers, kind, out):
     """v3 below a point, and of the last one above it."""
+    z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
     n = h.shape[0]
     low = upward_mass_flux(before(k, n), j, i, now, then, h, g, z)
     here = upward_mass_flux(k, j, i, now, then, h, g, z)
     face = low + here
-    if k == 0 and z.kind != PERIODIC:
+    if k == 0 and kind != PERIODIC:
         second = upward_mass_flux(np.uint32(1), j, i, now, then, h, g, z)
-        face = outer_face(here, here + second, z.kind)
+        face = outer_face(here, here + second, kind)
     out[k, j, i] = face
     if k == n - 1:
         other = upward_mass_flux(np.uint32(0), j, i, now, then, h, g, z)
-        out[np.uint32(n), j, i] = here + other if z.kind == PERIODIC else outer_face(here, face, z.kind)
+        out[np.uint32(n), j, i] = here + other if kind == PERIODIC else outer_face(here, face, kind)
 
 
 @cell

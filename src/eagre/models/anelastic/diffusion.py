@@ -60,13 +60,14 @@ class Diffusion:
         self._switches = {"TERRAIN": setup.terrain, "CLOSED": closed, "STRATIFIED": setup.stratified}
         self._switches["CAPPED"] = setup.adaptive
         rows = setup.shape[0] * setup.shape[1]
-        self._rows = device.zeros((rows,), self._real) if closed else None
+        self._rows = device.zeros((rows if closed else 1,), self._real)
         self._cap = device.zeros((1,), self._real)
         self._rate = self._array(self._stiffness()) if closed else None
         self._measure = self._measuring() if closed else None
         self.square_length = self._array(self._square_length()) if closed else None
         self.space = Medium(h, *slopes), metric.grid(precision)
         self._whole = device.zeros(setup.shape, self._real) if closed and setup.stratified else None
+        self._dt = 0.0
         self.set_time_step(1e-9)
 
     def serves(self, name: str) -> bool:
@@ -103,6 +104,11 @@ class Diffusion:
         row = int(np.argmax(found))
         return float(found[row]), divmod(row, self._setup.shape[1])  # type: ignore[return-value]
 
+    @property
+    def measured(self) -> tuple[list[Work], Any]:
+        """Launches that find the fastest decay of each row, and where they leave it; none without a closure."""
+        return ([], self._rows) if self._measure is None else ([self._measure], self._rows)
+
     def _measuring(self) -> Work:
         """What sets the fastest decay of each row."""
         setup = self._setup
@@ -116,7 +122,8 @@ class Diffusion:
 
     def set_time_step(self, dt: float) -> None:
         """Take the length of the next step, s: what K may be where steps follow the flow."""
-        if self._setup.adaptive and self._setup.closure is not None:
+        if self._setup.adaptive and self._setup.closure is not None and dt != self._dt:
+            self._dt = dt
             self._device.fill(self._cap, np.full(1, CAP / dt, self._real))
 
     def mixing_of(self, name: str) -> Mixing:

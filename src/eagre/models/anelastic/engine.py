@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Engine:
         self.worst = (0, 0)
         on_gpu, fields = device.kind == "cuda", [one.x for one in self.steps.fields.moved()]
         self._watch = Watch(device, precision, fields) if on_gpu else None
-        self._legs = Legs(self.steps, self._kept()) if on_gpu and setup.needs_no_host else None
+        self._legs = Legs(self.steps, self._kept()) if on_gpu else None
 
     @property
     def real(self) -> Any:
@@ -81,27 +81,28 @@ class Engine:
         if self._legs is not None:
             self._legs.allow(made.iterations)
 
-    def is_steady(self, dt: float) -> bool:
-        """Whether `advance_many` can make steps of dt, s: on a GPU, after two steps of the same length."""
-        steps = self.steps
-        return self._legs is not None and (steps.before, *steps.projection.steps) == (dt, dt, dt)
+    @property
+    def has_legs(self) -> bool:
+        """Whether `advance_many` can make steps: on a GPU."""
+        return self._legs is not None
 
-    def advance_many(self, dt: float, count: int) -> float | None:
-        """Make `count` steps of dt, s, with one look at the end; returns the largest Courant number of them all.
+    def advance_many(self, dt: float, times: Sequence[float], least: float, most: float) -> bool:
+        """Make steps of dt, s, that begin at model times, s, with one look at the end.
 
-        None: no step was made, they have to be made one by one.
+        False: no step was made, they have to be made one by one; also where a Courant number is not from `least` to
+        `most`.
         """
         assert self._legs is not None
-        made = self._legs.run(dt, count)
-        if not self._legs.finished(made):
+        made = self._legs.run(dt, times)
+        if not (self._legs.finished(made) and least <= made.least and made.worst <= most):
             self._legs.take_back()
-            return None
+            return False
         counts = self.counts
-        counts["steps"] += count
+        counts["steps"] += len(times)
         counts["iterations"] += made.made
         counts["courant"], counts["divergence"] = made.courant, made.left * dt
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
-        return made.worst
+        return True
 
     def is_finite(self) -> bool:
         """Whether a first look at all fields finds nothing."""

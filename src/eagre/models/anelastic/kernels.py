@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from eagre.backend.cells import cell, real, switch
 from eagre.kernels.places import place
+from eagre.models.anelastic.pace import HALF, MORE, SCALE
 
 TERRAIN = switch("TERRAIN", False)
 DRIVEN = switch("DRIVEN", False)  # whether a field has explicit tendencies
@@ -98,32 +99,35 @@ def outer_face(side, inner, kind):
 
 
 @cell
-def add_force(k, j, i, x, force, drag, half, scale):
-    """What is advected, in place of x: x + scale F + dt/2 D; F: the last step's half force, D: explicit tendencies."""
-    value = x[k, j, i] + scale * force[k, j, i]
+def add_force(k, j, i, x, force, drag, numbers):
+    """What is advected, in place of x: x + scale F + dt/2 D; F: the last step's half force, D: explicit tendencies.
+
+    numbers : as of `eagre.models.anelastic.pace.Pace`
+    """
+    value = x[k, j, i] + numbers[SCALE] * force[k, j, i]
     if DRIVEN:
-        value += half * drag[k, j, i]
+        value += numbers[HALF] * drag[k, j, i]
     x[k, j, i] = value
 
 
 @cell
-def add_force_to_wind(k, j, i, x, force, drag, half, scale, past):
+def add_force_to_wind(k, j, i, x, force, drag, numbers, past):
     """The same, and past = x: the velocity of the step before in the next one."""
     past[k, j, i] = x[k, j, i]
-    add_force(k, j, i, x, force, drag, half, scale)
+    add_force(k, j, i, x, force, drag, numbers)
 
 
 @cell
-def add_tendency(k, j, i, x, drag, half):
+def add_tendency(k, j, i, x, drag, numbers):
     """X += dt/2 D: of fields without implicit forces."""
-    x[k, j, i] += half * drag[k, j, i]
+    x[k, j, i] += numbers[HALF] * drag[k, j, i]
 
 
 @cell
-def add_drag(k, j, i, hat, drag, last, half, more):
+def add_drag(k, j, i, hat, drag, last, numbers):
     """The explicit tendency of the end of the step: hat + dt/2 ((1 + more) D^n - more D^(n-1)); D^(n-1) becomes D^n."""
-    now = drag[k, j, i]
-    hat[k, j, i] += half * ((real(1.0) + more) * now - more * last[k, j, i])
+    now, more = drag[k, j, i], numbers[MORE]
+    hat[k, j, i] += numbers[HALF] * ((real(1.0) + more) * now - more * last[k, j, i])
     last[k, j, i] = now
 
 

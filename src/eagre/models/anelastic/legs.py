@@ -1,4 +1,4 @@
-"""Legs: steps of equal length on a GPU between two looks of the host.
+"""Legs: steps of one length on a GPU between two looks of the host.
 
 Each is made with the iterations of the pressure that the last ones took, and a book on the device says at the end
 whether that was enough. A leg in which it was not is taken back, and its steps are made one by one. Kernels of an
@@ -7,6 +7,7 @@ iteration do nothing once the tolerance is reached, so that a leg makes the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,13 @@ from eagre.stepping.rounds import Rounds
 from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
 
 COURANT = 0  # of the last step
-WORST = 1  # of all steps of a leg
-MADE = 2  # iterations of all steps
-MOST = 3  # of one step
-LEFT = 4  # dt max |div| over dt after the last step
-UNFINISHED = 5  # steps whose pressure did not reach the tolerance
-SIZE = 6
+WORST = 1  # the largest of all steps of a leg
+LEAST = 2  # and the smallest
+MADE = 3  # iterations of all steps
+MOST = 4  # of one step
+LEFT = 5  # dt max |div| over dt after the last step
+UNFINISHED = 6  # steps whose pressure did not reach the tolerance
+SIZE = 7
 SIZES = (10, 1)  # steps of a graph
 MANY = 100  # launches of a step: a graph holds one
 SPARE = 16  # iterations of which one more is allowed for
@@ -36,6 +38,7 @@ class Book(NamedTuple):
 
     courant: float
     worst: float
+    least: float
     made: float
     most: float
     left: float
@@ -43,16 +46,23 @@ class Book(NamedTuple):
 
 
 @entry
-def note_cuda(most, control, book):
-    """Book a step; one block. most: Courant numbers of parts of the grid; control: of the pressure's iteration."""
+def note_cuda(most, mixing, dt, control, book):
+    """Book a step; one block.
+
+    most : Courant numbers of parts of the grid; mixing : decays that a closure makes, 1/s, which count like these
+    control : of the pressure's iteration
+    """
     tree = cuda.shared.array(THREADS, np.float64)
     t, largest = cuda.threadIdx.x, 0.0
     for m in range(t, most.shape[0], THREADS):
         largest = max(largest, most[m])
+    for m in range(t, mixing.shape[0], THREADS):
+        largest = max(largest, float(mixing[m]) * dt[0])
     largest_of(tree, t, THREADS, largest)
     if t == 0:
         book[COURANT] = tree[0]
         book[WORST] = max(book[WORST], tree[0])
+        book[LEAST] = min(book[LEAST], tree[0])
         book[MADE] += control[ITERATIONS]
         book[MOST] = max(book[MOST], control[ITERATIONS])
         book[LEFT] = control[NORM]
@@ -86,29 +96,49 @@ class Legs:
         self._steps, self._kept, self._device = steps, kept, steps.device
         self._book = self._device.zeros((SIZE,), np.float64)
         self._copies: dict[str, Any] = {}
-        self._rounds: dict[tuple[float, int], Rounds] = {}
+        self._before = (0.0, (0.0, 0.0))
+        self._rounds: dict[tuple[int, int], Rounds] = {}
         self.iterations = 1
 
-    def run(self, dt: float, count: int) -> Book:
-        """Make steps of dt, s, each as long as the two before it; see `take_back` for those that were in vain."""
+    def run(self, dt: float, times: Sequence[float]) -> Book:
+        """Make steps of dt, s, that begin at these model times, s; see `take_back` for those that were in vain."""
         self._keep()
-        self._device.fill(self._book, np.zeros(SIZE))
-        key = (dt, self.iterations)
+        book = np.zeros(SIZE)
+        book[LEAST] = np.inf
+        self._device.fill(self._book, book)
+        rounds, made = self._bound(), 0
+        while made < len(times):
+            alone = not self._goes_on(dt)
+            self._set_out(dt, times[made])
+            size = 1 if alone else rounds.size_for(len(times) - made)
+            rounds.run(0, size)
+            self._steps.before = dt
+            made += size
+        return Book(*map(float, self._device.host(self._book)))
+
+    def _goes_on(self, dt: float) -> bool:
+        """Whether the next steps of dt, s, need nothing new of the host."""
+        steps = self._steps
+        return (steps.before, steps.projection.steps[0]) == (dt, dt) and not steps.driven_by_time
+
+    def _set_out(self, dt: float, time: float) -> None:
+        self._steps.set_out(dt, time)
+        self._steps.projection.set_out(dt)
+
+    def _bound(self) -> Rounds:
+        """Graphs of steps with as many iterations as are allowed for."""
+        key = (self._steps.projection.bound, self.iterations)
         if key not in self._rounds:
-            launches = self._launches(*key)
+            launches = self._launches(self.iterations)
             sizes = SIZES if len(launches) < MANY else SIZES[-1:]
             self._rounds = {key: Rounds(self._device, lambda phase, size: (launches, size), sizes)}
-        rounds, left = self._rounds[key], count
-        while left > 0:
-            size = rounds.size_for(left)
-            rounds.run(0, size)
-            left -= size
-        return Book(*map(float, self._device.host(self._book)))
+        return self._rounds[key]
 
     def take_back(self) -> None:
         """Stand again where the last leg began."""
         for name, array in self._kept.items():
             self._device.copy(array, self._copies[name])
+        self._steps.before, self._steps.projection.steps = self._before
 
     def finished(self, made: Book) -> bool:
         """Whether all steps reached the tolerance."""
@@ -121,14 +151,15 @@ class Legs:
         if needed > self.iterations:
             self.iterations = allowed(needed)
 
-    def _launches(self, dt: float, iterations: int) -> list[Any]:
+    def _launches(self, iterations: int) -> list[Any]:
         steps = self._steps
-        pressure = steps.projection.unlooked(dt, iterations)
-        book = (steps.advector.most, steps.projection.control, self._book)
+        measures, mixing = steps.tendencies.diffusion.measured
+        book = (steps.advector.most, mixing, steps.pace.dt, steps.projection.control, self._book)
         note = Launch(self._device.program(note_cuda, "double"), book, (1,), (THREADS,))
-        return [*steps.explicit(dt), *pressure, *steps.finish(), note]
+        return [*steps.explicit(), *steps.projection.unlooked(iterations), *steps.finish(), *measures, note]
 
     def _keep(self) -> None:
+        self._before = self._steps.before, self._steps.projection.steps
         for name, array in self._kept.items():
             if name not in self._copies:
                 self._copies[name] = self._device.zeros(array.shape, array.dtype)

@@ -120,6 +120,8 @@ class Projection:
         Lengths of the last two time steps, s; 0 before there were any. A part of a restart, as phi and `older` are.
     exact : bool
         Whether the direct solution is exact for these coefficients.
+    bound : int
+        How often launches were made anew: for other kinds of coefficients.
 
     Raises
     ------
@@ -161,7 +163,8 @@ class Projection:
         self._density = self._shaped("density", density)
         self._normal: cells.Normal | None = None
         self._fuses = one_of("kernels", kernels, ("fast", "reference")) == "fast"
-        self._is_bound = False
+        self._is_bound, self.bound = False, 0
+        self._small, self._small_of = device.zeros((1,), np.float64), 0.0
         self.set_coefficients()
 
     def _shaped(self, name: str, values: Any) -> np.ndarray:
@@ -193,6 +196,7 @@ class Projection:
         )
         self._bind()
         self._is_bound = True
+        self.bound += 1
 
     def set_normal(self, x: Any = None, y: Any = None, z: Any = None) -> Balance:
         """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), z (2, ny, nx), m/s.
@@ -311,15 +315,20 @@ class Projection:
         self._device.run(self._final)
         return Projected(made.iterations, made.norm * dt)
 
-    def unlooked(self, dt: float, iterations: int) -> list[Work]:
-        """Launches of a solution of so many iterations at most after two steps of dt, s; `control` tells how it ended.
+    def set_out(self, dt: float) -> None:
+        """Take the length of the next time step, s, and make the first guess: before launches of `unlooked`."""
+        if self._small_of != dt:
+            self._device.fill(self._small, np.array([self.tolerance / dt]))
+            self._small_of = dt
+        self._device.run(self._first_guess(dt))
+        self.steps = (dt, self.steps[0])
 
-        It makes the bits of `solve` if that takes no more.
+    def unlooked(self, iterations: int) -> list[Work]:
+        """Launches of a solution of so many iterations at most after `set_out`; `control` tells how it ended.
+
+        It makes the bits of `solve` if that takes no more. They hold until `bound` changes.
         """
-        if self.steps != (dt, dt):
-            raise ValueError("the last two steps were of another length")
-        small = self.tolerance / dt
-        return [*self._first_guess(dt), *self._until.unlooked(small, self._most, iterations), *self._final]
+        return [*self._until.unlooked(self._small, self._most, iterations), *self._final]
 
     @property
     def control(self) -> Any:

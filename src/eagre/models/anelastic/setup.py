@@ -55,11 +55,9 @@ class Setup:
         return self.spacing[0] * (count if self.sides[0] == "periodic" else max(count - 1, 1))
 
     @property
-    def needs_no_host(self) -> bool:
-        """Whether equal steps can go on without the host: no closure, whose mixing it looks at, and no series."""
-        if self.closure is not None:
-            return False
-        return self.surface is None or np.ptp(Series.of(self.surface.heat_flux, "heat_flux").values) == 0.0
+    def heat_varies(self) -> bool:
+        """Whether the heat flux of the ground changes with time."""
+        return self.surface is not None and np.ptp(Series.of(self.surface.heat_flux, "heat_flux").values) > 0.0
 
     @property
     def terrain(self) -> bool:

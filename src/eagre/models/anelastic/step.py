@@ -27,6 +27,7 @@ from eagre.models.anelastic.advector import FaceFluxes
 from eagre.models.anelastic.diffusion import EVEN, PARITY
 from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
 from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pace import Pace
 from eagre.models.anelastic.projection import Projected, Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
@@ -126,8 +127,8 @@ class Steps:
         self.fields = fields = Fields(setup, device, self._real, driven(setup, rest))
         self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
         self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
-        known = (setup.shape, h, slopes, setup.spacing, setup.sides, setup.terrain)
-        self.advector = FaceFluxes(device, precision, *known)
+        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.sides, setup.terrain)
+        self.pace = Pace(device, precision, setup.spacing)
         self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
         self._is_free = not (setup.stratified or setup.coriolis or setup.absorber.any())  # v^ is v_hat
         self.projection = Projection(
@@ -144,51 +145,59 @@ class Steps:
 
     def prepare(self, more: Sequence[Work]) -> None:
         """Begin to compile what a step runs, and more."""
-        self._set_time_step(1.0)
-        self.device.prepare([*self.explicit(1.0), *self.projection.launches, *self.finish(), *more])
+        self.set_out(1.0)
+        self.device.prepare([*self.explicit(), *self.projection.launches, *self.finish(), *more])
 
     def step(self, dt: float, time: float = 0.0) -> Projected:
         """Make a step of dt seconds from a model time, s; returns iterations of the pressure, and dt div left."""
-        self.tendencies.set_time(time, dt)
-        if dt != self._dt:
-            self._set_time_step(dt)
-        self.device.run(self.explicit(dt))
+        self.set_out(dt, time)
+        self.device.run(self.explicit())
         made = self.projection.solve(dt)
         self.device.run(self.finish())
         self.before = dt
         return made
 
-    def explicit(self, dt: float) -> list[Work]:
+    def set_out(self, dt: float, time: float = 0.0) -> None:
+        """Take what depends on the length of the next step, s, and on the model time, s, at which it begins."""
+        self.tendencies.set_time(time, dt)
+        if dt != self._dt:
+            self._set_time_step(dt)
+        self.pace.set(dt, self.before)
+
+    @property
+    def driven_by_time(self) -> bool:
+        """Whether every step has something of its own to take from the model time."""
+        return self.setup.heat_varies or self.projection.older is not None
+
+    def explicit(self) -> list[Work]:
         """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
-        fields, before = self.fields, self.before or dt
-        half, scale = self._real(0.5 * dt), self._real(dt / before)
-        found: list[Work] = list(self.advector.launches(fields.now, fields.past, dt, 0.5 * dt / before))
+        fields, numbers = self.fields, self.pace.numbers
+        found: list[Work] = list(self.advector.launches(fields.now, fields.past, self.pace))
         moved = fields.moved()
         found += self.tendencies.launches()
         for one in moved:
             name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
             drag, switches = fields.drag.get(one.name, one.x), {"DRIVEN": one.name in fields.drag}
-            found.append(self._over(name, one.x, one.force, drag, half, scale, *more, switches=switches))
+            found.append(self._over(name, one.x, one.force, drag, numbers, *more, switches=switches))
         found += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in moved])
         for one in moved:
-            found += self._with_tendency(one.name, one.force, half, scale)
+            found += self._with_tendency(one.name, one.force)
         for name, x in fields.scalars.items():
             if name in fields.drag:
-                found.append(self._over("add_tendency", x, fields.drag[name], half))
-            found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare, half, scale)]
+                found.append(self._over("add_tendency", x, fields.drag[name], numbers))
+            found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare)]
             found.append(self._over("take", x, fields.spare))
         if self._is_free:
             return found
         heat = fields.forces.w if fields.heating is None else fields.heating
         return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
 
-    def _with_tendency(self, name: str, hat: Any, half: Any, scale: Any) -> list[Work]:
+    def _with_tendency(self, name: str, hat: Any) -> list[Work]:
         """Launches that add the explicit tendency of the end of the step, and hold what flows in."""
         fields, faces = self.fields, self.advector
         found: list[Work] = []
         if name in fields.drag:
-            more = scale if self.before else self._real(0.0)
-            found.append(self._over("add_drag", hat, fields.drag[name], fields.last_drag[name], half, more))
+            found.append(self._over("add_drag", hat, fields.drag[name], fields.last_drag[name], self.pace.numbers))
         return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
 
     def finish(self) -> list[Work]:

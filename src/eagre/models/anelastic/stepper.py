@@ -15,6 +15,9 @@ KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the 
 NEARLY = 1e-9  # of a step: a time as near as this is met
 LIMIT = 1.0  # of the Courant number: above it a cell loses more than it has
 GROWTH = 1.1  # of a time step from one to the next
+WINDOW = 10  # steps that are equal where they follow the Courant number
+SLOW = 1.2  # steps that could be so many times longer grow at once
+FAST = 1.2  # steps whose Courant number is so many times what was aimed at become shorter at once
 
 
 class Stepper:
@@ -35,6 +38,7 @@ class Stepper:
         self.time_step = first
         self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
         self._failure: Failure | None = None
+        self._settled = True  # whether the Courant number is about what is aimed at
         self.averages: Averages | None = None
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
 
@@ -45,63 +49,77 @@ class Stepper:
 
     def step(self, until: float, count: int) -> int:
         """Make up to `count` steps, the last one shortened to end at `until`, s."""
-        made, tries = 0, True
+        made, alone = 0, 0  # steps that go one by one, as a leg was in vain
         while made < count and self._failure is None:
             left = until - self.time
             if left <= 0.0:
                 return made
-            ahead = self._ahead(until, count - made) if tries else []
-            if ahead:
-                tries = self._at_once(ahead)  # or they are made one by one
-                made += len(ahead) * tries
-                continue
             lands = left <= self.time_step * (1.0 + NEARLY)
             dt = left if left < self.time_step * (1.0 - NEARLY) else self.time_step
-            try:
-                self.engine.advance(dt, self.time)
-            except ConvergenceError as error:
-                what = f"the pressure has no solution (dt div = {error.norm:.2g} after {error.iterations} iterations)"
-                self._failure = Failure(what)
-                return made
-            self._landed, self._since = (until, 0.0) if lands else (self._landed, self._since + dt)
-            made += 1
-            found = self.engine.counts["courant"]
-            if not found <= LIMIT:
-                k, j = self.engine.worst
-                self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
-            self._adapt(dt, found)
-            if self.averages is not None:
-                self.averages.stepped(self.time)
+            ahead = [self._since + dt] if lands or alone else self._ahead(until, count - made)
+            if alone or not self.engine.has_legs or not self._at_once(dt, ahead):
+                alone = max(alone, len(ahead)) - 1 if self.engine.has_legs else 0
+                ahead = ahead[:1]
+                try:
+                    self.engine.advance(dt, self.time)
+                except ConvergenceError as error:
+                    what = f"dt div = {error.norm:.2g} after {error.iterations} iterations"
+                    self._failure = Failure(f"the pressure has no solution ({what})")
+                    return made
+            self._book(dt, ahead, until if lands else None)
+            made += len(ahead)
         return made
 
     def _ahead(self, until: float, count: int) -> list[float]:
-        """`_since` after each of up to `count` equal steps that nobody needs to look at."""
-        dt, found = self.time_step, [self._since]
-        if self.courant is not None or not self.engine.is_steady(dt):
-            return []
-        count = count if self.averages is None else min(count, self.averages.left)
-        while len(found) <= count and until - (self._landed + found[-1]) > dt * (1.0 + NEARLY):
+        """`_since` after each of up to `count` equal steps that nobody needs to look at; one at least."""
+        dt, found = self.time_step, [self._since + self.time_step]
+        if self.averages is not None:
+            count = min(count, self.averages.left)
+        if self.courant is not None:
+            count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
+        while len(found) < count and until - (self._landed + found[-1]) > dt * (1.0 + NEARLY):
             found.append(found[-1] + dt)
-        return found[1:] if len(found) > 2 else []
+        return found
 
-    def _at_once(self, ahead: list[float]) -> bool:
-        """Make the steps of `_ahead`; False, and none is made, if that cannot be."""
-        found = self.engine.advance_many(self.time_step, len(ahead))
-        if found is None:
-            return False
+    def _at_once(self, dt: float, ahead: list[float]) -> bool:
+        """Make the steps of `_ahead` in a leg; False, and none is made, if that cannot be."""
+        times = [self.time, *(self._landed + since for since in ahead[:-1])]
+        least, most = 0.0, LIMIT
+        if self.courant is not None and len(ahead) > 1:
+            most = self._too_fast(self.courant)
+            least = self.courant / SLOW if self.setup.time_step > SLOW * dt else 0.0
+        return self.engine.advance_many(dt, times, least, most)
+
+    def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
+        """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
+        found = self.engine.counts["courant"]
+        if not found <= LIMIT:
+            k, j = self.engine.worst
+            self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
         for self._since in ahead:
+            if landed is not None:
+                self._landed, self._since = landed, 0.0
             if self.averages is not None:
                 self.averages.stepped(self.time)
-        if not found <= LIMIT:
-            self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}")
-        return True
+        self._adapt(dt, found)
 
     def _adapt(self, dt: float, found: float) -> None:
-        """Choose the next time step from the Courant number of the last."""
+        """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.
+
+        Equal steps in between need no look of the host, and nothing that depends on dt is worked out anew.
+        """
         if self.courant is None:
             return
-        wanted = min(self.setup.time_step, dt * self.courant / max(found, 1e-12))
-        self.time_step = min(wanted, GROWTH * self.time_step)
+        wanted, old = min(self.setup.time_step, dt * self.courant / max(found, 1e-12)), self.time_step
+        self._settled = wanted <= SLOW * old
+        if int(self.engine.counts["steps"]) % WINDOW and self._settled and found <= self._too_fast(self.courant):
+            return
+        self.time_step = min(wanted, GROWTH * old)
+
+    @staticmethod
+    def _too_fast(courant: float) -> float:
+        """The Courant number from which on steps that aim at `courant` become shorter at once."""
+        return min(FAST * courant, 0.5 * (courant + LIMIT))
 
     def look(self) -> Failure | None:
         """What is wrong with the state."""

@@ -119,7 +119,7 @@ class FusedIteration:
         for array, values in zip(self._star, star, strict=True):
             self._device.fill(array, np.asarray(values).astype(array.dtype))
 
-    def unlooked(self, small: float, most: int, iterations: int) -> list[Work]:
+    def unlooked(self, small: Any, most: int, iterations: int) -> list[Work]:
         """As `Until.unlooked`."""
         return [*self.until.unlooked(small, most, -(-iterations // 2)), self._settle]
 

@@ -1,0 +1,60 @@
+"""What the lengths of a step and of the one before it make of a step's numbers: on a GPU kernels read them there.
+
+So that a graph of a step serves steps of any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Device, check_precision
+
+HALF = 0  # dt/2
+SCALE = 1  # dt over the step before: half forces are in proportion to their time steps
+MORE = 2  # the same, 0 in the first step: of the tendency of the step before
+ALONG_Z, ALONG_Y, ALONG_X = 3, 5, 7  # weights of the present and the past velocity in a face's flux
+SIZE = 9
+
+
+class Pace:
+    """The numbers of a step.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    spacing : (dz, dy, dx), m
+
+    Attributes
+    ----------
+    numbers : SIZE numbers
+        On a GPU an array there, else a tuple, which `set` replaces.
+    dt : float64 (1,), on the device
+        The time step, s.
+    """
+
+    def __init__(self, device: Device, precision: str, spacing: Sequence[float]) -> None:
+        self._device, self._real, self._spacing = device, check_precision(precision), tuple(spacing)
+        self._known: tuple[float, float] | None = None
+        self.dt = device.zeros((1,), np.float64)
+        self.numbers: Any = device.zeros((SIZE,), self._real) if device.kind == "cuda" else (self._real(0.0),) * SIZE
+
+    def set(self, dt: float, before: float) -> None:
+        """Take the length of the next step and of the one before it, s; 0: there was none."""
+        if self._known == (dt, before):
+            return
+        last = before or dt
+        ratio, found = 0.5 * dt / last, [0.5 * dt, dt / last, dt / before if before else 0.0]
+        for spacing in self._spacing:
+            share = 0.5 * dt / spacing
+            found += [share * (1.0 + ratio), -share * ratio]
+        numbers = np.array(found).astype(self._real)
+        if self._device.kind == "cuda":
+            self._device.fill(self.numbers, numbers)
+        else:
+            self.numbers = tuple(numbers)
+        self._device.fill(self.dt, np.array([dt]))
+        self._known = (dt, before)
