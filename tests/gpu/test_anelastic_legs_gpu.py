@@ -8,9 +8,12 @@ import pytest
 from eagre.backend.select import cuda_problem
 from eagre.cases.air import decaying_turbulence
 from eagre.grid import Grid
-from eagre.models.anelastic.atmosphere import anelastic
+from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.model import AnelasticFlow
+from eagre.models.anelastic.surface import Surface
+from eagre.series import Series
 
 pytestmark = [
     pytest.mark.gpu,
@@ -30,8 +33,24 @@ def hill(device, precision):
     return AnelasticFlow(grid, 17, device=device, precision=precision, **options)
 
 
+def by_courant(device, precision):
+    """Stratified, so that what is implicit follows the time step."""
+    air = boussinesq(buoyancy_frequency=1.0)
+    return decaying_turbulence(16, courant=0.3, atmosphere=air, device=device, precision=precision, tolerance=1e-7)
+
+
+def driven(device, precision):
+    """A closure over ground whose heat flux falls, by the Courant number."""
+    grid = Grid.of_points(16, 12, 1600.0, 1200.0, periodic=(True, True))
+    falling = Series(np.array([0.0, 1000.0]), np.array([0.3, 0.0]))
+    return AnelasticFlow(
+        grid, 9, height=800.0, atmosphere=boussinesq(buoyancy_frequency=0.01, wind=(5.0, 1.0)), closure=Smagorinsky(),
+        surface=Surface(falling, roughness=0.1), courant=0.4, tolerance=1e-6, device=device, precision=precision,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("case", [turbulence, hill])
+@pytest.mark.parametrize("case", [turbulence, hill, by_courant, driven])
 def test_legs_make_the_bits_of_steps(case, precision, monkeypatch):
     together = case("cuda", precision)
     together.advance(1e9, max_steps=24)
@@ -45,7 +64,7 @@ def test_legs_make_the_bits_of_steps(case, precision, monkeypatch):
         np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
-@pytest.mark.parametrize("case", [turbulence, hill])
+@pytest.mark.parametrize("case", [turbulence, hill, by_courant, driven])
 def test_as_the_cpu(case):
     found, expected = (case(device, "double") for device in ("cuda", "cpu"))
     for one in (found, expected):

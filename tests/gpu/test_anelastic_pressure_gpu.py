@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(cuda_problem() is not None, reason=f"no CUDA: {cuda_problem()}"),
 ]
-SHAPE = (17, 20, 33)
+SHAPE = (17, 20, 32)
 
 
 def projected(name, precision, sides, terrain, **options):

@@ -7,8 +7,8 @@ import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.models.anelastic.advector import FaceFluxes
-from eagre.models.anelastic.pace import Pace
 from eagre.models.anelastic.kernels import Slopes, Velocity
+from eagre.models.anelastic.pace import Pace
 from oracle import anelastic as oracle
 
 RNG = np.random.default_rng(3)

@@ -178,7 +178,7 @@ class CudaDevice(Device):
         go.graph, go.kept = graph, list(launches)  # type: ignore[attr-defined]
         return go
 
-    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[Work, Work]:
+    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         from eagre.backend.fourier_cuda import RealTransforms
 
         self.use()

@@ -129,9 +129,10 @@ class Device:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError
 
-    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[Work, Work]:
+    def real_transforms(self, a: Any, spectrum: Any, out: Any, axes: Sequence[int]) -> tuple[HostCall, HostCall]:
         """The Fourier transform of `a` over its last axes to `spectrum`, and from there to `out`, times n.
 
+        The argument of either may be replaced by another array of its kind.
         The way back spoils the spectrum, which has n // 2 + 1 complex numbers along the last axis.
         """
         raise NotImplementedError
@@ -201,18 +202,18 @@ class HostArrays(Device):
 
     def real_transforms(
         self, a: np.ndarray, spectrum: np.ndarray, out: np.ndarray, axes: Sequence[int]
-    ) -> tuple[Work, Work]:
+    ) -> tuple[HostCall, HostCall]:
         import scipy.fft
 
         shape = [a.shape[axis] for axis in axes]
 
-        def forward() -> None:
-            spectrum[...] = scipy.fft.rfftn(a, axes=axes)
+        def forward(source: np.ndarray) -> None:
+            spectrum[...] = scipy.fft.rfftn(source, axes=axes)
 
-        def backward() -> None:
-            out[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
+        def backward(target: np.ndarray) -> None:
+            target[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
 
-        return HostCall(forward, ()), HostCall(backward, ())
+        return HostCall(forward, (a,)), HostCall(backward, (out,))
 
 
 class CpuDevice(HostArrays):

@@ -176,6 +176,8 @@ class Until:
         Iterations of a graph: how many are launched between two looks of the host, on a GPU.
     judges : bool
         Whether the start and the iteration call `judge` themselves.
+    start_counts : bool
+        Whether the start is an iteration.
 
     Attributes
     ----------
@@ -193,7 +195,10 @@ class Until:
         start: Sequence[Work] = (),
         look_every: int = 20,
         judges: bool = False,
+        start_counts: bool = False,
     ) -> None:
+        self._before = -1 if start and not start_counts else 0  # iterations, of which the norm of a start makes one
+        self._counted = int(start_counts)
         self._device, self._test, self.control = device, test, test.control
         last = [] if judges else [test.launch]
         self._start, launches = [*start, *last] if start else [], [*iteration, *last]
@@ -210,9 +215,8 @@ class Until:
         small : float64 (1,), on the device
         """
         program = self._device.program(begin_cuda if self._device.kind == "cuda" else begin_cpu, "double")
-        made = -1.0 if self._start else 0.0  # the norm of the start is no iteration
-        arguments = (self._test.control, small, float(most), made)
-        return [Launch(program, arguments), *self._start, *self._iteration * iterations]
+        arguments = (self._test.control, small, float(most), float(self._before))
+        return [Launch(program, arguments), *self._start, *self._iteration * (iterations - self._counted)]
 
     def run(self, small: float, most: int, lead: Lead = NOTHING) -> Iterated:
         """Iterate until the norm is at most `small`, after what leads.
@@ -224,7 +228,7 @@ class Until:
         """
         control = np.zeros(SIZE)
         control[[ITERATING, SMALL, MOST]] = 1.0, small, most
-        control[ITERATIONS] = -1.0 if self._start else 0.0  # the norm of the start is no iteration
+        control[ITERATIONS] = self._before
         found = self._run(control, lead) if self._mail is None else self._run_graphs(self._mail, control, lead)
         made = Iterated(int(found[ITERATIONS]), float(found[NORM]))
         if not made.norm <= small:

@@ -53,7 +53,7 @@ class FaceFluxes:
         terrain: bool,
     ) -> None:
         self._device, self._precision, self._switches = device, precision, {"TERRAIN": terrain}
-        self._h, self._slopes = h, slopes
+        self._h, self._slopes, self._terrain = h, slopes, terrain
         self._kinds = [KINDS[side] for side in sides]
         self._shape = nz, ny, nx = shape
         self.v1 = device.zeros((nz, ny, nx + 1), h.dtype)
@@ -66,16 +66,24 @@ class FaceFluxes:
     def launches(self, now: Velocity, then: Velocity, pace: Pace) -> list[Launch]:
         """Launches that set v1, v2 and v3 from the present and the past velocity."""
         if self._device.kind == "cuda":
+            if not self._terrain:
+                return [self._all(now, then, pace.numbers)]
             return [*self._by_axis(now, then, pace.numbers), self._outflow()]
         names = ("ALONG_Z", "ALONG_Y", "ALONG_X")
         switches = self._switches | {name: n > 1 for name, n in zip(names, self._shape, strict=True)}
         each = zip((ALONG_Z, ALONG_Y, ALONG_X), self._kinds, strict=True)
-        z, y, x = (Weights(*pace.numbers[at : at + 2], kind) for at, kind in each)
+        z, y, x = (Weights(pace.numbers[at], pace.numbers[at + 1], kind) for at, kind in each)
         arguments = (now, then, self._h, self._slopes, x, y, z, self.v1, self.v2, self.v3)
         return [Launch(self._device.program(faces_cpu, self._precision, switches), arguments)]
 
+    def _all(self, now: Velocity, then: Velocity, numbers: Any) -> Launch:
+        """One kernel for all faces over flat ground."""
+        program = self._device.program(advector_cuda.faces_cuda, self._precision)
+        known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes)
+        return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))
+
     def _by_axis(self, now: Velocity, then: Velocity, numbers: Any) -> list[Launch]:
-        """A kernel for the faces of each axis: one for all takes so many registers that it is half as fast."""
+        """A kernel for the faces of each axis: over terrain one for all takes too many registers."""
         (nz, ny, nx), (z, y, x), found = self._shape, self._kinds, []
         if nx > 1:
             found.append(self._over(advector_cuda.face_x, now.u, then.u, self._h, numbers, x, self.v1))

@@ -1,14 +1,17 @@
-"""The advector on a GPU: faces axis by axis, and the largest Courant number of a block's points."""
+"""The advector on a GPU, and the largest Courant number of a block's points.
+
+Over flat ground one kernel makes all faces and looks at them; over terrain there is one for the faces of each axis.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real
+from eagre.backend.cells import cell, cuda, entry, flat_load, real
 from eagre.backend.warp import thread
 from eagre.models.anelastic.kernels import PERIODIC, Extrapolation, at, mass_flux, outer_face, upward_mass_flux
 from eagre.models.anelastic.pace import ALONG_X, ALONG_Y, ALONG_Z
-from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number
+from eagre.solvers.gcr.fused_cuda import BLOCK, LANES, ROWS, block_number, level
 from eagre.stepping.until import largest_of
 
 
@@ -69,6 +72,92 @@ def face_z(k, j, i, now, then, h, g, numbers, kind, out):
 def leaving_by(first, second):
     """What leaves a point through two faces."""
     return max(second, real(0.0)) - min(first, real(0.0))
+
+
+@cell
+def half_on(now, then, start, place, weights):
+    """A velocity half a step on, times half a time step over the spacing."""
+    return weights.now * flat_load(now, start, place) + weights.then * flat_load(then, start, place)
+
+
+@cell
+def outer_faces(low, here, high, i, n, kind):
+    """The faces before and behind point i of n, of the fluxes of three points."""
+    first, second = low + here, here + high
+    if kind != PERIODIC and i == 0:
+        first = outer_face(here, second, kind)
+    if kind != PERIODIC and i == n - 1:
+        second = outer_face(here, first, kind)
+    return first, second
+
+
+@entry
+def faces_cuda(now, then, h, stretch, numbers, kinds, planes, v1, v2, v3, most):
+    """All faces over flat ground, and what `outflow_cuda` finds; kinds: of the ends of z, y and x; grid as there.
+
+    An axis of one point has no faces.
+    """
+    tree = cuda.shared.array(BLOCK, np.float64)
+    nz, ny, nx = now.u.shape
+    i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
+    j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
+    x = Extrapolation(numbers[ALONG_X], numbers[ALONG_X + 1])
+    y = Extrapolation(numbers[ALONG_Y], numbers[ALONG_Y + 1])
+    z = Extrapolation(numbers[ALONG_Z], numbers[ALONG_Z + 1])
+    largest, bottom = real(0.0), cuda.blockIdx.z * planes
+    if i < nx and j < ny:
+        size, row = ny * nx, np.uint32(j * np.uint32(nx))
+        here, round_z = np.uint32(row + i), kinds[0] == PERIODIC
+        west, east = np.uint32(row + before(i, nx)), np.uint32(row + (i + np.uint32(1) if i < nx - 1 else np.uint32(0)))
+        south = np.uint32(before(j, ny) * np.uint32(nx) + i)
+        north = np.uint32((j + np.uint32(1) if j < ny - 1 else np.uint32(0)) * np.uint32(nx) + i)
+        up_low = half_on(now.w, then.w, level(bottom - 1, nz, size, round_z), here, z)
+        up = half_on(now.w, then.w, level(bottom, nz, size, round_z), here, z)
+        up_low *= rises(h, stretch, bottom - 1, nz, round_z)
+        up *= rises(h, stretch, bottom, nz, round_z)
+        for m in range(bottom, min(nz, bottom + planes)):
+            k = np.uint32(m)
+            start, density = np.uint32(k * np.uint32(size)), h[k, 0, 0]
+            up_high = half_on(now.w, then.w, level(m + 1, nz, size, round_z), here, z)
+            u_west, u_here = half_on(now.u, then.u, start, west, x), half_on(now.u, then.u, start, here, x)
+            u_east = half_on(now.u, then.u, start, east, x)
+            v_south, v_here = half_on(now.v, then.v, start, south, y), half_on(now.v, then.v, start, here, y)
+            v_north = half_on(now.v, then.v, start, north, y)
+            up_high *= rises(h, stretch, m + 1, nz, round_z)
+            leaving = real(0.0)
+            if nx > 1:
+                first, second = outer_faces(density * u_west, density * u_here, density * u_east, i, nx, kinds[2])
+                leaving += leaving_by(first, second)
+                v1[k, j, i] = first
+                if i == nx - 1:
+                    v1[k, j, np.uint32(nx)] = second
+            if ny > 1:
+                first, second = outer_faces(density * v_south, density * v_here, density * v_north, j, ny, kinds[1])
+                leaving += leaving_by(first, second)
+                v2[k, j, i] = first
+                if j == ny - 1:
+                    v2[k, np.uint32(ny), i] = second
+            if nz > 1:
+                first, second = outer_faces(up_low, up, up_high, k, nz, kinds[0])
+                leaving += leaving_by(first, second)
+                v3[k, j, i] = first
+                if k == nz - 1:
+                    v3[np.uint32(nz), j, i] = second
+            largest = max(largest, leaving / density)
+            up_low, up = up, up_high
+    largest_of(tree, thread(), BLOCK, float(largest))
+    if thread() == 0:
+        most[block_number()] = tree[0]
+
+
+@cell
+def rises(h, stretch, k, nz, periodic):
+    """h d zeta / dz of a level, from -1 to nz."""
+    if k < 0:
+        k = nz - 1 if periodic else 0
+    if k > nz - 1:
+        k = 0 if periodic else nz - 1
+    return h[np.uint32(k), 0, 0] * stretch[np.uint32(k)]
 
 
 @entry

@@ -7,6 +7,8 @@ and odd points are two chains. Where e is zero a chain is known up to a constant
 inverse pivot is). Source: L. H. Thomas's elimination, as in G. H. Golub, C. F. Van Loan, Matrix Computations, 4.3.
 """
 
+from typing import Any, NamedTuple
+
 from eagre.backend.cells import cell, entry, prange, real, switch
 from eagre.models.anelastic.operator import of_profile
 
@@ -45,10 +47,46 @@ def solve_column(j, i, f, inverse, coupling, scale):
 
 
 @cell
-def divide(k, j, i, f, inverse):
-    """As `solve_column` where z is periodic and nothing is coupled: inverse holds -1 / e times the factor of b."""
+def factor_of(tables, k, j, i):
+    """What a mode is multiplied by where z is periodic and nothing is coupled: -1 / e times the factor of b."""
+    e = tables.across[k] * (tables.along_y[j] + tables.along_x[i]) + tables.along_z[k]
+    return -tables.scale[k] / e if e > real(0.0) else real(0.0)
+
+
+@cell
+def divide(k, j, i, f, tables):
+    """As `solve_column` where z is periodic; tables : `Symbols`."""
+    factor = factor_of(tables, k, j, i)
     for part in range(PARTS):
-        f[k, j, PARTS * i + part] *= inverse[k, j, i]
+        f[k, j, PARTS * i + part] *= factor
+
+
+class Symbols(NamedTuple):
+    """e = across_k (along_y_j + along_x_i) + along_z_k of a mode, and the factor of b, scale_k."""
+
+    across: Any
+    along_z: Any
+    along_y: Any
+    along_x: Any
+    scale: Any
+
+
+@cell
+def factor_modes(j, i, inverse, tables, coupling):
+    """Inverse pivots of a mode, in double precision; along_z is not read; see `factor_column`."""
+    nz, flat = inverse.shape[0], tables.along_y[j] + tables.along_x[i]
+    below = between = 0.0  # of the chain's level below, and of the other chain's
+    for k in range(nz):
+        e = tables.across[k] * flat
+        pivot = e
+        if k < nz - 2:
+            pivot += coupling[k]
+        if k > 1:
+            a = coupling[k - 2]
+            pivot += a - a * a * below
+        found = 1.0 / pivot if e > 0.0 or k < nz - 2 else 0.0
+        inverse[k, j, i] = found
+        below, between = between, found
 
 
 @entry

@@ -51,15 +51,15 @@ class Projected(NamedTuple):
 
 
 @cell
-def subtract(k, j, i, a, b, control):
-    """A -= b."""
-    a[k, j, i] -= b[k, j, i]
+def add(k, j, i, a, b, control):
+    """A += b."""
+    a[k, j, i] += b[k, j, i]
 
 
-@subtract.variant("cuda")
-def _subtract_while_iterating(k, j, i, a, b, control):
+@add.variant("cuda")
+def _add_while_iterating(k, j, i, a, b, control):
     if is_iterating(control):
-        a[k, j, i] -= b[k, j, i]
+        a[k, j, i] += b[k, j, i]
 
 
 @cell
@@ -235,16 +235,14 @@ class Projection:
         device, operator, hat = self._device, self.operator, self.hat
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
+        self._begins_anew = self._direct and flat is not None
         wind = (self.u, self.v, self.w)
         self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._in_place)]
         start: list[Work] = [operator.residual(self.phi, hat, self._r), test.measured]
         if flat is not None:
             start = [flat.residual(self.phi, hat, self._r, test)]
         if self._direct:
-            add = device.loop(subtract, self._precision)
-            arguments = (self.phi, self._b, test.control)
-            solved = [*self._flat(self._r, self._b), device.over(add, self.shape, arguments)]
-            self._until: Any = Until(device, test, [*solved, *start], start, look_every=1, judges=flat is not None)
+            self._until: Any = self._direct_solution(flat, test, start)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
@@ -261,6 +259,19 @@ class Projection:
         self._until = GcrIteration(
             *known, first, lambda q, out: [operator.apply(q, out)], self._preconditioning(), weights, kept, every
         ).until
+
+    def _direct_solution(self, flat: FlatKernels | None, test: ResidualTest, judged: list[Work]) -> Until:
+        """phi += -P^-1 r until r is small; judged: launches that set r and judge it.
+
+        Flat kernels begin with phi = 0: a guess would have to be looked at, and its solution added.
+        """
+        adds = self._device.over(self._device.loop(add, self._precision), self.shape, (self.phi, self._b, test.control))
+        spectral = self._spectral(-1.0)
+        again = [*self._flat(self._r, self._b, spectral), adds, *judged]
+        if flat is None:
+            return Until(self._device, test, again, judged, look_every=1)
+        first = [flat.divergence(self.hat, self._r), *self._flat(self._r, self.phi, spectral), *judged]
+        return Until(self._device, test, again, first, look_every=1, judges=True, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Kernels that serve on a GPU over flat ground, and what judges residuals."""
@@ -286,18 +297,27 @@ class Projection:
             return None
         return self._flat
 
-    def _flat(self, r: Any, q: Any) -> list[Work]:
-        """q = P^-1 r of the flat operator with horizontal means."""
-        spectral = Spectral(self._device, self._precision, self.metric)
-        is_field = self.operator.medium.density.shape == self.shape
+    def _spectral(self, sign: float = 1.0) -> Spectral:
+        """The flat operator with horizontal means, inverted; it follows the coefficients."""
+        spectral = Spectral(self._device, self._precision, self.metric, sign)
 
         def refresh() -> None:
             density, across, up = self.operator.means()
-            spectral.set_coefficients(across, up, np.ones_like(density) if is_field else density)
+            spectral.set_coefficients(across, up, np.ones_like(density) if self._by_point else density)
 
         self._refreshing.append(refresh)
         refresh()
-        if is_field:
+        return spectral
+
+    @property
+    def _by_point(self) -> bool:
+        """Whether the density has a value for every point."""
+        return self.operator.medium.density.shape == self.shape
+
+    def _flat(self, r: Any, q: Any, spectral: Spectral | None = None) -> list[Work]:
+        """q = P^-1 r of the flat operator with horizontal means, or what `spectral` makes."""
+        spectral = spectral or self._spectral()
+        if self._by_point:
             return [self.operator.weighed(r, self._b), *spectral.launches(self._b, q)]
         return spectral.launches(r, q)
 
@@ -337,6 +357,8 @@ class Projection:
 
     def _first_guess(self, dt: float) -> list[Work]:
         """Launches that make phi from the last solutions, which are in proportion to their time steps."""
+        if self._begins_anew:
+            return []
         (last, before), device = self.steps, self._device
         if self._guess == "zero" or last == 0.0:
             factor = float(self._guess != "zero")

@@ -14,7 +14,7 @@ import numpy as np
 from eagre.backend.arrays import fourier_module, on_gpu
 from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
 from eagre.models.anelastic.chains import column_solver
-from eagre.models.anelastic.columns import divide, factor_column
+from eagre.models.anelastic.columns import Symbols, divide, factor_modes
 from eagre.models.anelastic.metric import Metric
 from eagre.solvers.poisson.axes import Axis, workers
 
@@ -38,9 +38,12 @@ class Spectral:
     device : Device
     precision : str
     metric : Metric
+    sign : float
+        1.0, or -1.0: q = -P^-1 r.
     """
 
-    def __init__(self, device: Device, precision: str, metric: Metric) -> None:
+    def __init__(self, device: Device, precision: str, metric: Metric, sign: float = 1.0) -> None:
+        self._sign, self._made = sign, ()
         self._device, self._real, self.shape = device, check_precision(precision), metric.shape
         self._periodic_z = metric.sides[0] == "periodic" and self.shape[0] > 1
         numbers = [
@@ -54,21 +57,26 @@ class Spectral:
         if self._waves:
             last = self._waves[-1]
             symbols[last] = symbols[last][: self.shape[last] // 2 + 1]
-        self._vertical = symbols[0] if self._periodic_z else np.zeros(self.shape[0])
-        self._flat = symbols[1][:, None] + symbols[2][None, :]
+        self._vertical, self._symbols = symbols[0] if self._periodic_z else np.zeros(self.shape[0]), symbols[1:]
         self._dz, self._parts = metric.spacing[0], 2 if self._waves else 1
         wall = self.shape[0] > 1 and not self._periodic_z
         self._w = np.array([0.5 if wall and k in (0, self.shape[0] - 1) else 1.0 for k in range(self.shape[0])])
-        modes = (self.shape[0], *self._flat.shape)
-        self._inverse = device.zeros(modes, self._real)
+        self._modes = (self.shape[0], *map(len, self._symbols))
+        self._inverse = None if self._periodic_z else device.zeros(self._modes, self._real)
         self._coupling = device.zeros((self.shape[0], 1, 1), self._real)
-        self._scale = device.zeros((self.shape[0],), self._real)
+        self._tables, self._wide = self._symbols_in(self._real), self._symbols_in(np.float64)
         switches = {"PARTS": self._parts}
         last_axes = self._waves == tuple(range(3))[-len(self._waves) :] if self._waves else False
         self._in_place = device.kind == "cuda" and last_axes and not self._cosines
-        self._factor = device.loop(factor_column, "double")
+        self._factor = device.loop(factor_modes, "double")
         self._solve = column_solver(device, precision, switches)
         self._divide = device.loop(divide, precision, switches)
+
+    def _symbols_in(self, real: Any) -> Symbols:
+        """Tables of symbols on the device in a precision, without coefficients."""
+        along_y, along_x = (self._device.array(one.astype(real)) for one in self._symbols)
+        across, along_z, scale = (self._device.zeros((self.shape[0],), real) for _ in range(3))
+        return Symbols(across, along_z, along_y, along_x, scale)
 
     def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
         """Factorise.
@@ -84,32 +92,29 @@ class Spectral:
         """
         nz, device = self.shape[0], self._device
         points = np.prod([self.shape[k] for k in self._waves]) if self._in_place else 1
-        scale = self._w * scale / points
-        extra = (self._w * across)[:, None, None] * self._flat
-        coupling = np.zeros((nz, 1, 1))
-        if self._periodic_z:
-            extra = extra + up[0] * self._vertical[:, None, None]
-            with np.errstate(divide="ignore"):
-                inverse = np.where(extra > 0.0, -scale[:, None, None] / extra, 0.0)
-                device.fill(self._inverse, inverse.astype(self._real))
-        else:
-            coupling[: nz - 2, 0, 0] = up[1 : nz - 1] / (4.0 * self._dz**2)
-            inverse = device.array(extra)
-            arguments = (inverse, device.array(coupling), nz)
-            device.run([device.over(self._factor, extra.shape[1:], arguments)])
-            with device.joined():
-                self._inverse[...] = inverse.astype(self._real)
-        device.fill(self._coupling, coupling.astype(self._real))
-        device.fill(self._scale, scale.astype(self._real))
+        for tables in (self._tables, self._wide):
+            parts = ((tables.across, self._w * across), (tables.scale, self._sign * self._w * scale / points))
+            for array, values in (*parts, (tables.along_z, up[0] * self._vertical)):
+                device.fill(array, values.astype(array.dtype))
+        if self._inverse is None:
+            return
+        coupling = np.zeros(nz)
+        coupling[: nz - 2] = up[1 : nz - 1] / (4.0 * self._dz**2)
+        device.fill(self._coupling, coupling[:, None, None].astype(self._real))
+        arguments = (self._inverse, self._wide, device.array(coupling))
+        device.run([device.over(self._factor, self._modes[1:], arguments)])
 
     def launches(self, right: Any, out: Any) -> list[Work]:
         """out = P^-1 right, both (nz, ny, nx)."""
         if not self._in_place:
             return [HostCall(self._apply, (right, out))]
-        device, complex_ = self._device, np.complex64 if self._real == np.float32 else np.complex128
-        spectrum = device.zeros(self._inverse.shape, complex_)
-        forward, backward = device.real_transforms(right, spectrum, out, self._waves)
-        return [forward, self._columns(spectrum.view(self._real)), backward]
+        if not self._made:
+            complex_ = np.complex64 if self._real == np.float32 else np.complex128
+            spectrum = self._device.zeros(self._modes, complex_)
+            forward, backward = self._device.real_transforms(right, spectrum, out, self._waves)
+            self._made = forward, self._columns(spectrum.view(self._real)), backward
+        forward, columns, backward = self._made
+        return [forward._replace(arguments=(right,)), columns, backward._replace(arguments=(out,))]
 
     def _apply(self, right: Any, out: Any) -> None:
         own = not (self._cosines or self._waves)
@@ -130,5 +135,5 @@ class Spectral:
 
     def _columns(self, f: Any) -> Launch:
         if self._periodic_z:
-            return self._device.over(self._divide, self._inverse.shape, (f, self._inverse))
-        return self._solve((f, self._inverse, self._coupling, self._scale))
+            return self._device.over(self._divide, self._modes, (f, self._tables))
+        return self._solve((f, self._inverse, self._coupling, self._tables.scale))

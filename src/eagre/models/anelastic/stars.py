@@ -11,7 +11,8 @@ from eagre.models.anelastic import flat_cuda
 from eagre.models.anelastic.flat_cuda import Gradient
 from eagre.models.anelastic.operator import Wind
 from eagre.models.anelastic.pressure import PressureOperator
-from eagre.solvers.gcr.fused import Tiles
+from eagre.solvers.gcr.fused import Tiles, vector_of
+from eagre.solvers.gcr.fused_cuda import BLOCK
 from eagre.solvers.gcr.iteration import ResidualTest
 from eagre.solvers.gcr.star import Star, on_device
 
@@ -84,6 +85,19 @@ def gradient_of(operator: PressureOperator) -> Gradient:
     return Gradient(up, inside[0], operator.c11[:, 0, 0], y.over * inside[1], inside[1], x.over * inside[2], inside[2])
 
 
+def _tables(operator: PressureOperator) -> tuple[Star, Star, Gradient]:
+    """L, the divergence and C grad phi, on the host."""
+    return star_of(operator), divergence_of(operator), gradient_of(operator)
+
+
+def elementwise(device: Device, precision: str, driven: bool, arguments: tuple[Any, ...]) -> Launch:
+    """`kernels.add_force_to_wind` on a GPU; arguments as there."""
+    points = int(arguments[0].size)
+    vector = vector_of(device, precision, (points,), True)
+    program = device.program(flat_cuda.add_force_to_wind(vector, driven), precision, {"VECTOR": vector})
+    return Launch(program, arguments, (-(-points // (vector * BLOCK)),), (BLOCK,))
+
+
 class FlatKernels:
     """Launches of `flat_cuda` for an operator that `is_star`, without open sides.
 
@@ -97,28 +111,42 @@ class FlatKernels:
     def __init__(self, device: Device, precision: str, operator: PressureOperator) -> None:
         self._device, self._real, self._precision = device, check_precision(precision), precision
         self._periodic = int(operator.metric.sides[0] == "periodic" and operator.metric.shape[0] > 1)
-        self.tiles = Tiles.of(device, operator.metric.shape)
-        self._star = on_device(star_of(operator), device, self._real)
-        self._first = on_device(divergence_of(operator), device, self._real)
-        self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient_of(operator)))
+        periodic_x = operator.metric.sides[2] == "periodic"
+        vector = vector_of(device, precision, operator.metric.shape, periodic_x)
+        self.tiles = Tiles.of(device, operator.metric.shape, vector)
+        self._made = star, first, gradient = _tables(operator)
+        self._star, self._first = on_device(star, device, self._real), on_device(first, device, self._real)
+        self._gradient = Gradient(*(device.array(one.astype(self._real)) for one in gradient))
 
     def residual(self, phi: Any, hat: tuple[Any, Any, Any], r: Any, test: ResidualTest) -> Launch:
         """As `PressureOperator.residual`; it judges, with numbers of the test."""
-        program = self._device.program(flat_cuda.residual_cuda, self._precision)
+        program = self._program(flat_cuda.residual(self.tiles.vector))
         tables = (self._star, self._first, self._periodic, self.tiles.planes)
         arrived = self._device.zeros((1,), np.uint32)
         return self.tiles.launch(program, (phi, *hat, r, *tables, test.control, test.partials, arrived))
 
+    def divergence(self, hat: tuple[Any, Any, Any], r: Any) -> Launch:
+        """The residual of phi = 0."""
+        program = self._program(flat_cuda.divergence(self.tiles.vector))
+        return self.tiles.launch(program, (*hat, r, self._first, self._periodic, self.tiles.planes))
+
+    def _program(self, entry: Any) -> Any:
+        registers = self._device.layout("solver:gcr").registers[self._precision]
+        switches = {"VECTOR": self.tiles.vector, "REGISTERS": registers}
+        return self._device.program(entry, self._precision, switches)
+
     def wind(self, phi: Any, velocity: Any, forces: Any, in_place: bool) -> Launch:
         """As `PressureOperator.wind`."""
         out = Wind(*velocity, *(velocity if forces is None else forces))
-        switches = {"IN_PLACE": in_place, "FINISHES": forces is not None}
-        program = self._device.program(flat_cuda.wind_cuda, self._precision, switches)
-        return self.tiles.launch(program, (phi, out, self._gradient, self._periodic, self.tiles.planes))
+        program = self._program(flat_cuda.wind(self.tiles.vector, in_place, forces is not None))
+        tables = (self._gradient, self._first, self._periodic, self.tiles.planes)
+        return self.tiles.launch(program, (phi, out, *tables))
 
     def refill(self, operator: PressureOperator) -> None:
         """Take other coefficients."""
-        made = (star_of(operator), divergence_of(operator), gradient_of(operator))
-        for own, tables in zip((self._star, self._first, self._gradient), made, strict=True):
-            for array, values in zip(own, tables, strict=True):
-                self._device.fill(array, np.asarray(values).astype(array.dtype))
+        made = _tables(operator)
+        for own, before, tables in zip((self._star, self._first, self._gradient), self._made, made, strict=True):
+            for array, old, values in zip(own, before, tables, strict=True):
+                if not np.array_equal(old, values):
+                    self._device.fill(array, np.asarray(values).astype(array.dtype))
+        self._made = made

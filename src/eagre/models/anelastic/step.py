@@ -32,6 +32,7 @@ from eagre.models.anelastic.projection import Projected, Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.sides import Inflow, set_wind_through
+from eagre.models.anelastic.stars import elementwise
 from eagre.models.anelastic.tendencies import Tendencies, driven
 
 
@@ -171,26 +172,33 @@ class Steps:
 
     def explicit(self) -> list[Work]:
         """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
-        fields, numbers = self.fields, self.pace.numbers
+        fields = self.fields
         found: list[Work] = list(self.advector.launches(fields.now, fields.past, self.pace))
         moved = fields.moved()
         found += self.tendencies.launches()
-        for one in moved:
-            name, more = ("add_force", ()) if one.past is None else ("add_force_to_wind", (one.past,))
-            drag, switches = fields.drag.get(one.name, one.x), {"DRIVEN": one.name in fields.drag}
-            found.append(self._over(name, one.x, one.force, drag, numbers, *more, switches=switches))
+        found += [self._forced(one) for one in moved]
         found += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in moved])
         for one in moved:
             found += self._with_tendency(one.name, one.force)
         for name, x in fields.scalars.items():
             if name in fields.drag:
-                found.append(self._over("add_tendency", x, fields.drag[name], numbers))
+                found.append(self._over("add_tendency", x, fields.drag[name], self.pace.numbers))
             found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare)]
             found.append(self._over("take", x, fields.spare))
         if self._is_free:
             return found
         heat = fields.forces.w if fields.heating is None else fields.heating
         return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
+
+    def _forced(self, one: Moved) -> Work:
+        """A launch that sets what is advected, and the past velocity."""
+        is_driven = one.name in self.fields.drag
+        arguments = (one.x, one.force, self.fields.drag.get(one.name, one.x), self.pace.numbers)
+        if one.past is None:
+            return self._over("add_force", *arguments, switches={"DRIVEN": is_driven})
+        if self.device.kind != "cuda":
+            return self._over("add_force_to_wind", *arguments, one.past, switches={"DRIVEN": is_driven})
+        return elementwise(self.device, self.precision, is_driven, (*arguments, one.past))
 
     def _with_tendency(self, name: str, hat: Any) -> list[Work]:
         """Launches that add the explicit tendency of the end of the step, and hold what flows in."""

@@ -45,7 +45,7 @@ class Tiles(NamedTuple):
 def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
     """Points of a thread beside each other: 16 bytes along a periodic axis of as many times so many points, or one."""
     vector = device.layout("solver:gcr").points[precision]
-    return vector if periodic_x and shape[2] > vector and shape[2] % vector == 0 else 1
+    return vector if periodic_x and shape[-1] > vector and shape[-1] % vector == 0 else 1
 
 
 class FusedIteration:

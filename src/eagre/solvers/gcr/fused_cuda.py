@@ -10,7 +10,7 @@ their order: the same bits every time. r goes to and fro between two arrays, as 
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +78,19 @@ def near(star, j, i, nx):
 
 
 @cell
+def next_to(first, j, i, nx):
+    """As `near`, of an operator that reaches to the next point: those west and east of all points of a thread."""
+    row, last = np.uint32(j * np.uint32(nx)), np.uint32(i + np.uint32(VECTOR - 1))
+    to_east, to_west = np.uint32(row + first.to_east[last]), np.uint32(row + first.to_west[i])
+    to_north = np.uint32(first.to_north[j] * np.uint32(nx) + i)
+    to_south = np.uint32(first.to_south[j] * np.uint32(nx) + i)
+    return Near(
+        np.uint32(row + i), to_east, to_west, to_north, to_south,
+        first.east[i], first.west[i], first.north[j], first.south[j],
+    )  # fmt: skip
+
+
+@cell
 def level(k, nz, size, periodic):
     """Flat place of the first point of level k, from -2 to nz + 1: round a periodic axis, or the outermost level."""
     if k < 0:
@@ -85,15 +98,6 @@ def level(k, nz, size, periodic):
     if k > nz - 1:
         k = k - nz if periodic else nz - 1
     return np.uint32(np.uint32(k) * np.uint32(size))
-
-
-@cell
-def sum_of_level(q, start, n, c):
-    """What L has of the neighbours of a point of value c in its level; n: `Near`."""
-    total = n.east * (flat_load(q, start, n.to_east) - c)
-    total += n.west * (flat_load(q, start, n.to_west) - c)
-    total += n.north * (flat_load(q, start, n.to_north) - c)
-    return total + n.south * (flat_load(q, start, n.to_south) - c)
 
 
 @cell
@@ -181,19 +185,21 @@ SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "thread": thread, "is_iterating": is_iterating, "share_of": share_of,
     "weight_at": weight_at, "near": near, "level": level, "load": load, "load_beside": load_beside, "store": store,
     "store_parts": store_parts, "is_last": is_last, "both_totals": both_totals, "set_step": set_step,
-    "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS, "BLOCK": BLOCK,
+    "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS,
+    "BLOCK": BLOCK, "LANES": LANES, "ROWS": ROWS,
 }  # fmt: skip
 
 
-@cache
-def kernel(text: str, vector: int) -> Entry:
-    """A kernel of `fused_text` for threads of so many points."""
+def kernel(text: str, vector: int, scope: Mapping[str, Any] = SCOPE, **known: int) -> Entry:
+    """A kernel of `fused_text` for threads of so many points; scope: what it calls; known: numbers in its text."""
     side = min(2, vector)
     beside = {"west", "east", "its_west", "its_east"}
-    names = dict.fromkeys(re.findall(r"{(\w+)}", text))
-    points = {name: "".join(f"{name}[{v}]," for v in range(side if name in beside else vector)) for name in names}
-    found = unrolled(text.format_map(points), {"VECTOR": vector, "SIDE": side, "LANES": LANES, "ROWS": ROWS})
-    made: Any = written(found, SCOPE)
+    points = {
+        name: "".join(f"{name}[{v}]," for v in range(side if name in beside else vector))
+        for name in re.findall(r"{(\w+)}", text)
+    }
+    found = unrolled(text.format_map(points), {"VECTOR": vector, "SIDE": side, **known})
+    made: Any = written(found, dict(scope))
     entry = Entry(made.function)
     entry.source = found
     return entry
