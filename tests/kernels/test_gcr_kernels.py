@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice, PlainDevice
-from eagre.models.anelastic.chains import column_solver
-from eagre.models.anelastic.columns import solve_column
+from eagre.models.anelastic.chains import column_solver, mode_divider
+from eagre.models.anelastic.columns import Symbols, solve_column
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
@@ -82,6 +82,22 @@ def test_chains_of_columns(nz):
     plain.run([plain.over(loop, (2, 5), (expected, inverse, coupling, scale))])
     device.run([column_solver(device, "double", {"PARTS": 2})((f, inverse, coupling, scale))])
     np.testing.assert_allclose(f, expected, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("nz", [1, 5, 8])
+def test_modes_are_divided(nz):
+    """Four levels a thread make what `divide` makes."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    random = np.random.default_rng(nz)
+    f, tables = random.standard_normal((nz, 9, 6)), Symbols(*(random.random(n) for n in (nz, nz, 9, 3, nz)))
+    tables.along_z[0] = tables.along_y[0] = tables.along_x[0] = 0.0
+    expected = f.copy()
+    PlainDevice().run([mode_divider(PlainDevice(), "double", 2)(expected, tables)])
+    SimulatedDevice().run([mode_divider(SimulatedDevice(), "double", 2)(f, tables)])
+    np.testing.assert_array_equal(f, expected)
+    assert f[0, 0, 0] == 0.0 and np.abs(f[0, 0, 2:]).min() > 0.0
 
 
 @pytest.mark.parametrize("sides", [("periodic", "wall", "periodic"), ("wall", "periodic", "wall")])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eagre.backend.device import Device, Launch
-from eagre.models.anelastic.columns import solve_columns_cpu
-from eagre.models.anelastic.columns_cuda import CHAINS, LANES, chains_cuda
+from eagre.models.anelastic.columns import Symbols, divide, solve_columns_cpu
+from eagre.models.anelastic.columns_cuda import AHEAD, CHAINS, LANES, ROWS, chains_cuda, divide_cuda
 
 
 def column_solver(device: Device, precision: str, switches: Mapping[str, Any]) -> Callable[[tuple[Any, ...]], Launch]:
@@ -22,3 +22,18 @@ def column_solver(device: Device, precision: str, switches: Mapping[str, Any]) -
         return Launch(program, arguments, (-(-n // LANES), ny), (LANES, CHAINS))
 
     return launch
+
+
+def mode_divider(device: Device, precision: str, parts: int) -> Callable[[Any, Symbols], Launch]:
+    """A function of (f, tables) to the launch that does what `columns.divide` does; parts : real numbers of a mode."""
+    if device.kind == "cuda" and parts == 2:
+        program = device.program(divide_cuda, precision)
+
+        def launch(f: Any, tables: Symbols) -> Launch:
+            nz, ny, n = map(int, f.shape)
+            grid = (-(-(n // 2) // LANES), -(-ny // ROWS), -(-nz // AHEAD))
+            return Launch(program, (f, tables), grid, (LANES, ROWS))
+
+        return launch
+    loop = device.loop(divide, precision, {"PARTS": parts})
+    return lambda f, tables: device.over(loop, (*f.shape[:2], f.shape[2] // parts), (f, tables))

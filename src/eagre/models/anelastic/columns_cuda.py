@@ -6,11 +6,12 @@ few columns, and each step of a chain waits for the memory.
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real
-from eagre.models.anelastic.columns import PARTS, coupling_at
+from eagre.backend.cells import cell, cuda, entry, load_two, real, store_two
+from eagre.models.anelastic.columns import PARTS, coupling_at, factor_of
 
 LANES = 32
 CHAINS = 2
+ROWS = 8  # of modes a block, where these are divided
 AHEAD = 4  # points asked for at once, as many as `down_four` and `up_four` have
 
 
@@ -101,3 +102,33 @@ def chains_cuda(f, inverse, coupling, scale):
             x = down_four(x, f, inverse, coupling, scale, k, last, j, m)
         for back in range(0, last - chain, 2 * AHEAD):
             x = up_four(x, f, inverse, coupling, last - 2 - back, chain, j, m)
+
+
+@cell
+def multiply(f, place, number, tables, k, j, i):
+    """A complex mode that was loaded times its factor, to its place."""
+    factor = factor_of(tables, k, j, i)
+    store_two(f, place, 0, (number[0] * factor, number[1] * factor))
+
+
+@entry
+def divide_cuda(f, tables):
+    """As `columns.divide` for complex numbers; a thread has AHEAD levels. Grid: tiles of LANES x ROWS modes, levels."""
+    i = np.uint32(cuda.blockIdx.x * LANES + cuda.threadIdx.x)
+    j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
+    nz, ny, n = f.shape[0], f.shape[1], f.shape[2] // 2
+    if i < n and j < ny:
+        last, k = np.uint32(nz - 1), np.uint32(cuda.blockIdx.z * AHEAD)
+        k1, k2, k3 = np.uint32(k + 1), np.uint32(k + 2), np.uint32(k + 3)
+        step, row = np.uint32(np.uint32(2 * ny) * np.uint32(n)), np.uint32(2) * (j * np.uint32(n) + i)
+        place, place1 = np.uint32(k * step + row), np.uint32(min(k1, last) * step + row)
+        place2, place3 = np.uint32(min(k2, last) * step + row), np.uint32(min(k3, last) * step + row)
+        zero, one = load_two(f, place, 0), load_two(f, place1, 0)
+        two, three = load_two(f, place2, 0), load_two(f, place3, 0)
+        multiply(f, place, zero, tables, k, j, i)
+        if k1 <= last:
+            multiply(f, place1, one, tables, k1, j, i)
+        if k2 <= last:
+            multiply(f, place2, two, tables, k2, j, i)
+        if k3 <= last:
+            multiply(f, place3, three, tables, k3, j, i)

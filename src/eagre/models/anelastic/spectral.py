@@ -13,8 +13,8 @@ import numpy as np
 
 from eagre.backend.arrays import fourier_module, on_gpu
 from eagre.backend.device import Device, HostCall, Launch, Work, check_precision
-from eagre.models.anelastic.chains import column_solver
-from eagre.models.anelastic.columns import Symbols, divide, factor_modes
+from eagre.models.anelastic.chains import column_solver, mode_divider
+from eagre.models.anelastic.columns import Symbols, factor_modes
 from eagre.models.anelastic.metric import Metric
 from eagre.solvers.poisson.axes import Axis, workers
 
@@ -70,7 +70,7 @@ class Spectral:
         self._in_place = device.kind == "cuda" and last_axes and not self._cosines
         self._factor = device.loop(factor_modes, "double")
         self._solve = column_solver(device, precision, switches)
-        self._divide = device.loop(divide, precision, switches)
+        self._divide = mode_divider(device, precision, self._parts)
 
     def _symbols_in(self, real: Any) -> Symbols:
         """Tables of symbols on the device in a precision, without coefficients."""
@@ -135,5 +135,5 @@ class Spectral:
 
     def _columns(self, f: Any) -> Launch:
         if self._periodic_z:
-            return self._device.over(self._divide, self._modes, (f, self._tables))
+            return self._divide(f, self._tables)
         return self._solve((f, self._inverse, self._coupling, self._tables.scale))
