@@ -133,10 +133,14 @@ class StopTest:
 
 
 class Judge(Protocol):
-    """What ends an iteration: `control` as of `StopTest`, and the launch that judges."""
+    """What ends an iteration: `control` as of `StopTest`, and the launch that judges; None: the iteration does."""
 
     control: Any
-    launch: Launch
+
+    @property
+    def launch(self) -> Launch | None:
+        """Judges."""
+        ...
 
 
 class Iterated(NamedTuple):
@@ -174,8 +178,6 @@ class Until:
         Run once before; if there are any, they write `test.partials` too, and a start that is good enough ends it.
     look_every : int
         Iterations of a graph: how many are launched between two looks of the host, on a GPU.
-    judges : bool
-        Whether the start and the iteration call `judge` themselves.
     start_counts : bool
         Whether the start is an iteration.
 
@@ -194,13 +196,12 @@ class Until:
         iteration: Sequence[Work],
         start: Sequence[Work] = (),
         look_every: int = 20,
-        judges: bool = False,
         start_counts: bool = False,
     ) -> None:
         self._before = -1 if start and not start_counts else 0  # iterations, of which the norm of a start makes one
         self._counted = int(start_counts)
         self._device, self._test, self.control = device, test, test.control
-        last = [] if judges else [test.launch]
+        last = [] if test.launch is None else [test.launch]
         self._start, launches = [*start, *last] if start else [], [*iteration, *last]
         self._iteration = launches
         self.launches = [*self._start, *launches]

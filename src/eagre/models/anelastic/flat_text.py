@@ -6,7 +6,8 @@ needs is asked for before any of it is used. `star`, `first` and `gradient` are 
 
 RESIDUAL = """
 def residual_cuda(phi, u, v, w, r, star, first, periodic, planes, control, partials, arrived):
-    tree, flag = cuda.shared.array(BLOCK, np.float64), cuda.shared.array(1, np.float64)
+    tree = cuda.shared.array(BLOCK, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = thread()
     if is_iterating(control):
         i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)

@@ -271,7 +271,7 @@ class Projection:
         if flat is None:
             return Until(self._device, test, again, judged, look_every=1)
         first = [flat.divergence(self.hat, self._r), *self._flat(self._r, self.phi, spectral), *judged]
-        return Until(self._device, test, again, first, look_every=1, judges=True, start_counts=True)
+        return Until(self._device, test, again, first, look_every=1, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
         """Kernels that serve on a GPU over flat ground, and what judges residuals."""

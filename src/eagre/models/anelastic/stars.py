@@ -13,7 +13,7 @@ from eagre.models.anelastic.operator import Wind
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.solvers.gcr.fused import Tiles, vector_of
 from eagre.solvers.gcr.fused_cuda import BLOCK
-from eagre.solvers.gcr.iteration import ResidualTest
+from eagre.solvers.gcr.iteration import ResidualTest, arrived
 from eagre.solvers.gcr.star import Star, on_device
 
 
@@ -122,8 +122,7 @@ class FlatKernels:
         """As `PressureOperator.residual`; it judges, with numbers of the test."""
         program = self._program(flat_cuda.residual(self.tiles.vector))
         tables = (self._star, self._first, self._periodic, self.tiles.planes)
-        arrived = self._device.zeros((1,), np.uint32)
-        return self.tiles.launch(program, (phi, *hat, r, *tables, test.control, test.partials, arrived))
+        return self.tiles.launch(program, (phi, *hat, r, *tables, test.control, test.partials, arrived(self._device)))
 
     def divergence(self, hat: tuple[Any, Any, Any], r: Any) -> Launch:
         """The residual of phi = 0."""

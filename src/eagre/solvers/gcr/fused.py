@@ -11,7 +11,7 @@ import numpy as np
 from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.solvers.gcr import fused_cuda, fused_text, kernels, kernels_cuda
 from eagre.solvers.gcr.fused_cuda import LANES, ROWS
-from eagre.solvers.gcr.iteration import ResidualTest, Weights, one_block
+from eagre.solvers.gcr.iteration import ResidualTest, Weights, arrived, one_block
 from eagre.solvers.gcr.star import Star, on_device
 from eagre.stepping.until import Iterated, Until
 
@@ -97,7 +97,7 @@ class FusedIteration:
         def on(text: str, *arguments: Any) -> Launch:
             switches = {"WEIGHT": weighing, "VECTOR": tiles.vector, "REGISTERS": registers}
             program = device.program(fused_cuda.kernel(text, tiles.vector), precision, switches)
-            more = (*tables, scalars, test.control, parts, device.zeros((1,), np.uint32))
+            more = (*tables, scalars, test.control, parts, arrived(device))
             return tiles.launch(program, (*arguments, *more))
 
         iteration: list[Work] = []
@@ -105,7 +105,7 @@ class FusedIteration:
             iteration.append(on(fused_text.DIRECTION, here, p, image, phi))
             iteration.append(on(fused_text.ADVANCE, here, image, there))
         reset = one_block(device, kernels_cuda.begin_cuda, scalars, 1.0)
-        self.until = Until(device, test, iteration, [reset, *start], max(1, look_every // 2), judges=True)
+        self.until = Until(device, test, iteration, [reset, *start], max(1, look_every // 2))
         loop = device.loop(fused_cuda.settle, precision)
         self._settle = device.over(loop, shape, (phi, p, scalars))
 

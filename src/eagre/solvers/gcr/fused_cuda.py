@@ -42,6 +42,7 @@ from eagre.solvers.gcr.kernels import (
     share_of,
     weight_at,
 )
+from eagre.solvers.gcr.kernels_cuda import is_last
 from eagre.stepping.until import add_up, is_iterating, largest_of
 
 LANES, ROWS = 32, 8
@@ -120,17 +121,6 @@ def store_parts(tree, t, first, second, partials, is_largest):
     add_up(tree, t, BLOCK, second)
     if t == 0 and block < blocks:
         partials[1, 0, block] = tree[0]
-
-
-@cell
-def is_last(flag, t, blocks, arrived):
-    """Whether all other blocks have stored their parts; all threads of a block hear the same."""
-    if t == 0:
-        cuda.threadfence()
-        flag[0] = np.float64(cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1)
-        cuda.threadfence()
-    cuda.syncthreads()
-    return flag[0] > 0.0
 
 
 @cell

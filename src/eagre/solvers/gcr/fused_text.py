@@ -6,7 +6,8 @@ d, e are two levels below, the level, and two above. All that a level needs is a
 
 DIRECTION = """
 def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
-    tree, flag = cuda.shared.array(BLOCK, np.float64), cuda.shared.array(1, np.float64)
+    tree = cuda.shared.array(BLOCK, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = thread()
     if is_iterating(control):
         begun, beta, alpha = scalars[COUNT] > 0.0, real(scalars[BETA]), real(scalars[NUMBERS + 1])
@@ -61,7 +62,8 @@ def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scal
 
 ADVANCE = """
 def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, control, parts, arrived):
-    tree, flag = cuda.shared.array(BLOCK, np.float64), cuda.shared.array(1, np.float64)
+    tree = cuda.shared.array(BLOCK, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = thread()
     if is_iterating(control):
         beta = real(scalars[BETA])

@@ -42,8 +42,8 @@ class ResidualTest:
     ----------
     control : float64 (SIZE,), on the device
         As of `eagre.stepping.until.StopTest`.
-    launch : Launch
-        Judges by what `measured` or an iteration has found.
+    launch : Launch or None
+        Judges by what `measured` or an iteration has found; None on a GPU, where these judge themselves.
     measured : Launch
         Looks at the whole residual.
     """
@@ -55,8 +55,8 @@ class ResidualTest:
             own = min(-(-r.size // THREADS), device.multiprocessors * device.facts.threads // THREADS)
             blocks = blocks or own
             self.partials = device.zeros((rows, 1, blocks), np.float64)
-            self.launch = one_block(device, kernels_cuda.judge_cuda, self.partials, self.control)
-            arguments = (r.reshape(-1), self.partials)
+            self.launch: Launch | None = None
+            arguments = (r.reshape(-1), self.partials, self.control, arrived(device))
             self.measured = Launch(
                 device.program(kernels_cuda.measure_cuda, precision), arguments, (blocks,), (THREADS,)
             )
@@ -64,6 +64,11 @@ class ResidualTest:
             self.partials = device.zeros((rows, nz, nx), np.float64)
             self.launch = Launch(device.program(kernels.judge_cpu, "double"), (self.partials, self.control))
             self.measured = Launch(device.program(kernels.measure_cpu, precision), (r, self.partials))
+
+
+def arrived(device: Device) -> Any:
+    """What counts the blocks of a kernel that have left their parts."""
+    return device.zeros((1,), np.uint32)
 
 
 def one_block(device: Device, entry: Any, *arguments: Any) -> Launch:
@@ -149,19 +154,17 @@ class GcrIteration:
 
     def _sums_cuda(self, phi: Any, r: Any, q: Any, image: Any, p: Any, images: Any) -> list[Launch]:
         (weight, edges), switches, common = self._known(r)
-        control, partials, device = self.test.control, self.test.partials, self._device
+        partials, device = self.test.partials, self._device
         shape = tuple(map(int, r.shape))
         phi, r, q, image = (one.reshape(-1) for one in (phi, r, q, image))
         p, images = (one.reshape(one.shape[0], -1) for one in (p, images))
 
         def on(entry: Any, *arguments: Any) -> Launch:
             program = device.program(entry, self._precision, switches)
-            return Launch(program, arguments, (partials.shape[2],), (THREADS,))
+            return Launch(program, (*arguments, arrived(device)), (partials.shape[2],), (THREADS,))
 
         return [
             on(kernels_cuda.products_cuda, image, images, weight, edges, shape, *common),
-            one_block(device, kernels_cuda.shares_cuda, partials, self._scalars, control),
             on(kernels_cuda.combine_cuda, q, image, p, images, r, weight, edges, shape, *common),
-            one_block(device, kernels_cuda.step_cuda, partials, self._scalars, control),
             on(kernels_cuda.advance_cuda, phi, r, p, images, *common),
         ]

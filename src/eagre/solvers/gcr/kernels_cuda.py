@@ -1,10 +1,13 @@
-"""What `kernels` does, on a GPU: fields as flat arrays; a block leaves a part of each sum, trees add: the same bits."""
+"""What `kernels` does, on a GPU: fields as flat arrays; a block leaves a part of each sum, trees add: the same bits.
+
+The block that ends last adds up all parts, and goes on with the sums.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, real
+from eagre.backend.cells import cell, cuda, entry, load_volatile, real
 from eagre.solvers.gcr.kernels import (
     BETA,
     COUNT,
@@ -41,6 +44,43 @@ def store_both(tree, t, largest, squares, partials):
 
 
 @cell
+def is_last(flag, t, blocks, arrived):
+    """Whether all other blocks have stored their parts; all threads of a block hear the same."""
+    if t == 0:
+        cuda.threadfence()
+        flag[0] = np.float64(cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1)
+        cuda.threadfence()
+    cuda.syncthreads()
+    return flag[0] > 0.0
+
+
+@cell
+def total_of(tree, t, partials, n):
+    """Sum of row n of the parts of all blocks."""
+    total, blocks = 0.0, partials.shape[2]
+    for m in range(t, blocks, THREADS):
+        total += load_volatile(partials, m, n * blocks)
+    add_up(tree, t, THREADS, total)
+    total = tree[0]
+    cuda.syncthreads()
+    return total
+
+
+@cell
+def judge_all(tree, t, partials, control):
+    """Judge by the parts of all blocks; by one block."""
+    largest, blocks = 0.0, partials.shape[2]
+    for m in range(t, blocks, THREADS):
+        largest = max(largest, load_volatile(partials, m, 0))
+    largest_of(tree, t, THREADS, largest)
+    largest = tree[0]
+    cuda.syncthreads()
+    squares = total_of(tree, t, partials, 1)
+    if t == 0:
+        judge_both(control, largest, squares)
+
+
+@cell
 def weighed(weight, edges, n, nz, ny, nx):
     """The weight of point n with its share of a cell."""
     row = n // np.uint32(nx)
@@ -60,9 +100,10 @@ def begin_cuda(scalars, kept):
 
 
 @entry
-def measure_cuda(r, partials):
-    """As `measure_cpu`; r flat, partials (2, 1, blocks)."""
+def measure_cuda(r, partials, control, arrived):
+    """As `measure_cpu` and `judge_cpu`; r flat, partials (2, 1, blocks)."""
     tree = cuda.shared.array(THREADS, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     largest, squares = 0.0, 0.0
     for n in range(cuda.blockIdx.x * THREADS + t, r.shape[0], cuda.gridDim.x * THREADS):
@@ -70,12 +111,15 @@ def measure_cuda(r, partials):
         largest = max(largest, a)
         squares += a * a
     store_both(tree, t, largest, squares, partials)
+    if is_last(flag, t, partials.shape[2], arrived):
+        judge_all(tree, t, partials, control)
 
 
 @entry
-def advance_cuda(phi, r, directions, images, scalars, control, partials):
-    """As `advance_cpu`; directions (k, points)."""
+def advance_cuda(phi, r, directions, images, scalars, control, partials, arrived):
+    """As `advance_cpu` and `judge_cpu`; directions (k, points)."""
     tree = cuda.shared.array(THREADS, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
         beta, slot = real(scalars[BETA]), np.uint32(scalars[SLOT])
@@ -88,12 +132,15 @@ def advance_cuda(phi, r, directions, images, scalars, control, partials):
             largest = max(largest, a)
             squares += a * a
         store_both(tree, t, largest, squares, partials)
+        if is_last(flag, t, partials.shape[2], arrived):
+            judge_all(tree, t, partials, control)
 
 
 @entry
-def products_cuda(image, images, weight, edges, shape, scalars, control, partials):
-    """As `products_cpu`; shape: nz, ny, nx."""
+def products_cuda(image, images, weight, edges, shape, scalars, control, partials, arrived):
+    """As `products_cpu` and `shares_cpu`; shape: nz, ny, nx."""
     tree = cuda.shared.array(THREADS, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
         for kept in range(np.int64(scalars[COUNT])):
@@ -105,12 +152,18 @@ def products_cuda(image, images, weight, edges, shape, scalars, control, partial
             if t == 0:
                 partials[kept, 0, cuda.blockIdx.x] = tree[0]
             cuda.syncthreads()
+        if is_last(flag, t, partials.shape[2], arrived):
+            for kept in range(np.int64(scalars[COUNT])):
+                total = total_of(tree, t, partials, kept)
+                if t == 0:
+                    set_shares(scalars, kept, total)
 
 
 @entry
-def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars, control, partials):
-    """As `combine_cpu`; q and image are left as they are."""
+def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars, control, partials, arrived):
+    """As `combine_cpu` and `step_cpu`; q and image are left as they are."""
     tree = cuda.shared.array(THREADS, np.float64)
+    flag = cuda.shared.array(1, np.float64)
     t = cuda.threadIdx.x
     if is_iterating(control):
         slot, count, kept = next_slot(scalars), np.int64(scalars[COUNT]), np.int64(scalars[KEPT])
@@ -128,55 +181,7 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
             square += float(one * its)
         store_sum(tree, t, 0, along, partials)
         store_sum(tree, t, 1, square, partials)
-
-
-@cell
-def total_of(tree, t, partials, n):
-    """Sum of row n of the parts of all blocks."""
-    total = 0.0
-    for m in range(t, partials.shape[2], THREADS):
-        total += partials[n, 0, m]
-    add_up(tree, t, THREADS, total)
-    total = tree[0]
-    cuda.syncthreads()
-    return total
-
-
-@entry
-def judge_cuda(partials, control):
-    """As `judge_cpu`; one block."""
-    tree = cuda.shared.array(THREADS, np.float64)
-    t = cuda.threadIdx.x
-    largest = 0.0
-    for m in range(t, partials.shape[2], THREADS):
-        largest = max(largest, partials[0, 0, m])
-    largest_of(tree, t, THREADS, largest)
-    largest = tree[0]
-    cuda.syncthreads()
-    squares = total_of(tree, t, partials, 1)
-    if t == 0:
-        judge_both(control, largest, squares)
-
-
-@entry
-def shares_cuda(partials, scalars, control):
-    """As `shares_cpu`; one block."""
-    tree = cuda.shared.array(THREADS, np.float64)
-    t = cuda.threadIdx.x
-    if is_iterating(control):
-        for n in range(np.int64(scalars[COUNT])):
-            total = total_of(tree, t, partials, n)
+        if is_last(flag, t, partials.shape[2], arrived):
+            along, square = total_of(tree, t, partials, 0), total_of(tree, t, partials, 1)
             if t == 0:
-                set_shares(scalars, n, total)
-
-
-@entry
-def step_cuda(partials, scalars, control):
-    """As `step_cpu`; one block."""
-    tree = cuda.shared.array(THREADS, np.float64)
-    t = cuda.threadIdx.x
-    if is_iterating(control):
-        along = total_of(tree, t, partials, 0)
-        square = total_of(tree, t, partials, 1)
-        if t == 0:
-            set_step(scalars, control, along, square)
+                set_step(scalars, control, along, square)
