@@ -1,0 +1,63 @@
+"""Kernels of a GPU over flat ground, with several points a thread, against the model's cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.backend.device import PlainDevice
+from eagre.models.anelastic import kernels
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pace import Pace
+from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.stars import elementwise
+
+pytestmark = pytest.mark.simulator
+SHAPE = (5, 3, 8)
+
+
+def simulated():
+    from eagre.backend.simulated import SimulatedDevice
+
+    return SimulatedDevice()
+
+
+def projected(device, precision, sides, in_forces):
+    """Velocity and half forces after a direct solution; what was made."""
+    metric = Metric(SHAPE, (1.0, 1.5, 2.0), sides)
+    density = 1.0 if sides[0] == "periodic" else np.exp(-metric.height / 3.0)
+    wind, forces = np.random.default_rng(1).standard_normal((2, 3, *SHAPE))
+    wind, forces = (one.astype("f4" if precision == "single" else "f8") for one in (wind, forces))
+    projection = Projection(
+        device, precision, metric, density, velocity=tuple(wind), forces=tuple(forces), hat_in_forces=in_forces,
+        tolerance=1e-5 if precision == "single" else 1e-12,
+    )  # fmt: skip
+    projection.set_coefficients(0.9, 0.0, 0.8 if sides[0] == "periodic" else np.linspace(0.5, 1.0, SHAPE[0]))
+    return np.concatenate([wind, forces]), projection.solve(1.0)
+
+
+@pytest.mark.parametrize("in_forces", [False, True])
+@pytest.mark.parametrize("sides", [("periodic", "periodic", "periodic"), ("wall", "periodic", "periodic")])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_direct_solutions(precision, sides, in_forces):
+    found, made = projected(simulated(), precision, sides, in_forces)
+    expected, plain = projected(PlainDevice(), precision, sides, in_forces)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-6 if precision == "single" else 1e-13)
+    assert made.iterations == plain.iterations == 1
+
+
+@pytest.mark.parametrize("size", [(5, 3, 8), (5, 3, 7)])
+@pytest.mark.parametrize("driven", [False, True])
+def test_what_is_advected(driven, size):
+    x, force, drag = np.random.default_rng(1).standard_normal((3, *size)).astype("f4")
+    past, expected, before = x.copy(), x.copy(), 0.0 * x
+    device, plain = simulated(), PlainDevice()
+    pace, its = (Pace(one, "single", (1.0, 1.0, 1.0)) for one in (device, plain))
+    for one in (pace, its):
+        one.set(0.3, 0.2)
+    loop = plain.loop(kernels.add_force_to_wind, "single", {"DRIVEN": driven})
+    plain.run([plain.over(loop, size, (expected, force, drag, its.numbers, before))])
+    past[...] = 0.0
+    device.run([elementwise(device, "single", driven, (x, force, drag, pace.numbers, past))])
+    np.testing.assert_allclose(x, expected, rtol=1e-6)
+    np.testing.assert_array_equal(past, before)

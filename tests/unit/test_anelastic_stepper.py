@@ -1,0 +1,59 @@
+"""Steps of the anelastic model that follow the Courant number: when their length changes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from eagre.models.anelastic.stepper import FAST, GROWTH, SLOW, WINDOW, Stepper
+
+AIM = 0.5
+
+
+class Engine:
+    """Steps of which only the Courant number is known: dt times a rate."""
+
+    has_legs, setup, device = False, SimpleNamespace(time_step=10.0), SimpleNamespace(kind="cpu")
+
+    def __init__(self, rate):
+        self.rate, self.counts, self.made = rate, {"steps": 0.0, "courant": 0.0}, []
+
+    def advance(self, dt, time):
+        self.made.append(dt)
+        self.counts["steps"] += 1.0
+        self.counts["courant"] = dt * self.rate(len(self.made))
+
+
+def steps_of(rate, count, first):
+    engine = Engine(rate)
+    assert Stepper(engine, 0.0, AIM, first).step(1e9, count) == count
+    return np.array(engine.made), np.array([dt * rate(n + 1) for n, dt in enumerate(engine.made)])
+
+
+@pytest.mark.nojit
+def test_steps_are_equal_for_ten():
+    made, courant = steps_of(lambda n: 1.0 + 0.005 * n, 60, AIM)
+    changes = np.flatnonzero(np.diff(made)) + 1
+    assert changes.size == 5 and not (changes % WINDOW).any()
+    np.testing.assert_allclose(
+        made[WINDOW::WINDOW], made[WINDOW - 1 :: WINDOW][:-1] * AIM / courant[WINDOW - 1 :: WINDOW][:-1]
+    )
+    assert courant.max() < FAST * AIM
+
+
+@pytest.mark.nojit
+def test_steps_that_are_far_too_short_grow_at_once_and_those_too_long_shrink():
+    made, courant = steps_of(lambda n: 1.0 if n < 43 else 2.0, 60, 0.1)
+    growing = np.flatnonzero(courant[:40] * SLOW < AIM)
+    np.testing.assert_allclose(made[growing + 1] / made[growing], GROWTH)
+    assert growing.size == growing[-1] + 1 < 20 < np.flatnonzero(np.diff(made) < 0.0)[0]
+    assert courant[42] > FAST * AIM  # the first step of the faster flow
+    assert made[43] == pytest.approx(AIM / 2.0)
+
+
+@pytest.mark.nojit
+def test_steps_at_their_longest_are_not_looked_at_again():
+    made, _ = steps_of(lambda n: 1e-3, 30, 10.0)
+    assert set(made) == {10.0}
