@@ -30,6 +30,7 @@ SIZE = 7
 SIZES = (10, 1)  # steps of a graph
 MANY = 100  # launches of a step: a graph holds one
 SPARE = 16  # iterations of which one more is allowed for
+SPARE_IN_VAIN = 4  # where those made in vain cost next to nothing
 FEWER = 0.75  # share of the iterations that are allowed for: a leg that needs fewer than this has fewer in the next one
 
 
@@ -77,9 +78,9 @@ def mark_bad(k, j, i, x, flag):
         flag[0] = 1.0
 
 
-def allowed(needed: int) -> int:
+def allowed(needed: int, spare: int = SPARE) -> int:
     """Iterations that steps have where one needed so many: some more, as each other number is a new graph."""
-    return needed + needed // SPARE
+    return needed + needed // spare
 
 
 class Legs:
@@ -143,13 +144,17 @@ class Legs:
     def finished(self, made: Book) -> bool:
         """Whether all steps reached the tolerance."""
         if made.unfinished == 0.0 and made.most < FEWER * self.iterations:
-            self.iterations = max(1, allowed(int(made.most)))
+            self.iterations = max(1, allowed(int(made.most), self._spare))
         return made.unfinished == 0.0
 
     def allow(self, needed: int) -> None:
         """Let steps have as many iterations as one of them needed."""
         if needed > self.iterations:
-            self.iterations = allowed(needed)
+            self.iterations = allowed(needed, self._spare)
+
+    @property
+    def _spare(self) -> int:
+        return SPARE_IN_VAIN if self._steps.projection.ends_at_once else SPARE
 
     def _launches(self, iterations: int) -> list[Any]:
         steps = self._steps

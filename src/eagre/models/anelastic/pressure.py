@@ -140,7 +140,7 @@ class PressureOperator:
             for slope in (metric.slope_x, metric.slope_y):
                 total = total + (slope * metric.fade[:, None, None] * map_["g33"]) ** 2 * self.c11
         parts = (self.rho, self.rho * self.c11, self.rho * total)
-        return tuple(np.broadcast_to(part, metric.shape).mean((1, 2)) for part in parts)  # type: ignore[return-value]
+        return tuple(_level_means(part, metric.shape) for part in parts)  # type: ignore[return-value]
 
     @property
     def is_flat(self) -> bool:
@@ -156,6 +156,11 @@ class PressureOperator:
         lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
         even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
         return self.is_flat and even and not (lateral and self.turning)
+
+
+def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Means of the levels of a field; a profile's own values."""
+    return part[:, 0, 0].copy() if part.shape[1:] == (1, 1) else np.broadcast_to(part, shape).mean((1, 2))
 
 
 def _above_zero(name: str, values: np.ndarray) -> np.ndarray:

@@ -222,6 +222,11 @@ class Projection:
         return self.operator.exact
 
     @property
+    def ends_at_once(self) -> bool:
+        """Whether all of an iteration is left out once the tolerance is reached; transforms are not."""
+        return isinstance(self._until, FusedIteration)
+
+    @property
     def launches(self) -> list[Work]:
         """What a solution runs: for `Device.prepare`."""
         return [*self._until.launches, *self._final]
