@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ class Engine:
 
 
 def steps_of(rate, count, first):
-    engine = Engine(rate)
+    engine: Any = Engine(rate)
     assert Stepper(engine, 0.0, AIM, first).step(1e9, count) == count
     return np.array(engine.made), np.array([dt * rate(n + 1) for n, dt in enumerate(engine.made)])
 

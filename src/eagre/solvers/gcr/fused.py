@@ -37,9 +37,9 @@ class Tiles(NamedTuple):
         """How many."""
         return math.prod(self.grid)
 
-    def launch(self, program: Any, arguments: tuple[Any, ...], early: bool = False) -> Launch:
+    def launch(self, program: Any, arguments: tuple[Any, ...]) -> Launch:
         """A launch over the grid."""
-        return Launch(program, arguments, self.grid, (LANES, ROWS), early=early)
+        return Launch(program, arguments, self.grid, (LANES, ROWS))
 
 
 def vector_of(device: Device, precision: str, shape: Sequence[int], periodic_x: bool) -> int:
@@ -92,14 +92,13 @@ class FusedIteration:
         weighing = kernels.of_point if tuple(weights.field.shape) == shape else kernels.of_level
         tables = (star, int(periodic and shape[0] > 1), weights.field, edges, tiles.planes)
 
-        registers, early = device.layout("solver:gcr").registers[precision], device.starts_early
+        registers = device.layout("solver:gcr").registers[precision]
 
         def on(text: str, *arguments: Any) -> Launch:
             switches = {"WEIGHT": weighing, "VECTOR": tiles.vector, "REGISTERS": registers}
-            entry = fused_cuda.kernel(text, tiles.vector, EARLY=int(early))
-            program = device.program(entry, precision, switches)
+            program = device.program(fused_cuda.kernel(text, tiles.vector), precision, switches)
             more = (*tables, scalars, test.control, parts, arrived(device))
-            return tiles.launch(program, (*arguments, *more), early)
+            return tiles.launch(program, (*arguments, *more))
 
         iteration: list[Work] = []
         for here, there in ((r, other), (other, r)):

@@ -21,8 +21,6 @@ from eagre.backend.cells import (
     cuda,
     flat_load,
     flat_store,
-    grid_dependency_wait,
-    launch_dependents,
     load_four,
     load_two,
     load_volatile,
@@ -178,7 +176,6 @@ SCOPE: dict[str, Any] = {
     "weight_at": weight_at, "near": near, "level": level, "load": load, "load_beside": load_beside, "store": store,
     "store_parts": store_parts, "is_last": is_last, "both_totals": both_totals, "set_step": set_step,
     "set_shares": set_shares, "judge_both": judge_both, "BETA": BETA, "COUNT": COUNT, "NUMBERS": NUMBERS,
-    "launch_dependents": launch_dependents, "grid_dependency_wait": grid_dependency_wait,
     "BLOCK": BLOCK, "LANES": LANES, "ROWS": ROWS,
 }  # fmt: skip
 

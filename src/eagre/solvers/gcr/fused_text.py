@@ -9,9 +9,6 @@ def direction_cuda(r, p, image, phi, star, periodic, weight, edges, planes, scal
     tree = cuda.shared.array(BLOCK, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = thread()
-    if EARLY:
-        launch_dependents()
-        grid_dependency_wait()
     if is_iterating(control):
         begun, beta, alpha = scalars[COUNT] > 0.0, real(scalars[BETA]), real(scalars[NUMBERS + 1])
         i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)
@@ -68,9 +65,6 @@ def advance_cuda(r, image, new, star, periodic, weight, edges, planes, scalars, 
     tree = cuda.shared.array(BLOCK, np.float64)
     flag = cuda.shared.array(1, np.float64)
     t = thread()
-    if EARLY:
-        launch_dependents()
-        grid_dependency_wait()
     if is_iterating(control):
         beta = real(scalars[BETA])
         i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)
