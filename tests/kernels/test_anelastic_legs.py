@@ -56,7 +56,7 @@ def by_courant():
     return model(time_step=None, courant=0.3)
 
 
-def driven():
+def driven(**options):
     """Stratified air over ground that cools, with a closure: the host has something new for every step."""
     from eagre.backend.simulated import SimulatedDevice
 
@@ -64,11 +64,17 @@ def driven():
     falling = Series(np.array([0.0, 100.0]), np.array([10.0, 0.0]))
     return AnelasticFlow(
         grid, 3, height=100.0, device=SimulatedDevice(), atmosphere=boussinesq(buoyancy_frequency=0.1, wind=(5.0, 1.0)),
-        surface=Surface(falling), closure=Smagorinsky(), courant=0.3, precision="double", tolerance=1e-9,
+        theta=np.random.default_rng(2).standard_normal((3, 2, 3)), surface=Surface(falling), closure=Smagorinsky(),
+        coriolis=0.01, precision="double", tolerance=1e-9, **(options or {"courant": 0.3}),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [model, by_courant, driven])
+def turning():
+    """Equal steps, the first of which has other kinds of coefficients than the projection of the start."""
+    return driven(time_step=0.5)
+
+
+@pytest.mark.parametrize("case", [model, by_courant, driven, turning])
 def test_legs_make_the_bits_of_steps(case, monkeypatch):
     monkeypatch.setattr("eagre.models.anelastic.stepper.WINDOW", 3)
     runs, made, run = [], [], Legs.run
@@ -89,7 +95,7 @@ def test_legs_make_the_bits_of_steps(case, monkeypatch):
     found, expected = (one.state() for one in runs)
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
-    assert (runs[0].statistics()["dt_max"] > runs[0].statistics()["dt_min"]) == (case is not model)
+    assert (runs[0].statistics()["dt_max"] > runs[0].statistics()["dt_min"]) == (case in (by_courant, driven))
 
 
 def test_a_leg_whose_pressure_was_not_done_is_taken_back(monkeypatch):

@@ -107,10 +107,11 @@ class Legs:
         book = np.zeros(SIZE)
         book[LEAST] = np.inf
         self._device.fill(self._book, book)
-        rounds, made = self._bound(), 0
+        made = 0
         while made < len(times):
             alone = not self._goes_on(dt)
             self._set_out(dt, times[made])
+            rounds = self._bound()  # which other kinds of coefficients change
             size = 1 if alone else rounds.size_for(len(times) - made)
             rounds.run(0, size)
             self._steps.before = dt
