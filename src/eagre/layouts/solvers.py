@@ -263,6 +263,10 @@ MULTIGRID = (
         "solver:gcr.registers", by_precision(REGISTERS), "registers a thread", True, "Of the two kernels.",
         registers_of_warps,
     ),
+    Parameter(
+        "solver:gcr.faces", by_precision(REGISTERS), "registers a thread", True,
+        "Of the kernel that makes the advector of the anelastic model.", registers_of_warps,
+    ),
 )  # fmt: skip
 
 

@@ -78,7 +78,8 @@ class FaceFluxes:
 
     def _all(self, now: Velocity, then: Velocity, numbers: Any) -> Launch:
         """One kernel for all faces over flat ground."""
-        program = self._device.program(advector_cuda.faces_cuda, self._precision)
+        registers = self._device.layout("solver:gcr").faces[self._precision]
+        program = self._device.program(advector_cuda.faces_cuda, self._precision, {"REGISTERS": registers})
         known = (now, then, self._h, self._slopes.stretch, numbers, tuple(self._kinds), self._tiles.planes)
         return self._tiles.launch(program, (*known, self.v1, self.v2, self.v3, self.most))
 
