@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
+from anelastic_runs import RUNS
 from eagre.advection import Mpdata, mpdata
 from eagre.backend.select import cuda_problem
 from eagre.models.anelastic.atmosphere import boussinesq
@@ -49,6 +50,20 @@ def test_averages_are_those_of_the_cpu(precision, hill):
         tight = TIGHT[precision] * (1.0 if not name.startswith("tke_") and name != "pressure" else 50.0)
         np.testing.assert_allclose(found[1][name], values, rtol=0, atol=tight * scale, err_msg=name)
         np.testing.assert_array_equal(found[1][name], found[2][name])
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("name", ["closed-flat", "closed-hill"])
+def test_what_a_closure_carries_is_that_of_the_cpu(precision, name):
+    found = []
+    for device in ("cpu", "cuda"):
+        model = RUNS[name](device=device, precision=precision)
+        averages = model.averages(2)
+        model.advance(1e9, max_steps=5)
+        found.append(averages.take(model.time))
+    for key in [key for key in found[0] if "subgrid" in key or key == "eddy_viscosity"]:
+        scale = np.nanmax(np.abs(found[0][key])) + 1e-6
+        np.testing.assert_allclose(found[1][key], found[0][key], rtol=0, atol=TIGHT[precision] * scale, err_msg=key)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
