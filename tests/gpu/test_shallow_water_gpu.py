@@ -218,3 +218,25 @@ def test_steps_are_counted_exactly():
 @pytest.mark.parametrize("scheme", ["rk2", "euler"])
 def test_memory_per_cell(scheme, precision):
     assert resident_words(basin("cuda", precision, nx=1024, ny=1024, scheme=scheme)) <= 12.0
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_list_of_tiles_changes_no_bit(precision):
+    """A pond that breaks over a dry plain, and water that comes in at a side: states, times and time steps."""
+    grid = eagre.Grid(1021, 701, 1.0, 1.0)
+    x, y = grid.mesh()
+    depth = np.where(np.hypot(x - 300.0, y - 350.0) < 60.0, 2.0 + 0.1 * np.sin(0.3 * x), 0.0)
+    bed = 0.3 * np.sin(grid.mesh("corner")[0] / 31.0) * np.cos(grid.mesh("corner")[1] / 47.0)
+    sides = eagre.Boundaries(east=[eagre.Part(100.0, 180.0, eagre.Discharge(200.0))])
+    options = {"depth": depth, "boundaries": sides, "manning": 0.03, "device": "cuda", "precision": precision}
+    ours, full = (eagre.ShallowWater(grid, bed, early_exit=way, **options) for way in ("on", "auto"))
+    full._engine.chooser.never()
+    for steps in (1, 1, 5, 150):
+        for model in (ours, full):
+            model.advance(1e3, max_steps=steps)
+        assert ours.statistics() == full.statistics()
+        for name, values in ours.state().items():
+            np.testing.assert_array_equal(values, full.state()[name], err_msg=name)
+        np.testing.assert_array_equal(ours.field("speed"), full.field("speed"))
+    ours.advance(1e3, max_steps=3)
+    assert ours._engine.listed_share() < 0.5

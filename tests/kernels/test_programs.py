@@ -18,6 +18,7 @@ from eagre.backend.select import select
 from eagre.errors import EagreError
 from eagre.kernels.maps import Kept
 from eagre.models.shallow_water import march_cpu, march_cuda
+from eagre.models.shallow_water.active_tiles import Active
 from eagre.models.shallow_water.kernels import Parameters
 from kernels.conftest import options_of
 from kernels.programs import COUNTERS, forbidden, out_of_order, shifted, without_index
@@ -131,10 +132,11 @@ def stage_ptx(precision, card=(9, 0), **switches):
     numbers = types.NamedTuple([real] * len(Parameters._fields), Parameters)
     terms = types.Tuple((types.float64[:, ::1], types.int64))
     kept = types.NamedTuple((real[:, :, ::1], types.uint8[:, ::1], types.float64[::1]), Kept)
+    active = types.NamedTuple([types.int32[::1], types.int32[::1], types.int32[:, ::1]], Active)
     signature = (
         (real[:, :, ::1],) * 3
         + (real[:, ::1], real[:, :, ::1])
-        + (terms, kept, types.int32[:, :, ::1], bits[::1], numbers, types.float64[::1], types.int64)
+        + (terms, kept, types.int32[:, :, ::1], bits[::1], active, numbers, types.float64[::1], types.int64)
     )
     module = load(source_of(march_cuda.stage_cuda, "cuda", precision, {"ROWS": 64, **switches}), "stage_cuda")
     return ptx(module.stage_cuda, signature, card)

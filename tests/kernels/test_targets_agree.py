@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre import ShallowWater
+from eagre import Grid, ShallowWater
 from eagre.backend.device import PlainDevice
 from eagre.models.shallow_water import schedules
 from kernels.conftest import BOUNDARIES, options_of
@@ -94,6 +94,29 @@ def test_simulated_march_passes_over_dry_rows_only(kernel):
     simulated, compiled = (states(device, "double", **options) for device in (SimulatedDevice(), "cpu"))
     assert abs(simulated - compiled).max() < TOLERANCE["double"]
     assert (compiled[0].max(axis=1) > 0.0).tolist() == [False] * 4 + [True] * 4 + [False] * 3
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kernel", ["march"], indirect=True)
+def test_simulated_list_of_tiles_changes_no_bit(kernel):
+    """A pond at a corner of a tile: its water flows to three others, and over the edge of a strip of 28 columns."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    depth = np.zeros((10, 34))
+    depth[3, 27] = 1.0
+    options = {"depth": depth, "precision": "single", "device": SimulatedDevice()}
+    listed, full = (ShallowWater(Grid(34, 10, 1.0, 1.0), 0.0, early_exit=way, **options) for way in ("on", "off"))
+    shares = []
+    for step in range(3):
+        for model in (listed, full):
+            model.advance(9.0, max_steps=1)
+        assert listed.statistics() == full.statistics()
+        for name, values in listed.state().items():
+            np.testing.assert_array_equal(values, full.state()[name], err_msg=name)
+        shares.append(listed._engine.listed_share())
+        if step == 1:
+            listed.field("depth")  # makes use of a buffer
+    assert shares == [1.0, 4 / 6, 1.0]
 
 
 @pytest.mark.simulator

@@ -52,6 +52,17 @@ def test_the_bits_of_one_device(make, options):
         assert theirs.diagnostics()["wet_fraction"] < 0.995  # it is partly dry
 
 
+def test_lists_of_tiles_change_no_bit():
+    """Water beside the seam flows over it, into a band that was dry."""
+    pond = np.pad(np.full((4, 11), 0.8), ((13, 21), (3, 27)))
+    ours, theirs = (basin(TWO, surface_elevation=None, depth=pond, early_exit=way) for way in ("on", "auto"))
+    for steps in (1, 1, 30):
+        for model in (ours, theirs):
+            model.advance(1e3, max_steps=steps)
+        assert different(ours, theirs) == []
+    assert theirs.field("depth")[20:].max() > 0.01
+
+
 @pytest.mark.parametrize("lost", ["rows", "rates"])
 def test_a_lost_exchange_shows(monkeypatch, lost):
     exchange, theirs = LocalTransport.exchange, basin("cpu")

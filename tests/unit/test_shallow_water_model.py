@@ -199,6 +199,6 @@ def test_scalars_fill_fields_and_nothing_is_shared():
 def test_steps_that_are_never_accepted_are_an_error(monkeypatch):
     """Not a loop without end: the engine stands still here, as if every step were refused."""
     model = eagre.ShallowWater(GRID, np.zeros(GRID.shape_of("corner")), depth=1.0, device="cpu")
-    monkeypatch.setattr(model._engine, "round", [])
+    monkeypatch.setattr(model._engine.schedule, "launches", [])
     with pytest.raises(eagre.EagreError, match="no time step is accepted"):
         model.advance(1.0)

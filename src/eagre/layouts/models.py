@@ -37,6 +37,10 @@ EXPLICIT = (
         "Up to here a stage may start before the last one has ended; on larger grids it would take others' place.",
         by_multiprocessors,
     ),
+    Parameter(
+        "shallow-water.march.listed", whole(1, 1024), "blocks a multiprocessor", True,
+        "That take the tiles of a list in turn.",
+    ),
     Parameter("shallow-water.tiles.registers", by_precision(REGISTERS), "registers a thread", True, "Of both stages."),
     Parameter(
         "shallow-water.tiles.most", whole(0, 64), "tiles a multiprocessor", False,

@@ -10,13 +10,14 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.boundaries.lines import FluxLines
-from eagre.checks import checked_number
+from eagre.checks import checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
 UNBOUNDED = 1e12  # s
+EARLY_EXITS = ("auto", "on", "off")
 LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
 
 
@@ -90,16 +91,26 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
     return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
-def early_exit(given: bool | None, wet_dry: str) -> bool:
-    """Whether fluxes between dry rows are left out: as given, or wherever that is exact."""
+def early_exit(given: str | bool, wet_dry: str, plain: bool) -> str:
+    """Which cells are left out, "auto", "on" or "off": as given, or none where that would not be exact.
+
+    plain : whether steps are made by plain cells, which go to every place.
+    """
+    asked = ("on" if given else "off") if isinstance(given, bool) else one_of("early_exit", given, EARLY_EXITS)
     exact = wet_dry == "hydrostatic"
-    if given and not exact:
+    if asked == "on" and not exact:
         raise InputError(
-            f'early_exit = True with wet_dry = "{wet_dry}", whose dry cells have fluxes',
-            allowed='early_exit = True with wet_dry = "hydrostatic"',
-            fix="early_exit=False",
+            f'early_exit = "on" with wet_dry = "{wet_dry}", whose dry cells have fluxes',
+            allowed='early_exit = "on" with wet_dry = "hydrostatic"',
+            fix='early_exit = "auto"',
         )
-    return exact if given is None else bool(given)
+    if asked == "on" and plain:
+        raise InputError(
+            'early_exit = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
+            allowed='early_exit = "auto" or "off" there',
+            fix='early_exit = "auto"',
+        )
+    return asked if exact and not plain else "off"
 
 
 def gathered(

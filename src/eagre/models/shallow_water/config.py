@@ -28,7 +28,9 @@ class NumericsSection(Section):
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
     )
-    early_exit: bool | None = Field(default=None, description="whether dry rows are passed over", examples=[True])
+    early_exit: Annotated[str, one_of("auto", "on", "off")] | bool | None = Field(
+        default=None, description="auto, on or off: work on tiles with water only", examples=["auto"]
+    )
     theta: float | None = Field(
         default=None, description="the limiter: 1 (smooth) to 2 (steep)", ge=1, le=2, examples=[1.3]
     )

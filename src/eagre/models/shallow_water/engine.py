@@ -10,8 +10,9 @@ import numpy as np
 from eagre.backend.device import Device, Launch, Work, check_precision
 from eagre.boundaries.edges import edge_table
 from eagre.boundaries.ghosts import KIND, segment_table
-from eagre.kernels.water_sums import BLOCK, named_sums
+from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water import diagnostics
+from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles, schedule_for
@@ -34,7 +35,7 @@ class Engine(Legs):
         self.switches: dict[str, Any] = {
             **TREATMENTS[setup.wet_dry],
             **ghosts,
-            "SKIP_DRY": setup.early_exit,
+            "SKIP_DRY": setup.early_exit != "off",
             "DRY_ULP": 8.0 * float(np.finfo(self.real).eps),
             "FRICTION": int(setup.manning.flat[0] > 0) if uniform else 2,
         }
@@ -46,6 +47,7 @@ class Engine(Legs):
         self.schedule = self._schedule()
         self._prepare_looks()
         self.prepare_legs()
+        self.chooser = Chooser(setup.early_exit, self.schedule.active)
         device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *self.look])
 
     def _allocate(self, uniform: bool) -> None:
@@ -117,14 +119,43 @@ class Engine(Legs):
             device.transfer(self._report, self.clock),
             device.transfer(self._bad_report, self._bad),
         ]
-        self.round, self.steps_a_round = self.schedule.launches, self.schedule.steps_a_round
-        self.launches_a_round = len(self.round)
+        if self.schedule.active is not None:
+            self.look.append(self.schedule.active.report)
+        self.steps_a_round, self.launches_a_round = self.schedule.steps_a_round, len(self.schedule.launches)
         self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
         self._bad_columns = device.zeros((ny,), np.int64)
         self._sum = device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)
         self._find = device.program(diagnostics.first_bad_cuda if cuda else diagnostics.first_bad_cpu, self.precision)
         self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
+
+    @property
+    def listed(self) -> bool:
+        """Whether steps work on the tiles of a list."""
+        return self.chooser.listed
+
+    @property
+    def round(self) -> list[Launch]:
+        """What makes `steps_a_round` steps."""
+        return self.schedule.listed if self.listed else self.schedule.launches
+
+    def leg(self, until: float, steps: int) -> int:
+        """Make up to `steps` steps towards `until`, s, on tiles with water only where that pays."""
+        self.chooser.choose(int(self.seen[ck.STEPS]), self.wet_share)
+        return super().leg(until, steps)
+
+    def listed_share(self) -> float:
+        """Of all tiles, those that the last step worked on."""
+        step = int(self.seen[ck.STEPS])
+        return self.schedule.active.share(step) if self.schedule.active is not None and self.listed else 1.0
+
+    def wet_share(self) -> float:
+        """Of all cells, those that are wet."""
+        return float(self.row_sums()[:, WET].sum()) / self.setup.grid.cells
+
+    def _begin_lists(self) -> None:
+        """The state was set: buffers differ, and another way to work may pay now."""
+        self.chooser.begin(int(self.seen[ck.STEPS]), self.wet_share)
 
     def give_orders(self, until: float, steps: int) -> None:
         """What the next leg is to reach."""
@@ -188,6 +219,7 @@ class Engine(Legs):
         self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
         for fill in self.schedule.fill:
             self.device.run(fill)
+        self._begin_lists()
 
     def _set_forcing(self, time: float) -> None:
         values = self.setup.values_at(time)
@@ -229,6 +261,7 @@ class Engine(Legs):
         self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
+        self._begin_lists()
 
     # -- looks --------------------------------------------------------------------------------------
 
@@ -287,6 +320,7 @@ class Engine(Legs):
         spare = self.middle if self.middle is not self.q[0] else self.q[1 - at]
         grid = self.setup.grid
         self.device.run([self.device.over(self._output, grid.shape, (self.q[at], self.bed, spare, self.parameters))])
+        self.chooser.wake(int(self.seen[ck.STEPS]))
         state, extra = self.device.host(self.q[at]), self.device.host(spare)
         inner = (slice(None), slice(2, -2), slice(2, -2))
         (eta, hu, hv), (h, u, v) = state[inner], extra[inner]

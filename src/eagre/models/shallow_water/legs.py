@@ -29,6 +29,7 @@ class Legs:
     round: Sequence[Any]
     steps_a_round: int
     launches_a_round: int
+    listed = False  # whether the launches are those for a list of tiles
     seen: Any  # the clock as the host last saw it
     balance: Any
     lines: Any
@@ -40,7 +41,8 @@ class Legs:
 
     def prepare_legs(self) -> None:
         """Nothing is captured yet."""
-        self._graphs: dict[tuple[int, bool, bool], Callable[[], None]] = {}
+        self._graphs: dict[tuple[int, bool, bool, bool], Callable[[], None]] = {}
+        self._warmed: set[bool] = set()
 
     def small_state(self) -> dict[str, np.ndarray]:
         """What a restart needs beside the fields."""
@@ -51,7 +53,7 @@ class Legs:
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; returns how many were made."""
-        if not self._graphs:
+        if self.listed not in self._warmed:
             self._warm_up()
         self.give_orders(until, steps)
         first = self.seen[ck.STEPS]
@@ -92,7 +94,7 @@ class Legs:
         """Enough rounds for so many steps, the orders before the first and a report after the last."""
         sizes = self._sizes(self._rounds(steps))
         for number, size in enumerate(sizes):
-            key = (size, begins and number == 0, number == len(sizes) - 1)
+            key = (size, begins and number == 0, number == len(sizes) - 1, self.listed)
             if key not in self._graphs:
                 begin, look = self.begin if key[1] else [], self.look if key[2] else []
                 self._graphs[key] = self.device.repeated([*begin, *[*self.round] * size, *look], 1)
@@ -112,6 +114,7 @@ class Legs:
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured: stopped, they change nothing."""
+        self._warmed.add(self.listed)
         if not self.device.graphs:
             return
         clock = self.read_clock()

@@ -15,6 +15,7 @@ from eagre.kernels.bits import from_bits, to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
+from eagre.models.shallow_water.active_tiles import live_bits
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -31,13 +32,13 @@ from eagre.models.shallow_water.kernels import (
     seed_of_stage,
     with_terms,
 )
-from eagre.stepping.clock import ACCEPTED, DT, open_gate
+from eagre.models.shallow_water.march_tiles import TILE_COLUMNS
+from eagre.stepping.clock import ACCEPTED, DT, STEPS, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 # The scratch of a tile is one 1-D array of rows WIDTH apart. Constant distances let the compiler see
 # that rows never overlap, so that the loops vectorise without run-time checks; this is also why
 # rows move down by copying and not by turning indices.
-TILE_COLUMNS = 256
 WIDTH = TILE_COLUMNS + 8
 U0, U1, U2 = 0 * WIDTH, 1 * WIDTH, 2 * WIDTH  # u of three rows, south to north
 V0, V1, V2 = 3 * WIDTH, 4 * WIDTH, 5 * WIDTH
@@ -300,6 +301,15 @@ def close_x(edges, s, side, row, i):
 
 
 @cell
+def close_ends(edges, s, row, i0, n, nx):
+    """No water through the walls among the ends of a row of n cells."""
+    if i0 == 0:
+        close_x(edges, s, WEST, row, 0)
+    if i0 + n == nx:
+        close_x(edges, s, EAST, row, n)
+
+
+@cell
 def update(q, out, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
     """Interior row `row` of the new state; in the second stage `out` has the state before the step."""
     j = row + 2
@@ -331,11 +341,11 @@ def update(q, out, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
 
 
 @cell
-def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
-    """One tile with low corner (j0, i0) of its ghosts; returns its largest wave speed over cell size, s-1."""
+def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, looks, seed, p, dt):
+    """One tile with low corner (j0, i0) of its ghosts: bits of its largest rate, s-1, and if it looks of live cells."""
     for k in range(SCRATCH):
         s[k] = real(0.0)
-    rate = real(0.0)
+    rate, live = real(0.0), 0
     ny, nx = q.shape[1] - 4, q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
     own, above = SHORES, SHORES
@@ -353,38 +363,37 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, s
             if row == ny - 1:
                 close_y(edges, s, NORTH, i0, columns)
             rate = max(rate, fluxes_x(q, bed, s, j0 + (r - 2), i0, columns, own, p) * p.over_dx)
-            if i0 == 0:
-                close_x(edges, s, WEST, row, 0)
-            if i0 + columns == nx:
-                close_x(edges, s, EAST, row, columns)
+            close_ends(edges, s, row, i0, columns, nx)
+            if looks:
+                live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
             if second:  # each call with its own constant: no question is left in a loop over cells
                 update(q, out, bed, manning, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
                 update(q, out, bed, manning, forcing, s, row, i0, columns, False, seed, p, dt)
-    return to_bits(rate)
+    return to_bits(rate), live
 
 
 @entry
-def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, second):
-    """One stage from q into out over all tiles (j0, i0, rows, columns); rates gets the largest of each.
+def stage_cpu(q, out, bed, manning, terms, edges, scratch, tiles, rates, active, p, clock, turn, second, listed):
+    """One stage from q into out over all tiles (j0, i0, rows, columns), or the listed ones; rates gets the largest.
 
     The second stage of RK2 needs an accepted step, finds the state at the old time level in `out` and overwrites it.
-    Both are one program: they differ in a few lines, and compiling is what a first start waits for.
     """
     dt, seed = real(clock[DT]), seed_of_stage(clock, second, p)
     runs = open_gate(clock, turn) and (not second or clock[ACCEPTED] > 0.0)
-    count = tiles.shape[0] if runs else 0
-    for t in prange(count):
-        j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
-        rates[t] = tile(
-            q, out, bed, manning, terms, edges, scratch[t], j0, i0, rows, columns, second, seed, p, dt
-        )  # fmt: skip
-
-
-def tiles_of(ny: int, nx: int) -> np.ndarray:
-    """Tiles (j0, i0, rows, columns) that cover ny x nx cells: at least a dozen, rows enough to pay."""
-    columns = TILE_COLUMNS
-    across = -(-nx // columns)
-    rows = max(8, min(64, ny * across // 12))
-    tiles = [(j, i, min(rows, ny - j), min(columns, nx - i)) for j in range(0, ny, rows) for i in range(0, nx, columns)]
-    return np.array(tiles, np.uint32)
+    count = np.int64(active.work[np.int64(clock[STEPS]) & 1]) if listed else tiles.shape[0]
+    numbers, found = active.listed, active.live  # Numba drops a store to an array of a tuple in a parallel loop
+    across = found.shape[1] - 2
+    workers = min(count, scratch.shape[0]) if runs else 0
+    for worker in prange(workers):
+        largest = to_bits(real(0.0))
+        for k in range(worker, count, workers):
+            t, looks = np.int64(numbers[k]) if listed else k, listed and not second
+            j0, i0, rows, columns = tiles[t, 0], tiles[t, 1], np.int64(tiles[t, 2]), np.int64(tiles[t, 3])
+            rate, live = tile(
+                q, out, bed, manning, terms, edges, scratch[worker], j0, i0, rows, columns, second, looks, seed, p, dt
+            )  # fmt: skip
+            largest = max(largest, rate)
+            if looks:
+                found[t // across + 1, t % across + 1] = live
+        rates[worker] = largest

@@ -41,6 +41,7 @@ from eagre.models.shallow_water.march_lanes import (
     uncovered,
     walls_of,
 )
+from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, place_of_tile, tiles_to_do
 from eagre.stepping.clock import DT, T, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -249,8 +250,10 @@ def update_row(
 
 
 @entry
-def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, p, clock, turn):
+def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, clock, turn):
     """One stage from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows.
+
+    With a list of tiles, whose length only the device knows, blocks take them in turn.
 
     The second stage of RK2 reads the state at the old time level from `old`. That is another array
     than `out`: a card that reads what it is about to write takes 1.7 times as long. The march makes
@@ -262,67 +265,72 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, p, clock, t
     lane = np.uint32(cuda.threadIdx.x)
     ny = np.uint32(q.shape[1] - 4)
     nx = np.uint32(q.shape[2] - 4)
-    column = np.uint32(cuda.blockIdx.x * STRIP + lane)
-    i = min(column, np.uint32(nx + 3))
-    j0 = np.uint32(cuda.blockIdx.y * ROWS)
     launch_dependents()
     grid_dependency_wait()
-    if j0 >= ny:
-        return
-    end = min(np.uint32(j0 + ROWS), ny)
-    store = lane >= 2 and lane < 30 and column < nx + 2
-    faced = lane >= 2 and lane < 31 and column < nx + 3
-    # Asked for before the clock, so that the wait for both is one.
-    state_0 = load_state(q, j0, i)
-    state_1 = load_state(q, j0 + 1, i)
-    state_2 = load_state(q, j0 + 2, i)
-    state_3 = load_state(q, j0 + 3, i)
-    top_state = load_state(q, j0 + 4, i)
-    if not open_gate(clock, turn):
-        return
-    dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
-    forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
+    number, count = np.uint32(cuda.blockIdx.x if LISTED else 0), tiles_to_do(active, clock, turn, lane)
+    while number < count:
+        strip, j0 = place_of_tile(active, number, ROWS)
+        column = np.uint32(strip * STRIP + lane)
+        i = min(column, np.uint32(nx + 3))
+        if j0 >= ny:
+            return
+        end = min(np.uint32(j0 + ROWS), ny)
+        store = lane >= 2 and lane < 30 and column < nx + 2
+        faced = lane >= 2 and lane < 31 and column < nx + 3
+        # Asked for before the clock, so that the wait for both is one.
+        state_0 = load_state(q, j0, i)
+        state_1 = load_state(q, j0 + 1, i)
+        state_2 = load_state(q, j0 + 2, i)
+        state_3 = load_state(q, j0 + 3, i)
+        top_state = load_state(q, j0 + 4, i)
+        if not open_gate(clock, turn):
+            return
+        dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
+        forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
 
-    zero = real(0.0)
-    nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
-    corners_0 = load_corners(bed, j0, i)
-    corners_1 = load_corners(bed, j0 + 1, i)
-    south = load_corners(bed, j0 + 2, i)
-    north = load_corners(bed, j0 + 3, i)
-    next_north = load_corners(bed, j0 + 4, i)
-    top_corners = load_corners(bed, j0 + 5, i)
-    row_0 = make_row(state_0, corners_0, corners_1, nothing, p)
-    row_1 = make_row(state_1, corners_1, south, row_0, p)
-    row = make_row(state_2, south, north, row_1, p)
-    above = make_row(state_3, north, next_north, row, p)
-    flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
-    fastest = flux.speed * p.over_dy if store else zero
-    walls = walls_of(edges, i, j0, ny, nx)
-    if j0 == 0:
-        south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
-        flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
-    shore = uncovered(row_1.w, row.w, above.w, south, north, p)
+        zero = real(0.0)
+        nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+        corners_0 = load_corners(bed, j0, i)
+        corners_1 = load_corners(bed, j0 + 1, i)
+        south = load_corners(bed, j0 + 2, i)
+        north = load_corners(bed, j0 + 3, i)
+        next_north = load_corners(bed, j0 + 4, i)
+        top_corners = load_corners(bed, j0 + 5, i)
+        row_0 = make_row(state_0, corners_0, corners_1, nothing, p)
+        row_1 = make_row(state_1, corners_1, south, row_0, p)
+        row = make_row(state_2, south, north, row_1, p)
+        above = make_row(state_3, north, next_north, row, p)
+        flux, face, rise = any_flux_y(row_1, row, above, corners_1, south, north, p)
+        fastest = flux.speed * p.over_dy if store else zero
+        walls = walls_of(edges, i, j0, ny, nx)
+        if j0 == 0:
+            south_open = openness(edges, SOUTH, min(max(i, np.uint32(2)) - np.uint32(2), np.uint32(nx - 1)))
+            flux = Flux(flux.mass * south_open, flux.low, flux.high, flux.tangential, flux.speed)
+        shore = uncovered(row_1.w, row.w, above.w, south, north, p)
 
-    last = np.uint32(ny + 3)
-    j = j0
-    while j < end:
-        top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
-            q, old, out, bed, manning, forcing, kept, edges, walls, j, min(np.uint32(j + 5), last), i,
-            row, above, top_state, south, north, next_north, top_corners,
-            flux, face, rise, shore, store, faced, seed, p, dt, moment,
-        )  # fmt: skip
-        fastest = larger(fastest, rate)
-        more = j + 1 < end
-        next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
-            q, old, out, bed, manning, forcing, kept, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
-            above, top, state_5, north, next_north, top_corners, corners_6,
-            flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment,
-        )  # fmt: skip
-        fastest = larger(fastest, rate)
-        row, above, top_state = top, next_top, state_6
-        south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
-        j = np.uint32(j + 2)
-    raise_maximum(rates, to_bits(fastest))
+        last = np.uint32(ny + 3)
+        j, seen = j0, 0
+        while j < end:
+            more = j + 1 < end
+            seen |= live_bits(row, j, j0, end, True) | live_bits(above, j + 1, j0, end, more)
+            top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
+                q, old, out, bed, manning, forcing, kept, edges, walls, j, min(np.uint32(j + 5), last), i,
+                row, above, top_state, south, north, next_north, top_corners,
+                flux, face, rise, shore, store, faced, seed, p, dt, moment,
+            )  # fmt: skip
+            fastest = larger(fastest, rate)
+            next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
+                q, old, out, bed, manning, forcing, kept, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
+                above, top, state_5, north, next_north, top_corners, corners_6,
+                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment,
+            )  # fmt: skip
+            fastest = larger(fastest, rate)
+            row, above, top_state = top, next_top, state_6
+            south, north, next_north, top_corners = next_north, top_corners, corners_6, corners_7
+            j = np.uint32(j + 2)
+        raise_maximum(rates, to_bits(fastest))
+        leave_bits(active, strip, np.uint32(j0 // np.uint32(ROWS)), seen if store else 0, lane)
+        number = np.uint32(number + (cuda.gridDim.x if LISTED else 1))
 
 
 def shape_of(device: Device, ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
@@ -332,3 +340,13 @@ def shape_of(device: Device, ny: int, nx: int) -> tuple[tuple[int, int], tuple[i
     while rows > layout.shortest and strips * (-(-ny // rows)) < full:
         rows //= 2
     return (strips, -(-ny // rows)), (WIDTH, 1), rows
+
+
+def listed_shape_of(device: Device, ny: int, nx: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+    """As `shape_of` for a list of the same tiles, which blocks take in turn.
+
+    Marches of another length would round otherwise where they begin.
+    """
+    (strips, marches), block, rows = shape_of(device, ny, nx)
+    resident = device.facts.multiprocessors * device.layout("shallow-water.march").listed
+    return (min(strips * marches, resident), 1), block, rows

@@ -15,11 +15,22 @@ from eagre.backend.device import Device, Launch
 from eagre.boundaries.edges import edge_levels
 from eagre.boundaries.ghosts import LENGTH, boundary_pass_cuda, ghosts_cpu, tail_cpu
 from eagre.layouts.facts import MOST_WARPS, STATIC_SHARED
-from eagre.models.shallow_water import diagnostics, march_cpu, march_cuda, reference, tile_cuda, tile_faces, tile_sides
+from eagre.models.shallow_water import (
+    diagnostics,
+    march_cpu,
+    march_cuda,
+    march_tiles,
+    reference,
+    tile_cuda,
+    tile_faces,
+    tile_sides,
+)
+from eagre.models.shallow_water.active_tiles import Active, ActiveTiles
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SCHEMES
 from eagre.stepping import clock as ck
 
+NO_LIST = Active(np.zeros(1, np.int32), np.zeros(3, np.int32), np.zeros((3, 3), np.int32))
 SMALLEST = 2  # cells: what a wall mirrors
 
 
@@ -57,11 +68,9 @@ class March:
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
         self._allocate_rates(self._prepare())
         self.steps_a_round = len(engine.q)
-        scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
-        turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
-        self.launches = [
-            one for turn, now, then in turns for one in scheme(self, turn, engine.q[now], engine.middle, engine.q[then])
-        ]
+        self.active = self._active_tiles()
+        self.launches = self._steps(False)
+        self.listed = self._steps(True) if self.active is not None else []
         self.fill = ghost_fills(engine)
         self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
         self.conclude: list[Launch] = []
@@ -73,34 +82,67 @@ class March:
         """Where a stage leaves `count` rates, and where the tail after it finds all."""
         self.rates = self.engine.rates = self.engine.device.zeros((count,), self.engine.bits)
 
+    def _steps(self, listed: bool) -> list[Launch]:
+        """The launches of a round, on the tiles of a list or on all."""
+        engine, self._listed = self.engine, listed
+        scheme, two = SCHEMES[engine.setup.scheme], self.steps_a_round == 2
+        turns = ((0, 0, 1), (1, 1, 0)) if two else ((ck.EITHER, 0, 0),)
+        return [
+            one for turn, now, then in turns for one in scheme(self, turn, engine.q[now], engine.middle, engine.q[then])
+        ]
+
     def _prepare(self) -> int:
         """What a stage needs beside the engine's arrays; returns how many rates it leaves."""
         engine = self.engine
         if engine.device.kind != "cpu":
             return 1
-        self._tiles = march_cpu.tiles_of(*engine.setup.grid.shape)
+        self._tiles, self._tile = march_tiles.tiles_of(*engine.setup.grid.shape)
         self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
         return len(self._tiles)
 
+    def _active_tiles(self) -> ActiveTiles | None:
+        """The list of tiles that a step can change, if it may come to be used."""
+        setup, device = self.engine.setup, self.engine.device
+        if setup.early_exit == "off":
+            return None
+        if device.kind == "cpu":
+            return ActiveTiles(setup, device, *self._tile)
+        return ActiveTiles(setup, device, march_cuda.shape_of(device, *setup.grid.shape)[2], march_cuda.STRIP)
+
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
-        engine = self.engine
+        work = [] if not self._listed or switches["SECOND"] else [self._listing(turn)]
+        make = self._stage_cpu if self.engine.device.kind == "cpu" else self._stage_cuda
+        return [*work, make(turn, q, old, out, **switches)]
+
+    def _listing(self, turn: int) -> Launch:
+        assert self.active is not None
+        return self.active.launch(self.engine.precision, self.engine.clock, turn)
+
+    def _stage_cpu(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
+        engine, listed = self.engine, self._listed
+        program = engine.device.program(march_cpu.stage_cpu, engine.precision, engine.switches)
+        active = NO_LIST if self.active is None or not listed else self.active.active
+        fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
+        rest = (self.rates, active, engine.parameters, engine.clock, turn, switches["SECOND"], listed)
+        return Launch(program, (*fields, *rest))
+
+    def _stage_cuda(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> Launch:
+        engine, listed = self.engine, self._listed
         grid, device = engine.setup.grid, engine.device
-        if device.kind == "cpu":
-            program = device.program(march_cpu.stage_cpu, engine.precision, engine.switches)
-            fields = (q, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
-            return [Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn, switches["SECOND"]))]
-        switches = {**engine.switches, **switches}
-        blocks, threads, switches["ROWS"] = march_cuda.shape_of(device, grid.ny, grid.nx)
-        switches["PARTS"] = engine.setup.has_parts
+        shape_of = march_cuda.listed_shape_of if listed else march_cuda.shape_of
+        blocks, threads, rows = shape_of(device, grid.ny, grid.nx)
         layout = device.layout("shallow-water.march")
-        switches["REGISTERS"] = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
+        registers = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
+        own: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "PARTS": engine.setup.has_parts, "REGISTERS": registers}
         if not switches["SECOND"]:
-            switches |= engine.gathered.switches
-        program = device.program(march_cuda.stage_cuda, engine.precision, switches)
+            own |= engine.gathered.switches
+        program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **own})
         fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.gathered.kept, engine.edges)
-        arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
-        return [Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)]
+        nothing = Active._make(device.zeros(a.shape, a.dtype) for a in NO_LIST)
+        active = nothing if self.active is None or not listed else self.active.active
+        arguments = (*fields, self.rates, active, engine.parameters, engine.clock, turn)
+        return Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)
 
     def maps(self, turn: int) -> list[Launch]:
         """See `step.Stages`; on a GPU the first stage does it."""
@@ -142,6 +184,9 @@ class Reference(March):
 
     def _prepare(self) -> int:
         return self.engine.setup.grid.cells
+
+    def _active_tiles(self) -> None:
+        return None
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
@@ -191,6 +236,7 @@ class Tiles:
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), own)]
         self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
         self.fill = ghost_fills(engine)
+        self.active, self.listed = None, []
 
     def _programs(self, engine: Any) -> list[Any]:
         """The two stages; and how they are laid out."""
@@ -237,7 +283,8 @@ def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> 
 
 def schedule_for(engine: Any) -> March | Tiles:
     """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
-    if engine.setup.kernels == "reference" or engine.setup.walls is not None:
+    setup = engine.setup
+    if setup.kernels == "reference" or setup.walls is not None:
         return Reference(engine)
-    small = engine.setup.lines is None and Tiles.serve(engine.setup, engine.device)
+    small = setup.lines is None and setup.early_exit != "on" and Tiles.serve(setup, engine.device)
     return Tiles(engine) if small else March(engine)

@@ -51,7 +51,7 @@ class Setup:
     terms: Terms
     scheme: str
     wet_dry: str
-    early_exit: bool
+    early_exit: str  # "auto", "on" or "off"
     theta: float
     kappa: float
     gravity: float

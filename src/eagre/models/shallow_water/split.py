@@ -26,7 +26,8 @@ from eagre.boundaries.subdomain import cut_book, cut_segments, join_book, places
 from eagre.decomposition import bands, check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water import march_cpu
+from eagre.models.shallow_water import march_tiles
+from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.engine import Engine, over_zero
 from eagre.models.shallow_water.legs import Legs
@@ -119,7 +120,7 @@ class BandMarch(March):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        self.rates, self.stages = self._all_rates, _split(self.launches)
+        self.rates, self.stages = self._all_rates, _split(self.listed or self.launches)
         self.ghosts, self.fill = self.fill, [[] for _ in self.fill]
 
     def _allocate_rates(self, count: int) -> None:
@@ -128,6 +129,10 @@ class BandMarch(March):
         self._all_rates = self.engine.device.zeros((places.size,), self.engine.bits)
         self._own_rates = [self._all_rates[own] for own in places.own]
         self.engine.rates = self._all_rates[places.all]
+
+    def _active_tiles(self) -> ActiveTiles | None:
+        """All bands make the same launches in every leg: a list only where it was asked for."""
+        return super()._active_tiles() if self.engine.setup.early_exit == "on" else None
 
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Any]:
         """As of one device, with a place for its rates that the next stage does not use."""
@@ -202,7 +207,7 @@ class Bands(Legs):
         )
         itemsize = np.dtype(self.real).itemsize
         check_memory_of_each(group, [words_of(setup) * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
-        counts = [len(march_cpu.tiles_of(rows, grid.nx)) if group.kind == "cpu" else 1 for rows in heights]
+        counts = [len(march_tiles.tiles_of(rows, grid.nx)[0]) if group.kind == "cpu" else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
         for rank, member in enumerate(group.members):

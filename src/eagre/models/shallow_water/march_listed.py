@@ -1,0 +1,68 @@
+"""How a march on a GPU goes over the tiles of a list (`active_tiles`), and what it leaves for the next list."""
+
+import numpy as np
+
+from eagre.backend.cells import cell, cuda, real, switch
+from eagre.backend.warp import anywhere
+from eagre.models.shallow_water.active_tiles import (
+    EAST_STRIP,
+    LIVE,
+    MADE,
+    NORTH_STRIP,
+    REACH,
+    SOUTH_STRIP,
+    WEST_STRIP,
+)
+from eagre.models.shallow_water.kernels import SECOND
+from eagre.stepping.clock import STEPS, open_gate
+
+LISTED = switch("LISTED", False)  # whether the tiles of a list are worked on, or all
+
+
+@cell
+def tiles_to_do(active, clock, turn, lane):
+    """How many tiles this launch has to work on: those of the list, or, a block, its own.
+
+    The first stage says that the list has been used, and makes room for the number of the step after it.
+    """
+    if not LISTED:
+        return np.uint32(1)
+    if not open_gate(clock, turn):
+        return np.uint32(0)
+    step = np.int32(clock[STEPS])
+    if not SECOND and cuda.blockIdx.x == 0 and lane == 0:
+        active.work[np.uint32((step + 1) & 1)] = 0
+        active.work[MADE] = step
+    return np.uint32(active.work[np.uint32(step & 1)])
+
+
+@cell
+def place_of_tile(active, number, rows):
+    """Strip and first row of a tile of `rows` rows: the numbered one of the list, or a block's own."""
+    if not LISTED:
+        return np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockIdx.y * rows)
+    tile, strips = np.uint32(active.listed[number]), np.uint32(active.live.shape[1] - 2)
+    return np.uint32(tile % strips), np.uint32(np.uint32(tile // strips) * rows)
+
+
+@cell
+def live_bits(row, j, j0, end, counts):
+    """Where in the tile of rows j0 .. end - 1 a lane's cell of row j is live, if it counts; see `active_tiles`."""
+    bits = 0
+    if LISTED and not SECOND:
+        zero = real(0.0)
+        bits = LIVE | (SOUTH_STRIP if j < j0 + REACH else 0) | (NORTH_STRIP if j + REACH >= end else 0)
+        bits = bits if counts and (row.h > zero or row.hu != zero or row.hv != zero) else 0
+    return bits
+
+
+@cell
+def leave_bits(active, strip, row, seen, lane):
+    """Leave the bits of the tile in a row of tiles, from those of the cells that its lanes updated."""
+    if LISTED and not SECOND:
+        seen |= (WEST_STRIP if lane < 2 + REACH else 0) | (EAST_STRIP if lane >= 30 - REACH else 0) if seen != 0 else 0
+        bits = 0
+        for bit in (LIVE, SOUTH_STRIP, NORTH_STRIP, WEST_STRIP, EAST_STRIP):
+            bits |= bit if anywhere((seen & bit) != 0) else 0
+        if lane == 0:
+            active.live[np.uint32(row + 1), np.uint32(strip + 1)] = bits
