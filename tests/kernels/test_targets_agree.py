@@ -8,6 +8,7 @@ import pytest
 from eagre import Grid, ShallowWater
 from eagre.backend.device import PlainDevice
 from eagre.models.shallow_water import schedules
+from eagre.stepping.maps import Maps
 from kernels.conftest import BOUNDARIES, options_of
 
 TOLERANCE = {"single": 3e-6, "double": 3e-14}
@@ -104,7 +105,8 @@ def test_simulated_list_of_tiles_changes_no_bit(kernel):
 
     depth = np.zeros((10, 34))
     depth[3, 27] = 1.0
-    options = {"depth": depth, "precision": "single", "device": SimulatedDevice()}
+    maps = Maps(arrival_depths=[0.001], duration_depths=[0.0])  # what is gathered in the march
+    options = {"depth": depth, "precision": "single", "device": SimulatedDevice(), "maps": maps}
     listed, full = (ShallowWater(Grid(34, 10, 1.0, 1.0), 0.0, early_exit=way, **options) for way in ("on", "off"))
     shares = []
     for step in range(3):
