@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.advection.march_cuda import Block
+from eagre.advection.march_cuda import OTHERS, Block, Copy
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.plan_cuda import MarchPlan
 from eagre.backend.device import PlainDevice
 from eagre.backend.select import select
 from eagre.backend.simulated import SimulatedDevice
+from eagre.errors import DeviceError
 from eagre.layouts.facts import Facts
 from kernels.recording import RecordingDevice, doubles_of
 from mpdata_runs import SIDES, rough
 
-ONE = Block(fields=1, warps=8, rows=1, columns=1, ahead=1, registers=128, blocks=1)
-TWO_ROWS = Block(fields=1, warps=4, rows=2, columns=1, ahead=1, registers=128, blocks=1)
-TWO_COLUMNS = Block(fields=1, warps=7, rows=1, columns=2, ahead=1, registers=128, blocks=1)
-THREE = Block(fields=3, warps=7, rows=1, columns=1, ahead=1, registers=128, blocks=1)
+ONE = Block(fields=1, warps=10, rows=1, columns=1, ahead=1, registers=128, blocks=1)
+TWO_ROWS = Block(fields=1, warps=7, rows=2, columns=1, ahead=1, registers=128, blocks=1)
+TWO_COLUMNS = Block(fields=1, warps=9, rows=1, columns=2, ahead=1, registers=128, blocks=1)
+THREE = Block(fields=3, warps=9, rows=1, columns=1, ahead=1, registers=128, blocks=1)
 TWO_PLANES = ONE._replace(ahead=2)
 BASIC = Options(gauge=False)
 FREE = Options(nonoscillatory=False)
@@ -49,6 +50,9 @@ CASES = {
     "walls, odd": (ONE, (3, 4, 5), "walls", Options(), (True, False, True)),
     "walls, odd along y": (ONE, (2, 4, 3), "walls", Options(), (False, True, False)),
     "mixed, two tiles along x": (ONE, (4, 3, 28), "mixed"),
+    "sixteen bytes at once, two tiles along x": (ONE, (3, 4, 34), "rings"),
+    "sixteen bytes at once, two tiles along x, walls": (ONE, (3, 2, 30), "walls", Options(), (True, False, True)),
+    "sixteen bytes at once, two tiles along y": (TWO_PLANES, (2, 12, 2), "mixed"),
     "outside": (ONE, (3, 4, 5), "outside"),
     "open, not limited": (ONE, (4, 3, 3), "open", FREE),
     "walls, sign-preserving": (ONE, (3, 4, 5), "walls", BASIC),
@@ -110,6 +114,37 @@ def test_single_precision_has_no_doubles(sides, options, fields):
     march = MarchPlan(RecordingDevice(), "single", (4, 5, 6), SIDES[sides], options)
     for program, signature in kernels_of(march, ONE if fields == 1 else THREE).items():
         assert doubles_of(program, signature) == (0, False)
+
+
+def aligned(n):
+    """n doubles that begin at a multiple of 16 bytes."""
+    a = np.zeros(n + 1)
+    return a[a.ctypes.data % 16 // 8 :][:n]
+
+
+@pytest.mark.parametrize(
+    ("precision", "shape", "first", "words"),
+    [
+        ("double", (5, 4, 4), 0, 2),
+        ("double", (5, 4, 5), 0, 1),
+        ("double", (5, 3, 4), 0, 1),
+        ("double", (5, 4, 4), 1, 1),
+        ("single", (5, 4, 4), 0, 4),
+        ("single", (5, 2, 4), 0, 1),
+    ],
+)
+def test_sixteen_bytes_at_once_where_rows_and_planes_begin_at_them(precision, shape, first, words):
+    march = MarchPlan(DEVICE, precision, shape, SIDES["rings"], Options())
+    assert march.words_at_once([aligned(8), aligned(8)[first:]]) == words
+
+
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_as_few_warps_copy_as_hold_their_addresses(words):
+    block = ONE._replace(warps=24, registers=80)
+    copy = block.copied(words, 5)
+    assert 2 * 5 * block.copies(copy) + OTHERS <= 80 < 2 * 5 * block.copies(Copy(copy.warps - 1, words)) + OTHERS
+    with pytest.raises(DeviceError, match="too few warps or registers; allowed: 24 warps of 80"):
+        block._replace(registers=24).copied(words, 5)
 
 
 # -- which plan serves what ---------------------------------------------------------------------------

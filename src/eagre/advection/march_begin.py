@@ -8,83 +8,161 @@ def mpdata_cuda(fields, faces, sizes, tiles):
     nz, ny, nx = np.uint32(sizes[0]), np.uint32(sizes[1]), np.uint32(sizes[2])
     plane, plane1, plane2 = np.uint32(ny * nx), np.uint32(ny * (nx + 1)), np.uint32((ny + 1) * nx)
     s = cuda.shared.array(0, word)
-    lane, warp = np.uint32(cuda.threadIdx.x), np.uint32(cuda.threadIdx.y)
-    at = np.uint32(warp * np.uint32(WIDTH) + lane)
-    raw = np.uint32(warp * np.uint32(ROWS * WIDTH) + lane)
-    work, block = np.uint32(tiles[0]) * nz, np.uint32(cuda.blockIdx.x)
-    piece = work // np.uint32(cuda.gridDim.x)
-    more = work - piece * np.uint32(cuda.gridDim.x)
-    done = block * piece + min(block, more)
-    end = done + piece + (np.uint32(1) if block < more else np.uint32(0))
-    while done < end:
-        tile = done // nz
-        k0 = np.int32(done - tile * nz)
-        k1 = np.int32(min(np.uint32(k0) + (end - done), nz))
-        done += np.uint32(k1 - k0)
-        above = tile // np.uint32(tiles[1])
-        i0 = np.int32((tile - above * np.uint32(tiles[1])) * np.uint32(WIDTH - 2 * EDGE))
-        j0 = np.int32(above * np.uint32(HEIGHT - 2 * EDGE))
-        i, j = np.int32(i0 + lane * COLUMNS), np.int32(j0 + warp * ROWS)  # places of the tables
-        wide = np.int32(min(np.int32(nx) - i0, WIDTH - 2 * EDGE))
-        high = np.int32(min(np.int32(ny) - j0, HEIGHT - 2 * EDGE))
-        row = np.int32(warp * np.uint32(ROWS))
-        first = needed(row + (ROWS - 1) >= 1 and row < high + 2 * EDGE - 1)
-        second = needed(row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 1)
-        middle = needed(row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 2)
-        third = needed(row + (ROWS - 1) >= EDGE and row < high + EDGE)
-        for r in range(ROWS):
-            kept[r] = row + r >= EDGE and row + r < high + EDGE
-            jt = np.uint32(min(j + r, np.int32(ny) + 2 * EDGE))
-            for c in range(COLUMNS):
-                column = np.int32(lane * np.uint32(COLUMNS) + np.uint32(c))
-                stored[c] = column >= EDGE and column < wide + EDGE
-                it = np.uint32(min(i + c, np.int32(nx) + 2 * EDGE))
-                jp, ip = np.uint32(faces.along_j.jacobian.place[jt]), np.uint32(faces.along_i.jacobian.place[it])
-                ox[r, c] = np.uint32(jp * nx + ip)
-                o1[r, c] = np.uint32(jp * (nx + np.uint32(1)) + np.uint32(faces.along_i.along.place[it]))
-                o2[r, c] = np.uint32(np.uint32(faces.along_j.along.place[jt]) * nx + ip)
-                if MIRRORED:
-                    f1[r, c] = faces.along_j.across.factor[jt] * faces.along_i.along.factor[it]
-                    f2[r, c] = faces.along_j.along.factor[jt] * faces.along_i.across.factor[it]
-                    for f in range(FIELDS):
-                        fx[f, r, c] = fields[f].along_j.factor[jt] * fields[f].along_i.factor[it]
-                    if r == 0:
-                        js, jn = np.uint32(max(j - 1, 0)), np.uint32(min(j + ROWS, np.int32(ny) + 2 * EDGE))
-                        f2n[c] = faces.along_j.along.factor[jn] * faces.along_i.across.factor[it]
-                        for f in range(FIELDS):
-                            g = fields[f]
-                            fxs[f, c] = g.along_j.factor[js] * g.along_i.factor[it]
-                            fxn[f, c] = g.along_j.factor[jn] * g.along_i.factor[it]
-                            if OPEN:
-                                fos[f, c] = g.along_j.factor[js] * g.along_i.outside[it] + g.along_j.outside[js]
-                                fon[f, c] = g.along_j.factor[jn] * g.along_i.outside[it] + g.along_j.outside[jn]
-                if OPEN:
-                    f3[r, c] = faces.along_j.across.factor[jt] * faces.along_i.across.factor[it]
-                    pass1[c], pass2[r] = faces.along_i.passable[it], faces.along_j.passable[jt]
-                    for f in range(FIELDS):
-                        g = fields[f]
-                        fo[f, r, c] = g.along_j.factor[jt] * g.along_i.outside[it] + g.along_j.outside[jt]
+    lane, warp = np.uint32(cuda.threadIdx.x), np.uint32(from_lane(cuda.threadIdx.y, 0))
+    block, blocks = np.uint32(cuda.blockIdx.x), np.uint32(cuda.gridDim.x)
+    next_tile, in_turns = np.uint32(block), np.uint32(np.uint32(tiles[0]) // blocks * blocks)
+    work = np.uint32((np.uint32(tiles[0]) - in_turns) * nz)
+    piece = np.uint32(work // blocks)
+    more = np.uint32(work - piece * blocks)
+    done = np.uint32(block * piece + min(block, more))
+    end = np.uint32(done + piece + (np.uint32(1) if block < more else np.uint32(0)))
+    if warp >= WORKERS:
+        while next_tile < in_turns or done < end:
+            TILE_IN_PLACE
+            COPIES_IN_PLACE
+    else:
+        while next_tile < in_turns or done < end:
+            TILE_IN_PLACE
+            MARCH_IN_PLACE
+"""
+# Planes of a tile that are to be done. Written twice: what one kind of warps keeps from tile to tile is not kept by the
+# other.
+TILE = """
+if next_tile < in_turns:
+    tile, k0, k1 = next_tile, np.int32(0), np.int32(nz)
+    next_tile = np.uint32(next_tile + blocks)
+else:
+    tile = np.uint32(done // nz)
+    k0 = np.int32(done - tile * nz)
+    k1 = np.int32(min(np.uint32(k0) + (end - done), nz))
+    done = np.uint32(done + np.uint32(k1 - k0))
+    tile = np.uint32(in_turns + tile)
+above = np.uint32(tile // np.uint32(tiles[1]))
+i0 = np.int32((tile - above * np.uint32(tiles[1])) * np.uint32(WIDTH - 2 * EDGE))
+j0 = np.int32(above * np.uint32(HEIGHT - 2 * EDGE))  # places of the tables
+begin = np.uint32(max(i0 - EDGE, 0))  # the first point, and the first of those round the ring
+again = np.uint32(faces.along_i.jacobian.place[0] if i0 == 0 else 0)
+again1 = np.uint32(faces.along_i.along.place[0] if i0 == 0 else 0)
+t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
+"""
+# A warp that copies: where what it copies lies in a plane.
+SOURCES = """
+who = np.uint32(np.uint32(warp - np.uint32(WORKERS)) * np.uint32(LANES) + lane)
+to = np.uint32(who * np.uint32(SEVERAL))
+kp = np.int64(faces.along_k.jacobian.place[np.uint32(max(k0 - 1, 0))])
+kn = np.int64(faces.along_k.jacobian.place[np.uint32(k0)])
+kf = np.int64(faces.along_k.along.place[np.uint32(k0)])
+for n in range(COPIES):
+    chunk = np.uint32(who + np.uint32(n * COPIERS * LANES))
+    line = np.uint32(chunk // np.uint32(CHUNKS))
+    part = np.uint32(chunk - line * np.uint32(CHUNKS))
+    there[n] = line < HEIGHT
+    jt = np.uint32(min(np.int32(j0 + np.int32(line)), np.int32(ny) + 2 * EDGE))
+    jp, jf = np.uint32(faces.along_j.jacobian.place[jt]), np.uint32(faces.along_j.along.place[jt])
+    ox = np.int64(source_of(np.uint32(jp * nx), begin, again, part, plane))
+    o1 = np.int64(source_of(np.uint32(jp * (nx + np.uint32(1))), begin, again1, part, plane1))
+    o2 = np.int64(source_of(np.uint32(jf * nx), begin, again, part, plane2))
+    for f in range(FIELDS):
+        px[f, n] = address_at(fields[f].x, kn * np.int64(plane) + ox)
+    p1[n] = address_at(faces.v1, kp * np.int64(plane1) + o1)
+    p2[n] = address_at(faces.v2, kp * np.int64(plane2) + o2)
+    p3[n] = address_at(faces.v3, kf * np.int64(plane) + ox)
+    if VARIABLE_H:
+        ph[n] = address_at(faces.h, kp * np.int64(plane) + ox)
+b, slot = np.int32(k0 - 4), np.uint32(0)
+while t <= stop:
+    while b < min(t + (AHEAD + 1), stop):
+        BRING_IN_PLACE
+        b, slot = np.int32(b + 1), np.uint32(slot + 1 if slot < np.uint32(RING - 1) else 0)
+    if t < k0 - 2:
+        copies_arrived()
+        cuda.syncthreads()
+    else:
+        if AHEAD > 1:
+            copies_in_group()
+        cuda.syncthreads()
+        if AHEAD > 1:
+            copies_arrived_but_last()
+        else:
+            copies_arrived()
+    cuda.syncthreads()
+    t = np.int32(t + 1)
+"""
+# Where a thread is, and where its numbers lie in what is brought.
+PLACES = """
+at = np.uint32(warp * np.uint32(WIDTH) + lane)
+row = np.int32(np.int32(warp) * ROWS + 1)
+i, j = np.int32(i0 + np.int32(lane) * COLUMNS), np.int32(j0 + row)
+wide = np.int32(min(np.int32(nx) - i0, WIDTH - 2 * EDGE))
+high = np.int32(min(np.int32(ny) - j0, HEIGHT - 2 * EDGE))
+first = row < high + 2 * EDGE - 1
+second = row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 1
+middle = row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 2
+third = row + (ROWS - 1) >= EDGE and row < high + EDGE
+for r in range(ROWS):
+    kept[r] = row + r >= EDGE and row + r < high + EDGE
+    jt = np.uint32(min(j + r, np.int32(ny) + 2 * EDGE))
+    jp = np.uint32(faces.along_j.jacobian.place[jt])
+    for c in range(COLUMNS):
+        column = np.int32(np.int32(lane) * COLUMNS + c)
+        stored[c] = column >= EDGE and column < wide + EDGE
+        it = np.uint32(min(i + c, np.int32(nx) + 2 * EDGE))
+        ip, i1 = np.uint32(faces.along_i.jacobian.place[it]), np.uint32(faces.along_i.along.place[it])
+        lines = np.uint32(warp * np.uint32(ROWS * PITCH))
+        if r == 0:
+            rx[c] = np.uint32(lines + place_of(np.uint32(jp * nx), begin, again, ip))
+        r1[r, c] = np.uint32(lines + place_of(np.uint32(jp * (nx + np.uint32(1))), begin, again1, i1))
+        if MIRRORED:
+            f1[r, c] = faces.along_j.across.factor[jt] * faces.along_i.along.factor[it]
+            f2[r, c] = faces.along_j.along.factor[jt] * faces.along_i.across.factor[it]
+            for f in range(FIELDS):
+                fx[f, r, c] = fields[f].along_j.factor[jt] * fields[f].along_i.factor[it]
+            if r == 0:
+                js, jn = np.uint32(max(j - 1, 0)), np.uint32(min(j + ROWS, np.int32(ny) + 2 * EDGE))
+                f2n[c] = faces.along_j.along.factor[jn] * faces.along_i.across.factor[it]
+                for f in range(FIELDS):
+                    g = fields[f]
+                    fxs[f, c] = g.along_j.factor[js] * g.along_i.factor[it]
+                    fxn[f, c] = g.along_j.factor[jn] * g.along_i.factor[it]
+                    if OPEN:
+                        fos[f, c] = g.along_j.factor[js] * g.along_i.outside[it] + g.along_j.outside[js]
+                        fon[f, c] = g.along_j.factor[jn] * g.along_i.outside[it] + g.along_j.outside[jn]
+        if OPEN:
+            f3[r, c] = faces.along_j.across.factor[jt] * faces.along_i.across.factor[it]
+            pass1[c], pass2[r] = faces.along_i.passable[it], faces.along_j.passable[jt]
+            for f in range(FIELDS):
+                g = fields[f]
+                fo[f, r, c] = g.along_j.factor[jt] * g.along_i.outside[it] + g.along_j.outside[jt]
 """
 # Asks for what plane b brings: the field of plane b + 1, the advector through its sides and its top, h.
 BRING = """
-for r in range(ROWS):
-    for c in range(COLUMNS):
+kq = np.int64(faces.along_k.jacobian.place[np.uint32(b + (2 + EDGE))])
+kg = np.int64(faces.along_k.along.place[np.uint32(b + (2 + EDGE))])
+new = np.uint32(to + np.uint32(BEHIND) + slot * np.uint32(ARRAYS * RAW))
+for n in range(COPIES):
+    if (n + 1) * COPIERS * LANES <= HEIGHT * CHUNKS or there[n]:
         for f in range(FIELDS):
-            bring(RING * f + SLOT, fields[f].x, kn * plane + ox[r, c])
-        bring(V1 + SLOT, faces.v1, kp * plane1 + o1[r, c])
-        bring(V2 + SLOT, faces.v2, kp * plane2 + o2[r, c])
-        bring(V3 + SLOT, faces.v3, kf * plane + ox[r, c])
+            bring(f, px[f, n])
+        bring(V1, p1[n])
+        bring(V2, p2[n])
+        bring(V3, p3[n])
         if VARIABLE_H:
-            bring(H + SLOT, faces.h, kp * plane + ox[r, c])
-kp = kn
-kn = np.uint32(faces.along_k.jacobian.place[np.uint32(b + (2 + EDGE))])
-kf = np.uint32(faces.along_k.along.place[np.uint32(b + (2 + EDGE))])
+            bring(H, ph[n])
+for n in range(COPIES):
+    for f in range(FIELDS):
+        px[f, n] += bytes_of(fields[f].x, (kq - kn) * np.int64(plane))
+    p1[n] += bytes_of(faces.v1, (kn - kp) * np.int64(plane1))
+    p2[n] += bytes_of(faces.v2, (kn - kp) * np.int64(plane2))
+    p3[n] += bytes_of(faces.v3, (kg - kf) * np.int64(plane))
+    if VARIABLE_H:
+        ph[n] += bytes_of(faces.h, (kn - kp) * np.int64(plane))
+kp, kn, kf = kn, kq, kg
 """
 # The thread's own numbers of what plane t brought.
 TAKE = """
 for r in range(ROWS):
     for c in range(COLUMNS):
-        v1[r, c] = arrived(V1 + SLOT)
+        v1[r, c] = arrived_beside(V1 + SLOT)
         v2[r, c] = arrived(V2 + SLOT)
         w1[r, c] = arrived(V3 + SLOT)
         h0[r, c] = arrived(H + SLOT) if VARIABLE_H else real(1.0)
@@ -94,7 +172,7 @@ for r in range(ROWS):
         if OPEN:
             w1[r, c] *= f3[r, c]
         for f in range(FIELDS):
-            xn[f, r, c] = arrived(RING * f + SLOT)
+            xn[f, r, c] = arrived(f + SLOT)
             if MIRRORED:
                 xn[f, r, c] *= fx[f, r, c]
             if OPEN:
@@ -121,69 +199,51 @@ for c in range(COLUMNS):
         if beyond:
             v2u[c] *= across
 """
-# What the warps below and above have of the field of plane t + 1.
-NEXT = """
+# What the warps below and above have of the field of plane t, which came with the plane before.
+BESIDE = """
+if MIRRORED:
+    outside = t < 0 or t > highest
 for c in range(COLUMNS):
     for f in range(FIELDS):
-        xd[f, c] = arrived_below(RING * f + SLOT)
-        xu[f, c] = arrived_above(RING * f + SLOT)
+        xd[f, c] = arrived_below(f + SLOT)
+        xu[f, c] = arrived_above(f + SLOT)
         if MIRRORED:
             xd[f, c] *= fxs[f, c]
             xu[f, c] *= fxn[f, c]
             if OPEN:
                 xd[f, c] += fos[f, c]
                 xu[f, c] += fon[f, c]
-            if beyond:
-                ku = np.uint32(t + (1 + EDGE))
-                xd[f, c] = fields[f].along_k.factor[ku] * xd[f, c] + fields[f].along_k.outside[ku]
-                xu[f, c] = fields[f].along_k.factor[ku] * xu[f, c] + fields[f].along_k.outside[ku]
+            if outside:
+                kt = np.uint32(t + EDGE)
+                xd[f, c] = fields[f].along_k.factor[kt] * xd[f, c] + fields[f].along_k.outside[kt]
+                xu[f, c] = fields[f].along_k.factor[kt] * xu[f, c] + fields[f].along_k.outside[kt]
 """
 # What a march begins with: planes t - 1 and t of fields, faces t of v3.
 START = """
-        highest = np.int32(np.int32(nz) - 1)
-        kt = np.uint32(k0)
-        kp = np.uint32(faces.along_k.jacobian.place[kt])
-        kn = np.uint32(faces.along_k.jacobian.place[kt + np.uint32(1)])
-        kf = np.uint32(faces.along_k.along.place[kt + np.uint32(1)])
-        for r in range(ROWS):
-            for c in range(COLUMNS):
-                for f in range(FIELDS):
-                    xb[f, r, c] = flat_load(fields[f].x, np.uint32(kp * plane + ox[r, c]), 0)
-                    if MIRRORED:
-                        xb[f, r, c] *= fx[f, r, c]
-                    if OPEN:
-                        xb[f, r, c] += fo[f, r, c]
-                    if MIRRORED:
-                        xb[f, r, c] = fields[f].along_k.factor[kt] * xb[f, r, c] + fields[f].along_k.outside[kt]
-        b = np.int32(k0 - 3)
-        BRING_BEFORE
-        for n in range(AHEAD):
-            b = np.int32(k0 + (n - 2))
-            BRING_EACH
-        copies_arrived()
-        cuda.syncthreads()
-        t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
-        TAKE_BEFORE
-        NEXT_BEFORE
-        cuda.syncthreads()
-        t = np.int32(k0 - 2)
-        for r in range(ROWS):
-            for c in range(COLUMNS):
-                h0[r, c], h1[r, c], rh0[r, c], rh1[r, c] = real(1.0), real(1.0), real(1.0), real(1.0)
-                rh2[r, c], v1[r, c], v2[r, c] = real(1.0), real(0.0), real(0.0)
-                for f in range(FIELDS):
-                    x[f, r, c] = xb[f, r, c]
-                    low[f, r, c] = donor_flux(xb[f, r, c], xn[f, r, c], w1[r, c])
-        clear_columns(s1_0, s2_0, s3_0, s1_1, s2_1, s3_1)
-        clear(p0, pw, ps, dx0, dy0, bx0, by0, pm, pl, p1, p2, pw1, ps1, dx1, dy1, bx1, by1, dz1, bz1, hm1, lm1)
-        clear(a1, a2, a2e, a3, a3_1, up1, down1, up2, down2, net2)
-        while t <= stop:
-"""
-LOAD = """
-            b = np.int32(t + AHEAD)
-            if b < stop:
-                BRING_NEW
-            if AHEAD > 1:
-                copies_in_group()
-            TAKE_TURN
+highest = np.int32(np.int32(nz) - 1)
+cuda.syncthreads()
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            xb[f, r, c] = arrived(f)
+            if MIRRORED:
+                xb[f, r, c] *= fx[f, r, c]
+            if OPEN:
+                xb[f, r, c] += fo[f, r, c]
+            if MIRRORED:
+                kt = np.uint32(k0)
+                xb[f, r, c] = fields[f].along_k.factor[kt] * xb[f, r, c] + fields[f].along_k.outside[kt]
+TAKE_BEFORE
+t = np.int32(k0 - 2)
+cuda.syncthreads()
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        h0[r, c], rh0[r, c], rh1[r, c] = real(1.0), real(1.0), real(1.0)
+        rh2[r, c], v1[r, c], v2[r, c] = real(1.0), real(0.0), real(0.0)
+        for f in range(FIELDS):
+            x[f, r, c] = xb[f, r, c]
+            low[f, r, c] = donor_flux(xb[f, r, c], xn[f, r, c], w1[r, c])
+clear_columns(s1_0, s2_0, s3_0, s1_1, s2_1, s3_1)
+clear(p0, pw, ps, dx0, dy0, bx0, by0, pm, pl, p1, p2, pw1, pw2, ps1, ps2, dx1, dy1, bx1, by1, hm1, lm1)
+clear(a1, a2, a2e, a3, a3_1, d1, d2, d2e, flat, ss, sn, top, net2)
 """

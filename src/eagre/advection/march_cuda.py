@@ -1,13 +1,13 @@
 """A step of MPDATA with one corrective pass on a GPU: memory is read once and written once.
 
-A block has a tile of columns and rows and marches up. A warp has WIDTH columns of ROWS rows, a lane COLUMNS columns
-beside each other. What a point needs of its neighbours along x comes by shuffles or is the lane's own, along y from the
-warps below and above by shared memory, and along z from what the thread keeps. What memory brings is copied to shared
-memory a plane ahead, so that no instruction waits for it.
+A block has a tile of columns and rows and marches up. Most of its warps compute: a warp has WIDTH columns of ROWS rows,
+a lane COLUMNS columns beside each other. What a point needs of its neighbours along x comes by shuffles or is the
+lane's own, along y from the warps below and above by shared memory, and along z from what the thread keeps. The other
+warps do nothing but copy what memory brings to shared memory, some planes ahead, so that no instruction waits for it.
 
 When plane t comes, the donor cell gives plane t, the corrective fluxes follow for the faces below t and those of plane
-t - 1, the limiter for t - 1, and plane t - 2 is done. Two barriers a plane: the limiter of a plane runs with the donor
-cell of the next one, its fluxes with the next corrective ones.
+t - 1, and what points of plane t - 2 stand; plane t - 3 is done. Two barriers a plane: the shares of a plane are
+found with a donor cell, its fluxes along y limited with corrective ones.
 
 Work is a row of planes of tiles, one tile after the other, dealt evenly to the blocks: grids of few tiles are cut along
 z, and no block waits for another.
@@ -26,35 +26,42 @@ from eagre.advection.ghosts import Tables
 from eagre.advection.march_text import TEXT
 from eagre.backend.cells import (
     Entry,
+    address_at,
+    bytes_of,
     cell,
     copies_arrived,
     copies_arrived_but_last,
     copies_in_group,
-    copy_ahead,
+    copy_sixteen_ahead,
+    copy_word_ahead,
     cuda,
     flat_load,
     flat_store,
     real,
+    switch,
     whatever,
     word,
     written,
 )
 from eagre.backend.unrolled import unrolled
-from eagre.backend.warp import from_lane_above, from_lane_below
+from eagre.backend.warp import from_lane, from_lane_above, from_lane_below
+from eagre.errors import DeviceError
 from eagre.kernels.mpdata import (
     corrective_flux,
-    cross_terms,
-    crossed_velocity,
     donor_flux,
+    face_velocity,
     flows,
-    limiter,
     magnitude,
     share_of,
 )
-from eagre.kernels.roots import larger, quotient, reciprocal, smaller
+from eagre.kernels.roots import larger, reciprocal, smaller
 
 EDGE = 3  # ghost points
 LANES = 32
+OTHERS = 20  # registers of a thread that copies, beside its addresses
+WIDTH = switch("WIDTH", LANES)  # columns of a tile
+SEVERAL = switch("SEVERAL", 1)  # words that are copied at once
+MAIN = switch("MAIN", LANES)  # copies of a row
 
 
 class OneField(NamedTuple):
@@ -80,34 +87,49 @@ class Faces(NamedTuple):
 
 
 @cell
-def over_mean(low, high):
-    """One over the mean h of two points."""
-    return quotient(real(2.0), low + high)
+def source_of(row, begin, again, part, size):
+    """Where in a plane the part of a row lies that is copied at once: of MAIN from `begin` on, then from `again` on."""
+    start, further = (begin, part) if part < np.uint32(MAIN) else (again, np.uint32(part - np.uint32(MAIN)))
+    start = np.uint32((row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + further * np.uint32(SEVERAL))
+    return np.uint32(min(start, np.uint32(size - np.uint32(SEVERAL))))
 
 
 @cell
-def needed(condition):
-    """Whether a warp has work; in the simulator, whose shuffles are barriers of the block, always."""
-    return condition
+def place_of(row, begin, again, index):
+    """Where element `index` of a row lies in what was copied of it."""
+    inside = index >= begin and index < np.uint32(begin + np.uint32(WIDTH))
+    start, skipped = (begin, np.uint32(0)) if inside else (again, np.uint32(MAIN * SEVERAL))
+    return np.uint32(row + index - (row + start) // np.uint32(SEVERAL) * np.uint32(SEVERAL) + skipped)
 
 
-@needed.variant("simulator")
-def _simulated_needed(condition):
-    return True
+@cell
+def stands(f, along, against):
+    """What a point stands of the flux f: `along` where it goes towards higher indices."""
+    return along if f > real(0.0) else against
 
 
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
-    "copy_ahead": copy_ahead, "copies_arrived": copies_arrived, "copies_arrived_but_last": copies_arrived_but_last,
-    "copies_in_group": copies_in_group, "whatever": whatever, "over_mean": over_mean, "needed": needed,
-    "from_lane_above": from_lane_above, "from_lane_below": from_lane_below, "corrective_flux": corrective_flux,
-    "cross_terms": cross_terms, "donor_flux": donor_flux, "flows": flows, "limiter": limiter, "magnitude": magnitude,
-    "crossed_velocity": crossed_velocity, "share_of": share_of, "larger": larger, "smaller": smaller,
-    "reciprocal": reciprocal,
+    "address_at": address_at, "bytes_of": bytes_of, "copy_word_ahead": copy_word_ahead,
+    "copy_sixteen_ahead": copy_sixteen_ahead, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
+    "copies_arrived_but_last": copies_arrived_but_last, "whatever": whatever, "source_of": source_of,
+    "place_of": place_of, "from_lane": from_lane, "from_lane_above": from_lane_above,
+    "from_lane_below": from_lane_below, "stands": stands, "face_velocity": face_velocity,
+    "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
+    "share_of": share_of, "larger": larger, "smaller": smaller, "reciprocal": reciprocal,
 }  # fmt: skip
-LAST = ("P_LAST", "UP_LAST", "DOWN_LAST")  # are the first rows where a thread has one
-PLANES = ("P_FIRST", "DX", "DZ", "A2", "UP_FIRST", "DOWN_FIRST", *LAST, "BX", "BZ")
-SHARED_PLANES = ("S1", "S3", "HS")
+
+
+class Copy(NamedTuple):
+    """How memory is copied to shared memory: warps that do nothing else, and words at once."""
+
+    warps: int
+    words: int
+
+    def parts(self, width: int) -> tuple[int, int]:
+        """Copies of a row of `width` words wherever it begins, and with four more from elsewhere."""
+        main, more = (-(-(most + self.words - 1) // self.words) for most in (width, 4))
+        return main, more
 
 
 class Block(NamedTuple):
@@ -129,12 +151,25 @@ class Block(NamedTuple):
     @property
     def ring(self) -> int:
         """Planes that are on chip or on their way; as many are written out, so that each has its place."""
-        return self.ahead + 1
+        return self.ahead + 2
 
-    @property
-    def height(self) -> int:
-        """Rows of a tile."""
-        return self.warps * self.rows
+    def height(self, copy: Copy) -> int:
+        """Rows of a tile: those of warps that compute and one on each side of them."""
+        return (self.warps - copy.warps) * self.rows + 2
+
+    def copies(self, copy: Copy) -> int:
+        """How often a thread of the warps that copy asks for a plane of an array."""
+        return -(-self.height(copy) * sum(copy.parts(self.width)) // (copy.warps * LANES))
+
+    def copied(self, words: int, arrays: int) -> Copy:
+        """The fewest warps whose registers hold the addresses of what they copy."""
+        for warps in range(1, self.warps):
+            copy = Copy(warps, words)
+            if self.height(copy) <= 2 * EDGE:
+                break
+            if 2 * arrays * self.copies(copy) + OTHERS <= self.registers:
+                return copy
+        raise DeviceError(f"{self} has too few warps or registers; allowed: 24 warps of 80 registers, or 16 of 128")
 
 
 class Kind(NamedTuple):
@@ -147,32 +182,39 @@ class Kind(NamedTuple):
     opened: bool
 
 
-def _places(block: Block, kind: Kind) -> tuple[dict[str, int], int]:
+def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
     """Rows that warps publish and what is brought: where they lie in shared memory; words of all."""
-    without = (*(("BX", "BZ") if kind.gauge else ()), *(LAST if block.rows == 1 else ()))
-    own = [name for name in PLANES if name not in without]
-    places = {name: n for names in (own, SHARED_PLANES) for n, name in enumerate(names)}
+    ring, once = block.ring, ["P_FIRST", "A2", "SOUTH", "NORTH"] + ["P_LAST"] * (block.rows > 1)
+    places = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + ring, "S1": 0, "S3": ring}
+    own = len(once) + ring * (1 if kind.gauge else 2)
     if block.rows == 1:
-        places |= {name: places[name.replace("LAST", "FIRST")] for name in LAST}
-    brought = {name: block.ring * (block.fields + n) for n, name in enumerate(("V1", "V2", "V3", "H"))}
-    plane, raw = (block.warps + 2) * block.width, (block.height + 2) * block.width
-    published = (block.fields * len(own) + len(SHARED_PLANES)) * plane
-    sizes = {"OWN": len(own), "PLANE": plane, "RAW": raw, "BEHIND": published}
-    return places | brought | sizes, published + block.ring * (block.fields + 3 + kind.variable) * raw
+        places["P_LAST"] = places["P_FIRST"]
+    brought = {name: block.fields + n for n, name in enumerate(("V1", "V2", "V3", "H"))}
+    main, more = copy.parts(block.width)
+    pitch, height = (main + more) * copy.words, block.height(copy)
+    plane, raw = (block.warps - copy.warps + 2) * block.width, height * pitch
+    published = (block.fields * own + 2 * ring) * plane
+    sizes = {
+        "OWN": own, "ARRAYS": block.fields + 3 + kind.variable, "PLANE": plane, "RAW": raw, "BEHIND": published,
+        "PITCH": pitch, "HEIGHT": height,
+        "CHUNKS": main + more, "COPIES": block.copies(copy),
+        "WORKERS": block.warps - copy.warps, "COPIERS": copy.warps, "SEVERAL": copy.words,
+    }  # fmt: skip
+    return places | brought | sizes, published + block.ring * sizes["ARRAYS"] * raw
 
 
 @cache
-def entry_of(block: Block, kind: Kind) -> tuple[Entry, int]:
-    """The kernel, and words of shared memory a block."""
-    places, words = _places(block, kind)
+def entry_of(block: Block, kind: Kind, copy: Copy) -> tuple[Entry, dict[str, Any], int]:
+    """The kernel, switches of its cells, and words of shared memory a block."""
+    places, words = _places(block, kind, copy)
     counts = {
         "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,
-        "WIDTH": block.width, "HEIGHT": block.height, "EDGE": EDGE, "LANES": LANES,
-        "GAUGE": kind.gauge, "LIMITED": kind.limited, "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored,
-        "OPEN": kind.opened,
+        "WIDTH": block.width, "EDGE": EDGE, "LANES": LANES, "GAUGE": kind.gauge, "LIMITED": kind.limited,
+        "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored, "OPEN": kind.opened,
     }  # fmt: skip
     text = unrolled(TEXT, counts | places)
     made: Any = written(text, SCOPE)
     entry = Entry(made.function)
     entry.source = text
-    return entry, words
+    switches = {"SEVERAL": copy.words, "MAIN": copy.parts(block.width)[0], "WIDTH": block.width, "GAUGE": kind.gauge}
+    return entry, switches, words

@@ -6,10 +6,12 @@ south(q[f, r, c], Q), north          q of the row beside: the thread's own, or o
                                      which has published its last or first row as Q
 above(Q)                             of the first row of the warp above
 publish(Q, value), publish_once      this warp's row as Q, of a field or of what all fields share
-bring(N, array, place)               asks for a number, to come to place N
-arrived(N), arrived_below, _above    it is there; that of the row below the thread's first, above its last
+own(Q), own_once                     what the thread has published as Q itself
+bring(N, address)                    asks for what a part of array N is copied from
+arrived(N), arrived_below, _above    a number that came; that of the row below the thread's first, above its last
+arrived_beside(N)                    the same of the flux along x, whose rows are longer
 forget(q), clear(q), _columns        any value, 0 for q of all points, of each field or of all of them
-==================================== ======================================================================
+==================================== ========================================================================
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ import re
 from collections.abc import Callable, Mapping
 from textwrap import indent
 
-# Which of RING places: of plane t, of the one that is asked for, of the one before the first, of each of the first.
-SLOTS = {"TURN": "turn", "NEW": "((turn + AHEAD) % RING)", "BEFORE": "AHEAD", "EACH": "n"}
+# Where what came lies: of plane t, of the one before it, of the one before the first.
+SLOTS = {
+    "TURN": "ARRAYS * ((turn + 2) % RING)", "PAST": "ARRAYS * ((turn + 1) % RING)", "BEFORE": "ARRAYS", "IN_PLACE": "",
+}  # fmt: skip
+DEPTH = 2  # parts of parts
 VALUES = {"forget": "whatever(w1[r, c])", "clear": "real(0.0)"}
 PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
 POINT = r"(\w+)\[((?:f, )?)r, c\]"
@@ -39,39 +44,49 @@ def _all_points(found: re.Match[str]) -> str:
     return indent(text, found[1])
 
 
-def _came(place: str, rows: str) -> str:
-    """Where what was brought lies."""
-    return f"BEHIND + ({place}) * RAW + {rows}LANES * c"
-
-
 def _west(m: re.Match[str]) -> str:
-    return f"{m[1]}[{m[2]}r, c - 1] if c > 0 else from_lane_below({m[1]}[{m[2]}r, COLUMNS - 1], 1)"
+    return f"({m[1]}[{m[2]}r, c - 1] if c > 0 else from_lane_below({m[1]}[{m[2]}r, COLUMNS - 1], 1))"
 
 
 def _east(m: re.Match[str]) -> str:
-    return f"{m[1]}[{m[2]}r, c + 1] if c < COLUMNS - 1 else from_lane_above({m[1]}[{m[2]}r, 0], 1)"
+    return f"({m[1]}[{m[2]}r, c + 1] if c < COLUMNS - 1 else from_lane_above({m[1]}[{m[2]}r, 0], 1))"
 
 
 def _south(m: re.Match[str]) -> str:
-    return f"{m[1]}[{m[2]}r - 1, c] if r > 0 else flat_load(s, at, {_edge(m[2], m[3], '')})"
+    return f"({m[1]}[{m[2]}r - 1, c] if r > 0 else flat_load(s, at, {_edge(m[2], m[3], '')}))"
 
 
 def _bring(m: re.Match[str]) -> str:
-    return f"copy_ahead(s, raw + np.uint32({_came(m[1], '(r + 1) * WIDTH + ')}), {m[2]}, np.uint32({m[3]}), 0)"
+    copy = f"(s, new + np.uint32({m[1]} * RAW + n * COPIERS * LANES * SEVERAL), {m[2]})"
+    return f"copy_sixteen_ahead{copy} if SEVERAL > 1 else copy_word_ahead{copy}"
+
+
+def _arrived(where: str, rows: str) -> Callable[[re.Match[str]], str]:
+    def load(m: re.Match[str]) -> str:
+        place = m[1].replace("PAST", SLOTS["PAST"])
+        return f"flat_load(s, {where}, BEHIND + ({place}) * RAW + {rows})"
+
+    return load
 
 
 LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"^( *)(forget|clear)(_columns)?\((.*)\)\n", _all_points),
     (rf"\bwest\({POINT}\)", _west),
     (rf"\beast\({POINT}\)", _east),
-    (rf"\bsouth\({POINT}, (\w+)\)", _south),
-    (rf"\bnorth\({POINT}, (\w+)\)", lambda m: f"{m[1]}[{m[2]}r + 1, c] if r < ROWS - 1 else above({m[3]})"),
+    (rf"\bsouth\({POINT}, {PLACE}\)", _south),
+    (rf"\bnorth\({POINT}, (\w+)\)", lambda m: f"({m[1]}[{m[2]}r + 1, c] if r < ROWS - 1 else above({m[3]}))"),
     (r"\babove\((\w+)\)", lambda m: f"flat_load(s, at, {_edge('f', m[1], '2 * WIDTH + ')})"),
-    (r"\bpublish(_once)?\((\w+), ", lambda m: f"flat_store(s, at, {_edge('' if m[1] else 'f', m[2], 'WIDTH + ')}, "),
-    (rf"\bbring\({PLACE}, (f\S+), (.*)\)$", _bring),
-    (rf"\barrived\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '(r + 1) * WIDTH + ')})"),
-    (rf"\barrived_above\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '(ROWS + 1) * WIDTH + ')})"),
-    (rf"\barrived_below\({PLACE}\)", lambda m: f"flat_load(s, raw, {_came(m[1], '')})"),
+    (rf"\bown\({PLACE}\)", lambda m: f"flat_load(s, at, {_edge('f', m[1], 'WIDTH + ')})"),
+    (rf"\bown_once\({PLACE}\)", lambda m: f"flat_load(s, at, {_edge('', m[1], 'WIDTH + ')})"),
+    (
+        r"\bpublish(_once)?\(([\w +]+), ",
+        lambda m: f"flat_store(s, at, {_edge('' if m[1] else 'f', m[2], 'WIDTH + ')}, ",
+    ),
+    (r"\bbring\((\w+), (.*)\)$", _bring),
+    (rf"\barrived\({PLACE}\)", _arrived("rx[c]", "(r + 1) * PITCH")),
+    (rf"\barrived_beside\({PLACE}\)", _arrived("r1[r, c]", "(r + 1) * PITCH")),
+    (rf"\barrived_above\({PLACE}\)", _arrived("rx[c]", "(ROWS + 1) * PITCH")),
+    (rf"\barrived_below\({PLACE}\)", _arrived("rx[c]", "0")),
 )
 """What stands for longer expressions: neighbours, rows that warps publish, what was brought."""
 
@@ -85,7 +100,9 @@ def in_full(text: str, parts: Mapping[str, str]) -> str:
     def part(found: re.Match[str]) -> str:
         return indent(parts[found[2]].replace("SLOT", SLOTS[found[3]]), found[1])
 
-    text = re.sub(rf"^( *)({'|'.join(parts)})_({'|'.join(SLOTS)})$", part, text, flags=re.MULTILINE)
+    for _ in range(DEPTH):
+        text = re.sub(rf"^( *)({'|'.join(parts)})_({'|'.join(SLOTS)})$", part, text, flags=re.MULTILINE)
+    text = text.replace("BEFORE_TURN", "((turn + RING - 1) % RING)")
     for pattern, longer in LONGER:
         text = re.sub(pattern, longer, text, flags=re.MULTILINE)
     return text

@@ -7,8 +7,9 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from eagre.advection.march_cuda import EDGE, LANES, Block, Faces, Kind, OneField, entry_of
+from eagre.advection.march_cuda import EDGE, LANES, Block, Copy, Faces, Kind, OneField, entry_of
 from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
+from eagre.backend.arrays import address_of
 from eagre.backend.device import Device, Launch, Work
 
 ASYNCHRONOUS = (8, 0)  # compute capability from which on copies to shared memory wait for nobody
@@ -42,14 +43,21 @@ class MarchPlan(StagedPlan):
         opened = any(side not in ("periodic", "wall") for side in self.sides)
         return Kind(self.options.gauge, self.options.nonoscillatory, variable, mirrored, opened)
 
-    def _program(self, block: Block, variable: bool) -> tuple[Any, int]:
+    def words_at_once(self, arrays: Sequence[Any]) -> int:
+        """As many as 16 bytes have, where rows and planes begin at multiples of them; else 1."""
+        words = 16 // self.dtype().itemsize
+        _, ny, nx = self.shape
+        even = nx % words == 0 and ny * (nx + 1) % words == 0 and not any(address_of(a) % 16 for a in arrays)
+        return words if even else 1
+
+    def _program(self, block: Block, variable: bool, copy: Copy) -> tuple[Any, int]:
         """The kernel, and bytes of shared memory a block."""
-        if (block, variable) not in self._programs:
-            entry, words = entry_of(block, self.kind(variable))
-            switches = {"GAUGE": self.options.gauge, "TINY": TINY[self.precision], "REGISTERS": block.registers}
+        if (block, variable, copy) not in self._programs:
+            entry, switches, words = entry_of(block, self.kind(variable), copy)
+            switches = {**switches, "TINY": TINY[self.precision], "REGISTERS": block.registers}
             program = self.device.program(entry, self.precision, switches)
-            self._programs[block, variable] = program, words * self.dtype().itemsize
-        return self._programs[block, variable]
+            self._programs[block, variable, copy] = program, words * self.dtype().itemsize
+        return self._programs[block, variable, copy]
 
     @cached_property
     def _still(self) -> Advector:
@@ -75,11 +83,13 @@ class MarchPlan(StagedPlan):
 
     def _launch(self, block: Block, moved: Sequence[tuple[Any, Any, Any]], v: Advector) -> Launch:
         nz, ny, nx = self.shape
-        program, shared = self._program(block, v.h is not None)
         fields = tuple(OneField(x, out, *(axis.field for axis in self.tables(odd))) for x, out, odd in moved)
         v1, v2, v3 = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
+        arrays = [*(one[0] for one in moved), v1, v2, v3, *([] if v.h is None else [v.h])]
+        copy = block.copied(self.words_at_once(arrays), len(arrays))
+        program, shared = self._program(block, v.h is not None, copy)
         faces = Faces(v1, v2, v3, moved[0][0] if v.h is None else v.h, *self.tables(NOWHERE))
         across = -(-nx // (block.width - 2 * EDGE))
-        tiles = -(-ny // (block.height - 2 * EDGE)) * across
+        tiles = -(-ny // (block.height(copy) - 2 * EDGE)) * across
         pieces = min(self.device.multiprocessors * block.blocks, tiles * nz)
         return Launch(program, (fields, faces, self.shape, (tiles, across)), (pieces,), (LANES, block.warps), shared)

@@ -19,3 +19,8 @@ def array_module(array: Any) -> Any:
 def fourier_module(array: Any) -> Any:
     """``scipy.fft`` or its counterpart in CuPy."""
     return import_module("cupyx.scipy.fft" if on_gpu(array) else "scipy.fft")
+
+
+def address_of(array: Any) -> int:
+    """Where an array begins in memory."""
+    return array.data.ptr if on_gpu(array) else array.ctypes.data

@@ -168,7 +168,10 @@ store_four: Any = cuda
 
 named_barrier: Any = cuda
 whatever: Any = cuda
-copy_ahead: Any = cuda
+address_at: Any = cuda
+bytes_of: Any = cuda
+copy_word_ahead: Any = cuda
+copy_sixteen_ahead: Any = cuda
 copies_arrived: Any = cuda
 copies_in_group: Any = cuda
 copies_arrived_but_last: Any = cuda

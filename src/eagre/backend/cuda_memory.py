@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
+LONG, SHORT = ir.IntType(64), ir.IntType(32)
+
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Pointer to element ``k + offset`` of an array's memory."""
@@ -128,26 +130,58 @@ store_two, store_four = _vector_store(2), _vector_store(4)
 
 
 @intrinsic
-def copy_ahead(context: Any, shared: Any, n: Any, array: Any, k: Any, offset: Any) -> Any:
-    """Element n of shared memory = element ``k + offset`` of an array, some time before `copies_arrived` returns.
-
-    Neither a register nor an instruction waits for it. Compute capability 8.0; PTX ISA, "cp.async".
-    """
+def bytes_of(context: Any, array: Any, count: Any) -> Any:
+    """How many bytes `count` elements of an array have."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target_type, n_type = signature.args[:2]
-        target = context_.make_array(target_type)(context_, builder, value=arguments[0])
-        place = builder.gep(target.data, [context_.cast(builder, arguments[1], n_type, types.int64)])
-        inner = builder.addrspacecast(place, ir.PointerType(context_.get_data_type(target_type.dtype), 3))
-        address = builder.ptrtoint(inner, ir.IntType(32))
-        rest = signature.return_type(*signature.args[2:])
-        source = _place(context_, builder, rest, arguments[2:])
-        form = ir.FunctionType(ir.VoidType(), [address.type, source.type])
-        text = f"cp.async.ca.shared.global [$0], [$1], {target_type.dtype.bitwidth // 8};"
-        builder.call(ir.InlineAsm(form, text, "r,l,~{memory}", side_effect=True), [address, source])
-        return context_.get_dummy_value()
+        size = ir.Constant(LONG, signature.args[0].dtype.bitwidth // 8)
+        return builder.mul(context_.cast(builder, arguments[1], signature.args[1], types.int64), size)
 
-    return types.void(shared, n, array, k, offset), generate
+    return types.int64(array, count), generate
+
+
+@intrinsic
+def address_at(context: Any, array: Any, k: Any) -> Any:
+    """Where element k of the array's memory lies: a number to which `bytes_of` can be added."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, k_type = signature.args
+        data = builder.ptrtoint(context_.make_array(array_type)(context_, builder, value=arguments[0]).data, LONG)
+        size = ir.Constant(LONG, array_type.dtype.bitwidth // 8)
+        return builder.add(data, builder.mul(context_.cast(builder, arguments[1], k_type, types.int64), size))
+
+    return types.int64(array, k), generate
+
+
+def _copy(several: bool) -> Any:
+    """An asynchronous copy to shared memory of a word or of the words that 16 bytes have."""
+
+    @intrinsic
+    def copy(context: Any, shared: Any, n: Any, address: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target_type, size = signature.args[0], signature.args[0].dtype.bitwidth // 8
+            target = context_.make_array(target_type)(context_, builder, value=arguments[0])
+            first = builder.gep(target.data, [context_.cast(builder, arguments[1], signature.args[1], types.int64)])
+            inner = builder.addrspacecast(first, ir.PointerType(context_.get_data_type(target_type.dtype), 3))
+            form = ir.FunctionType(ir.VoidType(), [SHORT, LONG])
+            text = f"cp.async.{'cg' if several else 'ca'}.shared.global [$0], [$1], {16 if several else size};"
+            call = ir.InlineAsm(form, text, "r,l,~{memory}", side_effect=True)
+            builder.call(call, [builder.ptrtoint(inner, SHORT), arguments[2]])
+            return context_.get_dummy_value()
+
+        return types.void(shared, n, address), generate
+
+    return copy
+
+
+copy_word_ahead = _copy(False)
+"""Element n of shared memory = the one at an `address_at`, some time before `copies_arrived` returns.
+
+No instruction waits for it, but it keeps the register of its address for 100 cycles. Compute capability 8.0; PTX ISA,
+"cp.async".
+"""
+copy_sixteen_ahead = _copy(True)
+"""The same for the elements that 16 bytes have; both lie at multiples of 16 bytes."""
 
 
 @intrinsic
@@ -193,7 +227,7 @@ def _instruction(text: str) -> Any:
 launch_dependents = _instruction("griddepcontrol.launch_dependents;")
 grid_dependency_wait = _instruction("griddepcontrol.wait;")
 copies_arrived = _instruction("cp.async.wait_all;")
-"""Wait until all copies that this thread asked for by `copy_ahead` have arrived; a barrier shows them to the others."""
+"""Wait until all copies that this thread asked for have arrived; a barrier shows them to the others."""
 copies_in_group = _instruction("cp.async.commit_group;")
 """Make those that this thread has asked for since the last group a group; it may be empty."""
 copies_arrived_but_last = _instruction("cp.async.wait_group 1;")

@@ -118,6 +118,11 @@ class Cuda:
         assert self.turns is not None
         self.turns.meet()
 
+    def syncwarp(self) -> None:
+        """Meet the threads of the warp."""
+        assert self.turns is not None
+        self.turns.meet(self.turns.warps)
+
     def syncthreads_or(self, condition: Any) -> int:
         """Meet, and say whether the condition holds in any of them."""
         assert self.turns is not None
@@ -174,6 +179,7 @@ class Turns:
         self.worker: _Worker  # that runs
         self.ready: deque[_Worker] = deque()
         self.waiting: list[_Worker] = []
+        self.warps: list[_Worker] = []  # that wait for the rest of their warp
         self.votes: list[bool] = []
         self.failure: BaseException | None = None
         self.done = Lock()
@@ -201,10 +207,10 @@ class Turns:
         _idle.append(worker)
         self._next()
 
-    def meet(self) -> None:
-        """A barrier of the block."""
+    def meet(self, waiting: list[_Worker] | None = None) -> None:
+        """A barrier of the block, or of warps: these go on when no thread of the block can."""
         worker, place = self.worker, cuda.threadIdx
-        self.waiting.append(worker)
+        (self.waiting if waiting is None else waiting).append(worker)
         self._next()
         worker.baton.acquire()
         if self.failure is not None:
@@ -221,6 +227,9 @@ class Turns:
         if self.fresh:
             self._start()
             return
+        if not self.ready and self.warps:
+            self.ready = deque(reversed(self.warps))
+            self.warps.clear()
         if not self.ready and self.waiting:  # all have come to the barrier: it opens, the last to come first
             self.ready, self.waiting, self.votes = deque(reversed(self.waiting)), [], []
         if self.ready:

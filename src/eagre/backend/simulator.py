@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.backend.simulated_kernels import cuda
 
@@ -64,10 +64,39 @@ def store_two(array: Any, k: int, offset: int, values: Any) -> None:
         flat_store(array, k, offset + n, values[n])
 
 
-def copy_ahead(shared: Any, n: Any, array: Any, k: Any, offset: Any) -> None:
+class Address(NamedTuple):
+    """Where an element lies."""
+
+    array: Any
+    k: int
+
+    def __add__(self, more: Any) -> Any:
+        """So many bytes further."""
+        return Address(self.array, self.k + int(more) // self.array.itemsize)
+
+
+def address_at(array: Any, k: int) -> Address:
+    """Where element k lies."""
+    return Address(array, int(k))
+
+
+def bytes_of(array: Any, count: int) -> int:
+    """How many bytes so many elements have."""
+    return int(count) * array.itemsize
+
+
+def copy_word_ahead(shared: Any, n: int, address: Address) -> None:
     """NaN until its group has arrived."""
     shared[n] = math.nan
-    _copies.setdefault(cuda.threadIdx, [[]])[-1].append((shared, int(n), flat_load(array, k, offset)))
+    _copies.setdefault(cuda.threadIdx, [[]])[-1].append((shared, int(n), flat_load(*address, 0)))
+
+
+def copy_sixteen_ahead(shared: Any, n: int, address: Address) -> None:
+    """The same of as many as 16 bytes have, from multiples of 16 bytes on."""
+    words = 16 // shared.itemsize
+    assert int(n) % words == 0 and address.k % words == 0
+    for word in range(words):
+        copy_word_ahead(shared, int(n) + word, address + bytes_of(shared, word))
 
 
 def copies_in_group() -> None:

@@ -20,9 +20,9 @@ def exchanged(x, source):
     lane, warp = thread() % 32, thread() // 32
     shared = cuda.shared.array((SIMULATED_WARPS, 32), np.float64)
     shared[warp, lane] = x
-    cuda.syncthreads()
+    cuda.syncwarp()
     found = type(x)(shared[warp, source])
-    cuda.syncthreads()
+    cuda.syncwarp()
     return found
 
 

@@ -71,23 +71,21 @@ def pseudo_velocity(u, over_r, left, right, s_m, m, s_n, n):
     D is the ratio of the two points, D_m and D_n those of four (m, n), one step further along each other axis and one
     step back; S_m and S_n are the sums of the four faces of these axes around the face.
     """
-    return crossed_velocity(u, over_r, left, right, s_m * m + s_n * n)
-
-
-@cell
-def crossed_velocity(u, over_r, left, right, cross):
-    """The same from cross = S_m D_m + S_n D_n."""
     share = u * over_r
     along = (abs(u) - u * share) * ratio_of_two(right, left)
-    return along - real(0.125) * share * cross
+    return along - real(0.125) * share * (s_m * m + s_n * n)
 
 
 @cell
-def cross_terms(s_m, difference_m, total_m, s_n, difference_n, total_n):
-    """S_m D_m + S_n D_n from differences and sums of pairs (see `cross_ratio`)."""
+def face_velocity(u, over, left, right, s_m, difference_m, total_m, s_n, difference_n, total_n):
+    """The same from over = 1 / (h_left + h_right) and the differences and sums of pairs (see `cross_ratio`)."""
+    share = u * over
     if GAUGE:
-        return real(0.25) * (s_m * difference_m + s_n * difference_n)
-    return s_m * cross_ratio(difference_m, total_m) + s_n * cross_ratio(difference_n, total_n)
+        along = (real(0.5) * abs(u) - u * share) * (right - left)
+        return along - real(0.0625) * share * (s_m * difference_m + s_n * difference_n)
+    along = (abs(u) - real(2.0) * u * share) * ratio_of_two(right, left)
+    cross = s_m * cross_ratio(difference_m, total_m) + s_n * cross_ratio(difference_n, total_n)
+    return along - real(0.25) * share * cross
 
 
 @cell

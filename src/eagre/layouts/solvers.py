@@ -272,14 +272,19 @@ MULTIGRID = (
 
 def shared_of_march(block: dict[str, int], itemsize: int) -> int:
     """Shared memory of a block of MPDATA's march (`eagre.advection.march_cuda`), bytes at most."""
-    width, fields = 32 * block["columns"], block["fields"]
-    edges = (fields * (8 if block["rows"] == 1 else 11) + 3) * (block["warps"] + 2)
-    return (edges + (block["ahead"] + 1) * (fields + 4) * (block["warps"] * block["rows"] + 2)) * width * itemsize
+    width, fields, words = 32 * block["columns"], block["fields"], 16 // itemsize
+    ring, own = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
+    published = (fields * (own + 2 * ring) + 2 * ring) * (block["warps"] + 1) * width
+    line = sum(-(-(most + words - 1) // words) * words for most in (width, 4))
+    brought = ring * (fields + 4) * ((block["warps"] - 1) * block["rows"] + 2) * line
+    return (published + brought) * itemsize
 
 
 def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
     shared = shared_of_march(block, ITEMSIZE[precision])
-    fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 6
+    if card.compute_capability < (8, 0):  # where nothing is copied asynchronously there is no march
+        return ""
+    fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 8
     return "" if fits else f"blocks of {block['warps']} warps, {block['registers']} registers and {shared} bytes"
 
 
@@ -313,8 +318,8 @@ MPDATA = (
             )
         ),
         "by fields advected together", False,
-        "Warps a block, rows and columns a thread, planes that copies to shared memory are ahead, registers a thread, "
-        "blocks a multiprocessor.",
+        "Warps a block, of which as few copy as have registers for it; rows and columns a thread, planes that copies "
+        "to shared memory are ahead, registers a thread, blocks a multiprocessor.",
         marches_that_fit, _marches_fit,
     ),
 )  # fmt: skip
