@@ -36,6 +36,29 @@ def test_a_missing_barrier_shows_in_every_block(rng):
     assert np.isnan(found).any(axis=1).all()
 
 
+def different_warps(found):
+    """One warp exchanges numbers, another one does not; both meet at the block's barrier."""
+    held = cuda.shared.array(64, np.float64)
+    t = cuda.threadIdx.x
+    if t < 32:
+        for turn in range(3):
+            held[t] = t + turn
+            cuda.syncwarp()
+            found[t] = held[(t + 1) % 32]
+            cuda.syncwarp()
+    else:
+        held[t] = t
+    cuda.syncthreads()
+    found[32 + t] = held[63 - t]
+
+
+def test_a_warp_can_do_what_another_one_does_not():
+    found = np.zeros(96)
+    launched(different_warps, found, block=64)
+    np.testing.assert_array_equal(found[:32], (np.arange(32) + 1) % 32 + 2)
+    np.testing.assert_array_equal(found[32:], [*range(63, 31, -1), *range(33, 1, -1)])
+
+
 def overtaken(found, second):
     """A number is stored, read by the next thread and replaced: two barriers are needed."""
     held = cuda.shared.array(N, np.int64)
