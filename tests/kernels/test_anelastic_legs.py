@@ -98,6 +98,18 @@ def test_legs_make_the_bits_of_steps(case, monkeypatch):
     assert (runs[0].statistics()["dt_max"] > runs[0].statistics()["dt_min"]) == (case in (by_courant, driven))
 
 
+def test_a_run_that_is_taken_up_has_the_coefficients_of_its_steps():
+    """The first thing that it makes is a leg."""
+    whole, cut, on = (turning() for _ in range(3))
+    whole.advance(1e9, max_steps=4)
+    cut.advance(1e9, max_steps=2)
+    on.restore(cut.state())
+    on.advance(1e9, max_steps=2)
+    found = on.state()
+    for name, values in whole.state().items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
 def test_a_leg_whose_pressure_was_not_done_is_taken_back(monkeypatch):
     together = model(tolerance=1e-14)
     together.advance(1e9, max_steps=2)
