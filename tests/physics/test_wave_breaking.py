@@ -90,7 +90,7 @@ def test_the_speed_of_a_crest(direction, shape):
     """u_c, c and the front of a steady wave of 0.7 of the highest: a breaker only with a limit of u_c / c = 0.3."""
     wave, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, vertical=Vertical(11, 6))
     problem.solve(1e-9)
-    steps._set_rates()
+    DEVICE.run(steps._parts["rates"])
     breaking.add(0.0, 0.01, 0, steps._rates)
     found = DEVICE.host(breaking._found)
     u = float(np.hypot(*np.asarray(wave.velocity(0.0, 0.0, wave.crest, 0.0)[:2])))
@@ -105,7 +105,7 @@ def test_the_speed_of_a_crest(direction, shape):
     rates = DEVICE.host(steps._rates).copy()
     _, problem, steps, breaking = basin(0.1, shape=shape, direction=direction, limit=0.3)
     problem.solve(1e-9)
-    steps._set_rates()
+    DEVICE.run(steps._parts["rates"])
     breaking.add(2.0, 0.01, 0, steps._rates)
     first = breaking.log[0]
     assert first.time == 2.0 and first.speed == pytest.approx(wave.celerity, rel=1e-2)
