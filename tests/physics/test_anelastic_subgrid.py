@@ -74,7 +74,7 @@ def expected_of(model):
     return found, k
 
 
-@pytest.mark.parametrize("hill", [0.0, 25.0])
+@pytest.mark.parametrize("hill", [pytest.param(0.0, marks=pytest.mark.slow), 25.0])
 def test_fluxes_are_those_of_the_transcription(hill):
     model = noisy(hill)
     expected, k = expected_of(model)
@@ -102,6 +102,7 @@ def test_profiles_of_a_closure():
     assert not {one.name for one in plain.variables} & {*names.values(), "eddy_viscosity"}
 
 
+@pytest.mark.slow
 def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
     """Of a logarithmic wind under a level that is held: -u*^2, that of the ground among them."""
     count, height, grid = 7, 60.0, Grid.of_points(1, 1, 100.0, 100.0, periodic=(True, True))
