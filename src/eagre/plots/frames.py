@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.plots.style import nice_time
+from eagre.plots.style import is_one_sided, nice_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def colour_range(fields: FieldFile, name: str, records: list[int]) -> Normalize:
     values = np.concatenate(chosen)
     if values.size == 0:
         return Normalize(0.0, 1.0)
-    if name in ("depth", "speed"):
+    if is_one_sided(name):
         return Normalize(0.0, float(np.quantile(values, 0.998)) or 1.0)
     low, high = float(values.min()), float(values.max())
     if low > 0.5 * high > 0.0:  # far from 0, as temperatures in kelvin are

@@ -16,6 +16,9 @@ _WATER = ("#d3eef0", "#9fd9e0", "#5fb9d0", "#2f93bf", "#1f6ba6", "#1d4a86", "#16
 _LAND = ("#a9b98a", "#c3c699", "#d9cfa6", "#cdb48c", "#b6977a", "#a58b7c", "#d9d4cf")
 _BALANCE = ("#163a6b", "#2f78b4", "#8fc1dc", "#f4f3ee", "#f0b48d", "#cf5f42", "#7d1d2b")
 _SPEED = ("#eef3e2", "#f6d98b", "#f2a65a", "#dd6b4d", "#a83a57", "#672360", "#2d1547")
+_WET = ("depth", "max_depth")  # beginnings of the names of variables that are never below 0
+_FAST = ("speed", "kinetic_energy", "max_speed", "max_unit_discharge", "max_hazard_rating", "hazard_class",
+         "time_of_max_depth", "arrival_time", "rise_time", "duration")  # fmt: skip
 
 RC: dict[Any, Any] = {
     "font.size": 9.5,
@@ -42,11 +45,16 @@ def colormap(name: str) -> Colormap:
     return LinearSegmentedColormap.from_list(f"eagre_{name}", list(colours))
 
 
+def is_one_sided(variable: str) -> bool:
+    """Whether a variable is never below 0."""
+    return variable.startswith(_WET + _FAST)
+
+
 def colormap_for(variable: str) -> Colormap:
     """Colour map that suits a variable."""
-    if variable in ("speed", "kinetic_energy"):
-        return colormap("speed")
-    return colormap("water" if variable == "depth" else "balance")
+    if is_one_sided(variable):
+        return colormap("water" if variable.startswith(_WET) else "speed")
+    return colormap("balance")
 
 
 def hillshade(elevation: np.ndarray, dx: float, dy: float, strength: float = 1.0) -> np.ndarray:
