@@ -121,18 +121,16 @@ class Maps:
     @property
     def outputs(self) -> list[Variable]:
         """What comes out."""
-        found = [one for one in VARIABLES if one.name in self.variables]
-        for values, (stem, what, method) in zip(self._rows.values(), _TIMED, strict=True):
-            found += [
-                Variable(threshold_name(stem, one), "s", f"{what} {one:g} m", cell_methods=method) for one in values
-            ]
-        return found
+        return [*(one for one in VARIABLES if one.name in self.variables), *self.timed]
 
     @property
-    def names_of_thresholds(self) -> list[str]:
-        """Names of the maps with a threshold, in the order of their planes."""
-        rows = zip(self._rows.values(), _TIMED, strict=True)
-        return [threshold_name(stem, one) for values, (stem, _, _) in rows for one in values]
+    def timed(self) -> list[Variable]:
+        """The maps with a threshold, in the order of their planes."""
+        return [
+            Variable(threshold_name(stem, one), "s", f"{what} {one:g} m", cell_methods=method)
+            for values, (stem, what, method) in zip(self._rows.values(), _TIMED, strict=True)
+            for one in values
+        ]
 
     @property
     def planes(self) -> dict[str, int]:
@@ -286,7 +284,7 @@ def values_of(maps: Maps, state: Mapping[str, np.ndarray], now: float, water: Wa
     if "TIME" in at:
         found["time_of_max_depth"] = _times(planes[at["TIME"]], since)
     timed = len(maps.arrival_depths) + len(maps.arrival_rises)
-    for n, name in enumerate(maps.names_of_thresholds):
+    for n, name in enumerate(one.name for one in maps.timed):
         plane = planes[at["ARRIVALS"] + n]
         if n < timed:
             found[name] = _times(plane, since)

@@ -65,10 +65,9 @@ class Near(NamedTuple):
 
 
 @cell
-def near(star, j, i, nx):
-    """The column at (j, i)."""
+def column(star, j, i, last, nx):
+    """The column at (j, i), whose neighbours to the east are those of the point `last`."""
     row = np.uint32(j * np.uint32(nx))
-    last = np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0))
     to_east, to_west = np.uint32(row + star.to_east[last]), np.uint32(row + star.to_west[i])
     to_north = np.uint32(star.to_north[j] * np.uint32(nx) + i)
     to_south = np.uint32(star.to_south[j] * np.uint32(nx) + i)
@@ -79,16 +78,15 @@ def near(star, j, i, nx):
 
 
 @cell
+def near(star, j, i, nx):
+    """The column at (j, i)."""
+    return column(star, j, i, np.uint32(i + np.uint32(VECTOR - 2 if VECTOR > 1 else 0)), nx)
+
+
+@cell
 def next_to(first, j, i, nx):
     """As `near`, of an operator that reaches to the next point: those west and east of all points of a thread."""
-    row, last = np.uint32(j * np.uint32(nx)), np.uint32(i + np.uint32(VECTOR - 1))
-    to_east, to_west = np.uint32(row + first.to_east[last]), np.uint32(row + first.to_west[i])
-    to_north = np.uint32(first.to_north[j] * np.uint32(nx) + i)
-    to_south = np.uint32(first.to_south[j] * np.uint32(nx) + i)
-    return Near(
-        np.uint32(row + i), to_east, to_west, to_north, to_south,
-        first.east[i], first.west[i], first.north[j], first.south[j],
-    )  # fmt: skip
+    return column(first, j, i, np.uint32(i + np.uint32(VECTOR - 1)), nx)
 
 
 @cell
