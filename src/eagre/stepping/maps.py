@@ -80,9 +80,10 @@ class Maps:
 
     Notes
     -----
-    A step reads one word a cell more for surface, depth, the time of the largest one and arrivals together, and one each
-    for speed, unit discharge and rating; where one is larger than ever it is written too. Times are in s since model time 0, kept from the start of the run on with
-    the digits of the run's precision. Maps are not numbers where there was no water.
+    A step reads one word a cell more for surface, depth, the time of the largest one and arrivals together, and one
+    each for speed, unit discharge and rating; where one is larger than ever it is written too. Times are in s since
+    model time 0, kept from the start of the run on with the digits of the run's precision. Maps are not numbers where
+    there was no water.
 
     References
     ----------
