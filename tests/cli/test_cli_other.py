@@ -231,6 +231,13 @@ def test_bench(eagre, monkeypatch, tmp_path):
     assert len(json.loads(target.read_text())) == 2
 
 
+@pytest.mark.parametrize("other", [["--suite"], ["-o", "a.json"]])
+def test_kernels_alone(eagre, other):
+    done = eagre("bench", "anelastic", "--kernels", *other)
+    assert done.code == 2
+    assert "one of them" in done.err and "eagre bench MODEL --kernels" in done.err
+
+
 def test_results_of_bench_are_replaced_and_not_appended(tmp_path):
     path = tmp_path / "a.json"
     update(path, [RECORD])

@@ -23,7 +23,7 @@ def bench(
 ) -> None:
     """Verify the answer, then measure the speed: cell-steps per second and per cent of the copy bandwidth."""
     if kernels:
-        return _kernels(model, device, precision, size, output)
+        return _kernels(model, device, precision, size, {"--suite": suite, "--output": output})
     from eagre.cli.console import console, grid_table
     from eagre.cli.validate import print_device
 
@@ -61,7 +61,7 @@ def _records(
 
 
 def _kernels(
-    model: str | None, device: str, precision: str | None, size: list[int] | None, output: Path | None
+    model: str | None, device: str, precision: str | None, size: list[int] | None, others: Mapping[str, Any]
 ) -> None:
     """A table for each model, precision and size."""
     from eagre.bench.kernels import kernel_times
@@ -69,8 +69,8 @@ def _kernels(
     from eagre.cli.validate import kinds_of, print_device
     from eagre.errors import InputError
 
-    if output is not None:
-        raise InputError("--kernels with --output", allowed="one of them", fix="eagre bench MODEL --kernels")
+    for flag in (name for name, given in others.items() if given):
+        raise InputError(f"--kernels with {flag}", allowed="one of them", fix="eagre bench MODEL --kernels")
     out = console()
     print_device(device, out)
     for kind in kinds_of(model):
