@@ -24,7 +24,7 @@ from eagre.tuning.block_size import choose_block, shapes
 from eagre.tuning.occupancy import Limits
 
 CUBES = (64, 128, 192, 256, 320, 384, 448, 512, 576)
-MARCHES = (4, 8, 16, 32, 64, 128, 1024)  # planes
+MARCHES = (1, 2, 4, 8, 16, 32, 64, 128, 1024)  # planes
 LEAST = 64  # threads of a block
 
 
@@ -81,6 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cubes", type=int, nargs="+", default=CUBES, metavar="N")
     parser.add_argument("--precision", choices=("single", "double"), default="double")
+    parser.add_argument("--landscape", metavar="FILE", help="CSV of all: points, columns, rows, planes, Gcells/s")
     given = parser.parse_args()
     device = select("cuda")
     real = np.dtype(np.float32 if given.precision == "single" else np.float64)
@@ -107,6 +108,9 @@ def main() -> None:
                 continue
             for planes in (march for march in MARCHES if march < 2 * n):
                 speeds[rows, columns, planes] = timed(rows, columns, planes)
+        if given.landscape:
+            with open(given.landscape, "a", encoding="utf-8") as table:
+                table.writelines(f"{n},{c},{r},{p},{speed:.2f}\n" for (r, c, p), speed in speeds.items())
         best = max(speeds, key=lambda key: speeds[key])
         chosen = choose_block(limits, (n, n), registers=registers, word=real.itemsize)
         at_once = device.facts.multiprocessors * limits.blocks_at_once(chosen.threads, registers)
