@@ -18,7 +18,8 @@ from eagre.boundaries.wall import mirror
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.kernels.elevation import base
-from eagre.stepping.clock import DT, T, evaluate_series, open_gate, start_leg
+from eagre.stepping.clock import DT, SPLIT, T, evaluate_series, open_gate, start_leg
+from eagre.stepping.substeps import evaluate_series_of_stage
 
 LAYERS = 2
 # Columns of the segment table: place of the first ghost cell, of the cell it copies and of the
@@ -112,7 +113,9 @@ def fills(clock, turn):
 def tail(forcing, clock, rates, series, turn):
     """What comes after a boundary pass."""
     TAIL(clock, rates, turn)
-    if SERIES:
+    if SERIES and SPLIT > 0:
+        evaluate_series_of_stage(forcing, series, clock)
+    elif SERIES:
         evaluate_series(forcing, series, clock[T], clock[DT])
 
 

@@ -41,6 +41,9 @@ WET_CIRCULAR_DAM = (
 SINE_STEPS = 154
 """Steps of `sine` to t = 5 s, on any number of cells of 1 m along x that makes the same slope."""
 
+SINE_STEPS_DS2 = 163
+"""The same with the split scheme "ds2": one unsplit step and 81 double ones of 0.95 of what the last one allowed."""
+
 
 def circular_dam_dry(n: int = 500, end_time: float = 2.0) -> WaterCase:
     """Circular dam onto a dry bed: 40 m square, 2.5 m deep within 2.5 m of the centre; to 1 s it is case 5.3."""

@@ -51,12 +51,21 @@ COLLAPSED = 1e-14  # a time step below this times the time to go has collapsed
 
 EITHER = 2  # `turn` is the parity for which a stage and its tail run, or this: for both
 GATE_ACCEPTED = switch("GATE_ACCEPTED", False)  # whether they also need an accepted step
+SPLIT = switch("SPLIT", 0)  # stages of a step that is split into sweeps, each with a gate of its own; see `substeps`
+DOUBLE = 8  # stages of the split scheme that makes two equal steps as one
 
 
 @cell
 def open_gate(clock, turn):
-    """Whether a stage and its tail have something to do."""
-    gate = clock[RUNNING] > 0.0 and (turn == EITHER or clock[PARITY] == turn)
+    """Whether a stage and its tail have something to do.
+
+    In a step that is split into sweeps, ACCEPTED counts the stages made, and `turn` is the parity plus 4 times the
+    number of the stage.
+    """
+    if SPLIT > 0:
+        gate = clock[RUNNING] > 0.0 and clock[PARITY] == (turn & 3) and clock[ACCEPTED] == (turn >> 2)
+    else:
+        gate = clock[RUNNING] > 0.0 and (turn == EITHER or clock[PARITY] == turn)
     if GATE_ACCEPTED:
         gate = gate and clock[ACCEPTED] > 0.0
     return gate
@@ -107,16 +116,16 @@ def allowed(rate, dt, courant, tolerance):
 
 
 @cell
-def move(clock, now, dt, until):
-    """Book an accepted step; returns the new time."""
+def move(clock, now, dt, until, count):
+    """Book `count` accepted steps of dt; returns the new time."""
     steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
-    time = until if dt >= until - now else now + dt
+    time = until if count * dt >= until - now else now + count * dt
     clock[T] = time
-    clock[STEPS] = steps + 1.0
-    clock[STEPS_LEFT] = left - 1.0
+    clock[STEPS] = steps + count
+    clock[STEPS_LEFT] = left - count
     clock[DT_MIN] = min(shortest, dt)
     clock[DT_MAX] = max(longest, dt)
-    if time >= until or left <= 1.0:
+    if time >= until or left <= count:
         clock[RUNNING] = 0.0
     return time
 
@@ -153,7 +162,7 @@ def finish(clock, rates, turn):
         clock[ACCEPTED] = 0.0
         if turn != EITHER:
             clock[PARITY] = 1.0 - parity
-        now = move(clock, now, dt, until)
+        now = move(clock, now, dt, until, 1.0)
         choose(clock, rate if tolerance >= 0.0 else 0.0, now, until, courant, longest)
 
 
@@ -168,7 +177,7 @@ def judge(clock, found, following):
     if allowed(found, dt, courant, tolerance):
         clock[COURANT] = max(largest, found * dt)
         clock[PARITY] = 1.0 - parity
-        now = move(clock, now, dt, until)
+        now = move(clock, now, dt, until, 1.0)
         choose(clock, following if tolerance >= 0.0 else 0.0, now, until, courant, longest)
     else:
         clock[REDONE] = redone + 1.0
@@ -210,6 +219,8 @@ def start_leg(clock, rates, turn):
     clock[STEPS_LEFT] = steps
     clock[ACCEPTED] = 0.0
     clock[RUNNING] = 1.0 if left > 0.0 and steps > 0.0 else 0.0
+    if SPLIT == DOUBLE and clock[STEPS] > 0.0:
+        left = 0.5 * left
     clock[DT] = left if free >= left else free
 
 

@@ -20,7 +20,8 @@ from eagre.boundaries.lines import FluxLines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water.reference import low_flux
-from eagre.stepping.clock import T, open_gate
+from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
+from eagre.stepping.substeps import across_of, stage_of
 from eagre.terms.collect import Terms
 
 SUM, RATE, BOOKED = 0, 1, 2
@@ -40,13 +41,32 @@ def booked(book, k, rate, now):
 
 
 @cell
-def book_face(q, middle, bed, faces, book, p, clock, k):
-    """Book face k; its rate is the inflow, m2 s-1."""
+def book_rate(book, k, rate, now, turn):
+    """Book row k, or the half of its rate that one of the two steps has which a split scheme makes as one."""
+    if SPLIT == DOUBLE and stage_of(turn) >= 4:
+        book[k, RATE_2] = 0.5 * rate
+    elif SPLIT == DOUBLE:
+        booked(book, k, 0.5 * rate, now)
+    else:
+        booked(book, k, rate, now)
+
+
+@cell
+def book_face(q, middle, bed, faces, book, p, clock, turn, k):
+    """Book face k; its rate is the inflow, m2 s-1. A sweep books the faces that it runs across."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
-    rate = low_flux(q, bed, j, i, across, p)[0]
-    if TWO_STAGES:
-        rate = real(0.5) * (rate + low_flux(middle, bed, j, i, across, p)[0])
-    booked(book, k, faces[k, INWARD] * float(rate), clock[T])
+    if SPLIT == 0 or across_of(stage_of(turn)) == across:
+        rate = low_flux(q, bed, j, i, across, p)[0]
+        if TWO_STAGES:
+            rate = real(0.5) * (rate + low_flux(middle, bed, j, i, across, p)[0])
+        book_rate(book, k, faces[k, INWARD] * float(rate), clock[T], turn)
+
+
+@cell
+def book_source(book, k, factor, clock, turn):
+    """Book row k, of a term that brings water, once a step."""
+    if SPLIT == 0 or across_of(stage_of(turn)) == 1:
+        book_rate(book, k, factor, clock[T], turn)
 
 
 @serial_entry
@@ -54,9 +74,9 @@ def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
     """Book all faces of open segments, and the factors of rain behind them."""
     if open_gate(clock, turn):
         for k in range(faces.shape[0]):
-            book_face(q, middle, bed, faces, book, p, clock, k)
+            book_face(q, middle, bed, faces, book, p, clock, turn, k)
         for k in range(SOURCES):
-            booked(book, faces.shape[0] + k, factors[k], clock[T])
+            book_source(book, faces.shape[0] + k, factors[k], clock, turn)
 
 
 @entry
@@ -67,9 +87,9 @@ def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, turn):
         if k < faces.shape[0]:
-            book_face(q, middle, bed, faces, book, p, clock, k)
+            book_face(q, middle, bed, faces, book, p, clock, turn, k)
         elif k < faces.shape[0] + SOURCES:
-            booked(book, k, factors[k - faces.shape[0]], clock[T])
+            book_source(book, k, factors[k - faces.shape[0]], clock, turn)
 
 
 def booking(

@@ -14,9 +14,11 @@ from eagre.checks import checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.stepping.maps import Maps
+from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
 
 UNBOUNDED = 1e12  # s
+SCHEMES = ("rk2", "euler", "ds1", "ds2")
 EARLY_EXITS = ("auto", "on", "off")
 LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
 
@@ -91,7 +93,25 @@ def desingularisation_depth(given: float | None, thickness: np.ndarray, wet_dry:
     return max(LEAST_KAPPA, min(0.01, 0.01 * scale)) if scale > 0 else 1e-3
 
 
-def early_exit(given: str | bool, wet_dry: str, plain: bool) -> str:
+def scheme_of(scheme: str, time_step: str, predicted_part: float) -> dict[str, Any]:
+    """Scheme and rule of the time step of a run, for its set-up."""
+    found = {
+        "scheme": one_of("scheme", scheme, SCHEMES),
+        "time_step": one_of("time_step", time_step, ("predicted", "exact")),
+    }
+    part = checked_number("predicted_part", predicted_part, 0.5, 1.0)
+    if scheme not in STAGES:
+        return found
+    if time_step == "exact":
+        raise InputError(
+            f'time_step = "exact" with scheme = "{scheme}", whose second sweep is not known when a step begins',
+            allowed='time_step = "predicted" with "ds1" and "ds2"',
+            fix='time_step = "predicted"',
+        )
+    return found | {"predicted_part": part}
+
+
+def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str:
     """Which cells are left out, "auto", "on" or "off": as given, or none where that would not be exact.
 
     plain : whether steps are made by plain cells, which go to every place.
@@ -108,6 +128,12 @@ def early_exit(given: str | bool, wet_dry: str, plain: bool) -> str:
         raise InputError(
             'early_exit = "on" with walls inside the domain or kernels = "reference", whose steps go to every cell',
             allowed='early_exit = "auto" or "off" there',
+            fix='early_exit = "auto"',
+        )
+    if asked == "on" and scheme in STAGES:
+        raise InputError(
+            f'early_exit = "on" with scheme = "{scheme}", whose sweeps go to every cell',
+            allowed='early_exit = "on" with scheme = "rk2" or "euler"',
             fix='early_exit = "auto"',
         )
     return asked if exact and not plain else "off"

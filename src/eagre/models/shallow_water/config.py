@@ -24,7 +24,9 @@ class FrictionSection(Section):
 class NumericsSection(Section):
     """Choices of the scheme; what is left out keeps the model's default."""
 
-    scheme: Annotated[str, one_of("rk2", "euler")] | None = Field(default=None, description="rk2 or euler")
+    scheme: Annotated[str, one_of("rk2", "euler", "ds1", "ds2")] | None = Field(
+        default=None, description="rk2, euler, ds1 or ds2"
+    )
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
     )
@@ -40,6 +42,9 @@ class NumericsSection(Section):
     )
     time_step: Annotated[str, one_of("predicted", "exact")] | None = Field(
         default=None, description="predicted or exact"
+    )
+    predicted_part: float | None = Field(
+        default=None, description="ds1, ds2: part of what the last step allowed that a step takes", ge=0.5, le=1
     )
     max_time_step: PositiveSeconds | None = Field(default=None, description="the longest step", examples=["1 s"])
     fixed_time_step: PositiveSeconds | None = Field(

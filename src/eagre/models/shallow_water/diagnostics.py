@@ -60,9 +60,9 @@ def take_state(j, i, pair, bed, kept, p, clock, turn):
         take_up(kept, j, i, eta, h, over_h * hu, over_h * hv, hu, hv, held(kept, j, i), moment_of(kept, clock[T]))
 
 
-def take(engine: Any, turn: int) -> Launch:
+def take(engine: Any, turn: int, **switches: Any) -> Launch:
     """What takes up the present state of an engine: `take_state`."""
-    program = engine.device.loop(take_state, engine.precision, engine.gathered.switches)
+    program = engine.device.loop(take_state, engine.precision, {**engine.gathered.switches, **switches})
     arguments = (engine.pair, engine.bed, engine.gathered.kept, engine.parameters, engine.clock, turn)
     return engine.device.over(program, engine.setup.grid.shape, arguments)
 

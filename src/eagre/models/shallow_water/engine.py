@@ -15,13 +15,16 @@ from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
 from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.legs import Legs
-from eagre.models.shallow_water.schedules import March, Tiles, schedule_for
+from eagre.models.shallow_water.schedules import March, Tiles
 from eagre.models.shallow_water.setup import TREATMENTS, Setup
+from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Gathered
+from eagre.stepping.substeps import STAGES
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
+MOST_DISCARDED = 50  # double steps in a row, each half as long as the one before
 
 
 class Engine(Legs):
@@ -48,7 +51,10 @@ class Engine(Legs):
         self._prepare_looks()
         self.prepare_legs()
         self.chooser = Chooser(setup.early_exit, self.schedule.active)
-        device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *self.look])
+        later = self.schedule.launches if self.schedule.first else []
+        device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
+        if setup.split:
+            self.most_in_vain = MOST_DISCARDED
 
     def _allocate(self, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real
@@ -60,7 +66,8 @@ class Engine(Legs):
         in_place = setup.scheme == "rk2" and device.kind == "cpu"
         self.pair = device.zeros((1 if in_place else 2, *shape), real)
         self.q = list(self.pair)
-        self.middle = device.zeros(shape, real) if setup.scheme == "rk2" else self.q[0]
+        self.middle = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
+        self.spare = device.zeros(shape, real) if setup.split > STAGES["ds1"] else self.middle
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self.clocks[0]
         table = segment_table(setup.faced, grid)[0]
@@ -90,9 +97,11 @@ class Engine(Legs):
     def _first_clock(self) -> np.ndarray:
         setup = self.setup
         clock = np.zeros(ck.SIZE)
-        clock[ck.CFL] = 1e30 if setup.fixed else setup.cfl
+        clock[ck.CFL] = 1e30 if setup.fixed else setup.cfl * setup.predicted_part
         clock[ck.LIMIT], clock[ck.FREE] = setup.longest_step, setup.first_step
         clock[ck.TOLERANCE] = PREDICTED_TOLERANCE if setup.time_step == "predicted" else -1.0
+        if setup.split:
+            clock[ck.TOLERANCE] = 1.0 / setup.predicted_part - 1.0
         clock[ck.DT_MIN] = 1e300
         return clock
 
@@ -137,12 +146,25 @@ class Engine(Legs):
     @property
     def round(self) -> list[Launch]:
         """What makes `steps_a_round` steps."""
+        if self.way == "first":
+            return list(self.schedule.first)
         return self.schedule.listed if self.listed else self.schedule.launches
+
+    @property
+    def way(self) -> str:
+        """Which launches `round` is: "first", where a split scheme begins, "listed" or "all"."""
+        if self.schedule.first and self.seen[ck.STEPS] == 0.0:
+            return "first"
+        return "listed" if self.listed else "all"
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s, on tiles with water only where that pays."""
         self.chooser.choose(int(self.seen[ck.STEPS]), self.wet_share)
-        return super().leg(until, steps)
+        if self.way != "first":
+            return super().leg(until, steps)
+        made = super().leg(until, 1)
+        goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
+        return made + (super().leg(until, steps - 1) if goes_on else 0)
 
     def listed_share(self) -> float:
         """Of all tiles, those that the last step worked on."""

@@ -252,6 +252,33 @@ def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2
 
 
 @cell
+def first_of_sweep(eta, m, t, h, over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt):
+    """eta and the momenta m across and t along the faces of a sweep after a forward step; only m is rubbed."""
+    keep = real(1.0)
+    m, t = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+    if FRICTION != 0:
+        keep = reciprocal(real(1.0) + dt * friction_rate(m, t, over_h, g_n2))
+    return added(eta, dt * r_h, noise), (m + dt * r_m) * keep, t + dt * r_t
+
+
+@cell
+def second_of_sweep(eta, m, t, eta_n, m_n, t_n, h, over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt):
+    """As `first_of_sweep` after the second stage of SSP-RK2, from the state _n and the first stage."""
+    half = real(0.5)
+    keep = half
+    m, t = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+    if FRICTION != 0:
+        keep = half * reciprocal(real(1.0) + half * dt * friction_rate(m, t, over_h, g_n2))
+    return mean_added(eta_n, eta, dt * r_h, noise), (m_n + m + dt * r_m) * keep, (t_n + t + dt * r_t) * half
+
+
+@cell
+def seed_of_sweep(clock, stage, p):
+    """As `seed_of_stage`, for a stage of a step that is split into sweeps."""
+    return seed_of(np.int64(clock[STEPS]) * 4 + stage, p.first_row)
+
+
+@cell
 def manning_of(manning, j, i, p):
     """g n^2 of interior cell (j, i), m^(1/3)."""
     if FRICTION == 2:
@@ -268,3 +295,11 @@ def with_terms(r_h, r_u, r_v, h, hu, hv, forcing, j, i):
         FORCE_X(r_u, h, hu, hv, forcing, j, at),
         FORCE_Y(r_v, h, hv, hu, forcing, j, at),
     )
+
+
+@cell
+def with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i):
+    """Tendencies with what the terms add in a sweep: half of the water, and the force across its faces."""
+    at = (j, i)
+    r_h += real(0.5) * WATER(real(0.0), forcing, j, at)
+    return r_h, FORCE_X(r_m, h, m, t, forcing, j, at) if across == 1 else FORCE_Y(r_m, h, m, t, forcing, j, at)

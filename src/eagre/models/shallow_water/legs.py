@@ -29,7 +29,8 @@ class Legs:
     round: Sequence[Any]
     steps_a_round: int
     launches_a_round: int
-    listed = False  # whether the launches are those for a list of tiles
+    way = "all"  # which launches the round has
+    most_in_vain = 2  # rounds without an accepted step: one is made again with the length that its own rate allows
     seen: Any  # the clock as the host last saw it
     balance: Any
     lines: Any
@@ -41,8 +42,8 @@ class Legs:
 
     def prepare_legs(self) -> None:
         """Nothing is captured yet."""
-        self._graphs: dict[tuple[int, bool, bool, bool], Callable[[], None]] = {}
-        self._warmed: set[bool] = set()
+        self._graphs: dict[tuple[int, bool, bool, str], Callable[[], None]] = {}
+        self._warmed: set[str] = set()
 
     def small_state(self) -> dict[str, np.ndarray]:
         """What a restart needs beside the fields."""
@@ -53,7 +54,7 @@ class Legs:
 
     def leg(self, until: float, steps: int) -> int:
         """Make up to `steps` steps towards `until`, s; returns how many were made."""
-        if self.listed not in self._warmed:
+        if self.way not in self._warmed:
             self._warm_up()
         self.give_orders(until, steps)
         first = self.seen[ck.STEPS]
@@ -67,7 +68,7 @@ class Legs:
                 return int(self.seen[ck.STEPS] - first)
             left, begins = self.seen[ck.STEPS_LEFT], False
             in_vain = in_vain + 1 if self.seen[ck.STEPS] == last else 0
-            if in_vain > 2:  # a refused step is made again with the length that its own rate allows
+            if in_vain > self.most_in_vain:
                 raise EagreError(f"no time step is accepted at t = {self.seen[ck.T]:.10g} s: please report this")
 
     def unchecked(self, until: float, steps: int) -> Callable[[], None]:
@@ -94,7 +95,7 @@ class Legs:
         """Enough rounds for so many steps, the orders before the first and a report after the last."""
         sizes = self._sizes(self._rounds(steps))
         for number, size in enumerate(sizes):
-            key = (size, begins and number == 0, number == len(sizes) - 1, self.listed)
+            key = (size, begins and number == 0, number == len(sizes) - 1, self.way)
             if key not in self._graphs:
                 begin, look = self.begin if key[1] else [], self.look if key[2] else []
                 self._graphs[key] = self.device.repeated([*begin, *[*self.round] * size, *look], 1)
@@ -114,7 +115,7 @@ class Legs:
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured: stopped, they change nothing."""
-        self._warmed.add(self.listed)
+        self._warmed.add(self.way)
         if not self.device.graphs:
             return
         clock = self.read_clock()

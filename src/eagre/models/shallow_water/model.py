@@ -63,8 +63,9 @@ class ShallowWater(BaseModel):
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
-    scheme : {"rk2", "euler"}
-        SSP Runge-Kutta of second order, or forward Euler.
+    scheme : {"rk2", "euler", "ds1", "ds2"}
+        SSP Runge-Kutta of second order, or forward Euler; or split into sweeps along x and y: Y X of forward steps, or
+        X Y Y X of Runge-Kutta steps, which makes two steps as one (see `eagre.stepping.substeps`).
     wet_dry : {"hydrostatic", "kurganov-petrova"}
         Treatment of shores. The first keeps a lake at rest exactly, wherever its shore lies; the
         second is the document's, with small waves at partly wet cells.
@@ -81,6 +82,8 @@ class ShallowWater(BaseModel):
         min(0.01 m, a hundredth of the largest depth) for "kurganov-petrova".
     time_step : {"predicted", "exact"}
         See `eagre.stepping.clock`.
+    predicted_part : float
+        Of what the step before allowed, what a step of "ds1" and "ds2" takes, 0.5 to 1; above 0.95 more are discarded.
     max_time_step, fixed_time_step : float, s
         Upper bound of the time step; or a time step that the Courant number does not change.
     gravity : float, m s-2
@@ -137,6 +140,7 @@ class ShallowWater(BaseModel):
         cfl: float = 0.25,
         desingularisation_depth: float | None = None,
         time_step: str = "predicted",
+        predicted_part: float = 0.95,
         max_time_step: float | None = None,
         fixed_time_step: float | None = None,
         gravity: float = GRAVITY,
@@ -166,14 +170,13 @@ class ShallowWater(BaseModel):
             segments=segments,
             manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
             terms=terms,
-            scheme=one_of("scheme", scheme, ("rk2", "euler")),
+            **bounds.scheme_of(scheme, time_step, predicted_part),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),
-            early_exit=bounds.early_exit(early_exit, wet_dry, kernels == "reference" or walls is not None),
+            early_exit=bounds.early_exit(early_exit, wet_dry, kernels == "reference" or walls is not None, scheme),
             theta=checked_number("theta", theta, 1.0, 2.0),
             kappa=bounds.desingularisation_depth(desingularisation_depth, thickness, wet_dry),
             gravity=gravity,
             cfl=cfl,
-            time_step=one_of("time_step", time_step, ("predicted", "exact")),
             longest_step=steps.longest,
             first_step=steps.first,
             fixed=steps.fixed,

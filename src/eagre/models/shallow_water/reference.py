@@ -21,13 +21,18 @@ from eagre.models.shallow_water.kernels import (
     bed_centre,
     bed_south,
     bed_west,
+    first_of_sweep,
     manning_of,
     over_depth,
+    second_of_sweep,
     seed_of_stage,
+    seed_of_sweep,
     updated,
     with_terms,
+    with_terms_of_sweep,
 )
 from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.substeps import across_of, is_second, stage_of
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
@@ -169,3 +174,33 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
             eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))
+
+
+@cell
+def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock, turn):
+    """New state of interior cell (j, i) in the stage of a sweep that `turn` says, and its rate, s-1, as a bit pattern.
+
+    A sweep has the fluxes, the slope of the bed, the forces and the friction of its own direction, and half of the
+    water that terms bring: a steady flow along x or y, and a geostrophic one, stay steady in each sweep.
+    """
+    if open_gate(clock, turn):
+        stage_number = stage_of(turn)
+        across = across_of(stage_number)
+        r_h, r_m, r_t, rate = divergence(q, bed, edges, walls, np.int64(j), np.int64(i), across, p)
+        row, column = j + 2, i + 2
+        eta, m, t = q[0, row, column], q[across, row, column], q[3 - across, row, column]
+        h = depth(eta, bed_centre(bed, row, column))
+        over_h = over_depth(h, p)
+        u_m, u_t = PRIMITIVE(m, over_h), PRIMITIVE(t, over_h)
+        if TERMS:
+            forcing = (terms, TERM_FACTORS(terms, 0))
+            r_h, r_m = with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i)
+        noise, dt = noise_of(seed_of_sweep(clock, stage_number, p), j, i), real(clock[DT])
+        own = (h, over_h, u_m, u_t, r_h, r_m, r_t, manning_of(manning, j, i, p), noise, p, dt)
+        if is_second(stage_number):
+            before = (old[0, row, column], old[across, row, column], old[3 - across, row, column])
+            eta, m, t = second_of_sweep(eta, m, t, *before, *own)
+        else:
+            eta, m, t = first_of_sweep(eta, m, t, *own)
+        out[0, row, column], out[across, row, column], out[3 - across, row, column] = eta, m, t
+        rates[j * (q.shape[2] - 4) + i] = to_bits(rate)

@@ -6,6 +6,7 @@ the ghosts of either buffer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,7 @@ class March:
     """Stages over all rows, each followed by a pass over the boundary (`step`); here they march (see `march_cuda`)."""
 
     name = "fast"
+    first: Sequence[Launch] = ()  # what makes the first step of a run, if another scheme does
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -72,7 +74,7 @@ class March:
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
         self.fill = ghost_fills(engine)
-        self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0)
+        self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=engine.setup.split)
         self.conclude: list[Launch] = []
 
     def set_forcing(self, values: np.ndarray) -> None:
@@ -162,14 +164,16 @@ class March:
 
     def balance(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
+        return self._books(q, self.engine.middle, turn, **switches)
+
+    def _books(self, q: Any, middle: Any, turn: int, **switches: Any) -> list[Launch]:
+        """What books the flux of q, and of `middle` if there are two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
         numbers = (engine.bed, factors, engine.parameters, engine.clock, turn)
         switches = {**engine.switches, **switches}
         books = (engine.balance, engine.lines)
-        return [
-            one for book in books for one in book.launches(engine.precision, q, engine.middle, *numbers, **switches)
-        ]
+        return [one for book in books for one in book.launches(engine.precision, q, middle, *numbers, **switches)]
 
 
 class Reference(March):
@@ -201,6 +205,7 @@ class Tiles:
     """Two launches a step: small grids on a GPU, RK2, any sides."""
 
     name = "fast"
+    first: Sequence[Launch] = ()
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:
@@ -279,12 +284,3 @@ def tallness(ny: int, nx: int, most: int, multiprocessors: int, enough: int) -> 
         return max(enough, -(-blocks // multiprocessors) * (tall + tile_cuda.WARPS_AROUND))
 
     return min(range(most, 3, -1), key=busiest)
-
-
-def schedule_for(engine: Any) -> March | Tiles:
-    """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
-    setup = engine.setup
-    if setup.kernels == "reference" or setup.walls is not None:
-        return Reference(engine)
-    small = setup.lines is None and setup.early_exit != "on" and Tiles.serve(setup, engine.device)
-    return Tiles(engine) if small else March(engine)

@@ -19,6 +19,7 @@ from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
 from eagre.stepping.maps import Maps
+from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
 
 TREATMENTS: dict[str, dict[str, Any]] = {
@@ -65,6 +66,12 @@ class Setup:
     maps: Maps | None = None  # what is gathered
     lines: FluxLines | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
+    predicted_part: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split
+
+    @property
+    def split(self) -> int:
+        """Stages of what a split scheme makes as one, 0 if the scheme is not split; see `eagre.stepping.substeps`."""
+        return STAGES.get(self.scheme, 0)
 
     @cached_property
     def series(self) -> list[Series]:

@@ -192,6 +192,12 @@ class Bands(Legs):
         grid, count = setup.grid, len(group.members)
         if setup.kernels == "reference":
             raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
+        if setup.split:
+            raise InputError(
+                f'scheme = "{setup.scheme}" on {count} devices',
+                allowed="one device, or rk2 and euler",
+                fix='scheme = "rk2"',
+            )
         if setup.walls is not None:
             raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
         if setup.lines is not None:

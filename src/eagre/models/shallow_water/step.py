@@ -6,6 +6,8 @@
     dt  = cfl / max(speed / cell size)                2.10, judged after the first stage, chosen after the last
 
 Ghost cells of a state are filled after the stage that makes it (2.11). What a stage is on a device: `schedules`.
+
+Dimensionally split steps make R of x and of y apart: `ds1`, `ds2`; their time step: `eagre.stepping.substeps`.
 """
 
 from __future__ import annotations
@@ -59,3 +61,55 @@ def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[L
 
 
 SCHEMES = {"rk2": rk2, "euler": euler}
+
+
+class Sweeps(Protocol):
+    """The parts of a step that is split into sweeps; turn : of which stage, see `eagre.stepping.substeps`."""
+
+    def sweep(self, turn: int, q: Any, old: Any, out: Any) -> list[Launch]:
+        """The new state `out` of a stage from q; in a second one `old` is the state of the sweep."""
+        ...
+
+    def after_sweep(self, turn: int, q: Any) -> list[Launch]:
+        """Ghosts of q, and what the clock does after that."""
+        ...
+
+    def maps_of_sweeps(self, turn: int) -> list[Launch]:
+        """The state that a step begins from is taken up in the maps of the run."""
+        ...
+
+    def balance_of_sweep(self, turn: int, q: Any, middle: Any) -> list[Launch]:
+        """What comes in through open sides across which the sweep runs, and as rain, is booked."""
+        ...
+
+
+def ds1(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
+    """Launches of a step Y(dt) X(dt) of forward steps from the state `now` to `then`."""
+    x, y = parity, parity + 4
+    return [
+        *sweeps.maps_of_sweeps(x),
+        *sweeps.balance_of_sweep(x, now, now),
+        *sweeps.sweep(x, now, now, middle),
+        *sweeps.after_sweep(x, middle),
+        *sweeps.balance_of_sweep(y, middle, middle),
+        *sweeps.sweep(y, middle, middle, then),
+        *sweeps.after_sweep(y, then),
+    ]
+
+
+def ds2(sweeps: Sweeps, parity: int, now: Any, middle: Any, spare: Any, then: Any) -> list[Launch]:
+    """Launches of two steps X(dt) Y(dt) Y(dt) X(dt) of SSP-RK2 from the state `now`, which stays, to `then`."""
+    work = sweeps.maps_of_sweeps(parity)
+    for number, (q, out) in enumerate(((now, spare), (spare, then), (then, spare), (spare, then))):
+        first, second = parity + 8 * number, parity + 8 * number + 4
+        work += [
+            *sweeps.sweep(first, q, q, middle),
+            *sweeps.after_sweep(first, middle),
+            *sweeps.balance_of_sweep(second, q, middle),
+            *sweeps.sweep(second, middle, q, out),
+            *sweeps.after_sweep(second, out),
+        ]
+    return work
+
+
+SPLIT_SCHEMES = {"ds1": ds1, "ds2": ds2}
