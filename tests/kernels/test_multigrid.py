@@ -16,8 +16,9 @@ def test_simulated_cycle():
     q, f, found = rng.uniform(0.5, 2.0, (3, 4)), rng.standard_normal((2, 3, 4)), []
     for device, plain in ((SimulatedDevice(), False), ("cpu", True)):
         solver = Multigrid(
-            (3, 4), (0.1, 0.12), layers=[3.0, 30.0], screening=q, periodic=(False, True), device=device, plain=plain
-        )
+            (3, 4), (0.1, 0.12), layers=[3.0, 30.0], screening=q, periodic=(False, True), device=device, plain=plain,
+            factors=(1.3, 0.8),
+        )  # fmt: skip
         solver.device.fill(solver.f, f)
         solver.device.run(solver.cycle_launches(from_zero=True))
         found.append(solver.device.host(solver.u))
@@ -36,7 +37,7 @@ def test_simulated_march(shape, periodic, monkeypatch):
     q, f, found = rng.uniform(0.5, 2.0, shape), rng.standard_normal((1, *shape)), []
     for device, plain in ((SimulatedDevice(), False), ("cpu", True)):
         known = {"layers": [2.5], "screening": q, "periodic": periodic, "device": device, "plain": plain}
-        solver = Multigrid(shape, (0.1, 0.13), **known)
+        solver = Multigrid(shape, (0.1, 0.13), factors=(1.3, 0.8), **known)
         solver.device.fill(solver.f, f)
         launches = solver.cycle_launches(from_zero=True)
         solver.device.run(launches)

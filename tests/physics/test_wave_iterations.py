@@ -51,7 +51,7 @@ def cone(n=48, slope=0.76):
     return 0.5 - slope * np.maximum(0.0, 0.35 - np.sqrt((x - 0.5) ** 2 + (y - 0.5) ** 2 + 0.003)), (1 / n, 1 / n)
 
 
-@pytest.mark.parametrize(("order", "most"), [(4, 12), (6, 14), (8, 15)])
+@pytest.mark.parametrize(("order", "most"), [(4, 12), (6, 12), (8, 12)])
 def test_steep_waves_on_any_number_of_points(order, most):
     """To 1e-8 of the potential from nothing, waves of 70 % of the limiting steepness."""
     found = [under_a_wave(n, order) for n in (96, 384, 1536)]
@@ -59,7 +59,7 @@ def test_steep_waves_on_any_number_of_points(order, most):
     assert max(counts) <= most and max(counts) - min(counts) <= 1
 
 
-@pytest.mark.parametrize(("kh", "height", "most"), [(0.3, 0.01, 10), (1.0, 0.06, 12), (20.0, 0.1, 14)])
+@pytest.mark.parametrize(("kh", "height", "most"), [(0.3, 0.01, 8), (1.0, 0.06, 8), (20.0, 0.1, 11)])
 def test_shallow_and_deep_water(kh, height, most):
     problem, scale = under_a_wave(64, 6, kh, height)
     assert problem.solve(1e-8 * scale).iterations <= most
@@ -76,18 +76,19 @@ def test_grids_from_coarse_to_fine(n, walls):
     )
     wave = np.cos(2.0 * np.pi * x)
     DEVICE.fill(problem.fields, np.stack([0.025 * wave, wave]))
-    assert problem.solve(1e-7).iterations <= 11
+    assert problem.solve(1e-7).iterations <= 8
 
 
 @pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("bed", "method", "counts"),
     [
-        (ramp(0.5), "three weights", {4: 14, 6: 15, 8: 15}),
+        (ramp(0.5), "one weight", {4: 13, 6: 13}),
+        (ramp(0.58), "three weights", {4: 14, 6: 14, 8: 14}),
         (ramp(1.0), "conjugate residuals", {4: 23, 6: 23, 8: 25}),
-        (cone(), "conjugate residuals", {4: 20, 6: 20, 8: 21}),
+        (cone(), "conjugate residuals", {4: 18, 6: 18, 8: 19}),
     ],
-    ids=["1:2", "1:1", "cone"],
+    ids=["1:2", "0.58", "1:1", "cone"],
 )
 def test_steep_beds(bed, method, counts, plain):
     for order, most in counts.items() if not plain else [(4, counts[4])]:

@@ -223,6 +223,20 @@ def test_the_finer_axis_is_halved_first():
     assert shapes(Axis(6, 0.4, False), Axis(33, 0.1, False))[-1] == (6, 2)  # what cannot be halved holds nothing up
 
 
+def test_factors_belong_to_an_axis_and_how_often_it_was_halved():
+    factors = (1.3, 0.8, 1.0)
+    found = sequence(Axis(17, 0.4, False, factors), Axis(33, 0.1, False, factors))
+    weights = [(round(grid.y.weight * 0.4**2, 9), round(grid.x.weight * 0.1**2, 9)) for grid in found[:4]]
+    assert weights == [(1.3, 1.3), (1.3, 0.2), (1.3, 0.0625), (0.2, 1.0 / 64.0)]
+
+
+def test_factors_of_the_finest_grid_are_of_the_equation_and_coarser_ones_of_the_way_to_it():
+    shape, spacing, periodic, q, f = problem("walls")
+    expected = direct(shape, (spacing[0] / 1.2**0.5, spacing[1] / 1.2**0.5), 3.0, q, periodic, f[0])
+    solver = Multigrid(shape, spacing, layers=[3.0], screening=q, factors=(1.2, 0.8), device="cpu")
+    assert np.abs(solver.solve(f[:1])[0] - expected).max() < 1e-8 * np.abs(expected).max()
+
+
 # -- refused ----------------------------------------------------------------------------------------
 
 
@@ -264,7 +278,7 @@ def test_levels_of_ones_own_may_take_long():
     assert slow.solve(f, tolerance=1e-6)[1].iterations < 10
 
 
-@pytest.mark.parametrize("wrong", [{"smoother": "zebra"}, {"weight": 2.0}, {"stretched": 0.5}])
+@pytest.mark.parametrize("wrong", [{"smoother": "zebra"}, {"weight": 2.0}, {"stretched": 0.5}, {"factors": (1.0, 0.0)}])
 def test_smoothers_and_ratios_that_are_refused(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         Multigrid((9, 9), (0.1, 0.1), device="cpu", **wrong)

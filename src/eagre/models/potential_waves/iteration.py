@@ -16,8 +16,8 @@ from eagre.models.potential_waves.residuals import ConjugateResiduals, Problem
 from eagre.models.potential_waves.stencils import RELAXATION
 from eagre.stepping.until import NOTHING, Iterated, Lead, StopTest, Until
 
-CHEBYSHEV = {2: (1.0, 1.0, 1.0), 4: (1.121, 0.857, 0.694), 6: (1.106, 0.796, 0.622), 8: (1.096, 0.762, 0.584)}
-"""1 / (c - w cos), of [0.85, a + 0.15], a as of `RELAXATION`."""
+CHEBYSHEV = (1.106, 0.796, 0.622)
+"""1 / (c - w cos), of ratios from 0.85 to 1.66."""
 
 SLOW = 0.28  # of the norm of a correction to that before
 FAILING = 0.6
@@ -54,7 +54,7 @@ class Iteration:
         order, device = laplace.vertical.order, laplace.device
         self._alone = laplace.preconditioner == "lines"
         one = laplace.iteration(1.0 if self._alone else RELAXATION[order])
-        three = [laplace.iteration(weight) for weight in CHEBYSHEV[order]]
+        three = [laplace.iteration(weight) for weight in CHEBYSHEV]
         turns = [*three[0], test.launch, *three[1], test.launch, *three[2]]
         self._methods = {
             "one weight": Until(device, test, one, look_every=LOOK_EVERY),

@@ -15,7 +15,7 @@ import numpy as np
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.models.potential_waves import reference
-from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth
+from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth, factors_of
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
@@ -55,8 +55,9 @@ class LaplaceBands(Laplace):
     ) -> None:  # fmt: skip
         self.vertical, self.shape, self.periodic = vertical, h.shape, periodic
         check_depth(h, vertical.order)
+        choices: Any = {**factors_of(h, spacing, vertical.order), **(multigrid or {})}
         modes, q = vertical.modes(), SMALLEST_SCREENING / float(h.max()) ** 2
-        plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**(multigrid or {})), ENOUGH)
+        plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
         cut = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
         self.device = SeveralDevices(group, cut.rows)
         self.multigrid = MultigridBands(plan, q, cut, self.device, correction or precision, plain)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.models.potential_waves.stencils import RELAXATION, Vertical
+from eagre.models.potential_waves.stencils import LARGEST, Vertical
 
 LIMIT = 2.0 * math.sqrt(2.0)  # omega dt of the classical Runge-Kutta method where nothing is damped
 POINTS_A_WAVE = 20  # of the wave whose celerity the Courant number has
@@ -19,7 +19,7 @@ def highest_frequency(depth: np.ndarray, grid: Grid, vertical: Vertical, gravity
 
     w_0 is the weight of the surface in d/dsigma there, k_N the root of the largest second difference.
     """
-    ratio = 2.0 / RELAXATION[vertical.order] - 1.0
+    ratio = LARGEST[vertical.order]
     along = sum(1.0 / step**2 for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     short = 2.0 * math.sqrt(ratio * along)
     return math.sqrt(gravity * min(float(vertical.first[0, 0]) / float(depth.min()), short))

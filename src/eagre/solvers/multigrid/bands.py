@@ -17,7 +17,7 @@ from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage
 from eagre.decomposition import Decomposition, bands, equal_parts
 from eagre.several import Banded, SeveralDevices
-from eagre.solvers.multigrid.grids import Axis, Grid
+from eagre.solvers.multigrid.grids import Grid
 from eagre.solvers.multigrid.plan import Plan
 from eagre.solvers.multigrid.plan_cuda import REST, CudaCycle
 from eagre.solvers.multigrid.solver import Multigrid
@@ -134,7 +134,7 @@ class Cut:
         low, high = self.rows.held(rank)[0]
         found, left = [], high - low
         for grid in self._plan.grids[: self.first + 1]:
-            found.append(grid._replace(y=Axis(left, grid.y.spacing, periodic=False)))
+            found.append(grid._replace(y=grid.y._replace(points=left, periodic=False)))
             left = (left - 1) // grid.step_y + 1
         return found
 

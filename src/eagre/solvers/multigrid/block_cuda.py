@@ -52,12 +52,12 @@ class Level(NamedTuple):
 
 
 def table_of(grids: list[Grid]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Points, places and steps of grids, (n, 5); 1 / dx^2 and 1 / dy^2, (n, 2); points of all of them."""
+    """Points, places and steps of grids, (n, 5); weights along x and y, (n, 2); points of all of them."""
     rows, start = [], 0
     for grid in grids:
         rows.append((*grid.shape, start, grid.step_y, grid.step_x))
         start += grid.shape[0] * grid.shape[1]
-    over = [[0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y)] for grid in grids]
+    over = [[grid.x.weight, grid.y.weight] for grid in grids]
     return np.array(rows, np.int32), np.array(over), start
 
 

@@ -10,11 +10,20 @@ STRETCHED = 4.0 / 3.0  # of an axis' spacing to the other's: above it the axis w
 
 
 class Axis(NamedTuple):
-    """Points of a grid along an axis, how far apart, and whether the last is followed by the first."""
+    """Points of a grid along an axis, how far apart, and whether the last is followed by the first.
+
+    factors : by what differences are multiplied, here and on coarser grids, the last one from there on.
+    """
 
     points: int
     spacing: float
     periodic: bool
+    factors: tuple[float, ...] = (1.0,)
+
+    @property
+    def weight(self) -> float:
+        """Of the differences to both neighbours in the second difference, m^-2: 0 of an axis of one point."""
+        return 0.0 if self.points == 1 else self.factors[0] / self.spacing**2
 
     @property
     def halves(self) -> bool:
@@ -27,7 +36,7 @@ class Axis(NamedTuple):
     def coarser(self) -> Axis:
         """Every second point of it."""
         points = self.points // 2 if self.periodic else self.points // 2 + 1
-        return Axis(points, 2.0 * self.spacing, self.periodic)
+        return Axis(points, 2.0 * self.spacing, self.periodic, self.factors[1:] or self.factors)
 
 
 class Grid(NamedTuple):

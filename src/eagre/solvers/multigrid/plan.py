@@ -28,10 +28,11 @@ class Choices(NamedTuple):
     stretched: float = STRETCHED
     smoother: str = "red-black"
     weight: float = 0.8
+    factors: tuple[float, ...] = (1.0,)
 
     def rate(self, grid: Grid, screened: float) -> float:
         """To what a sweep brings the slowest error, the same everywhere, where s q is `screened`."""
-        own = sum(2.0 * axis.spacing**-2 for axis in (grid.y, grid.x) if axis.points > 1)
+        own = 2.0 * (grid.y.weight + grid.x.weight)
         once = own / (own + screened)
         return once**2 if self.smoother == "red-black" else 1.0 - self.weight * (1.0 - once)
 
@@ -90,7 +91,7 @@ def plan_of(
     InputError
         For what makes no grid or no cycle.
     """
-    cycle, pre, post, levels, stretched, smoother, weight = choices
+    cycle, pre, post, levels, stretched, smoother, weight, factors = choices
     one_of("smoother", smoother, SMOOTHERS)
     checked_number("weight", weight, 0.0, 1.0)
     if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
@@ -108,5 +109,7 @@ def plan_of(
         raise InputError(f"levels = {levels}", allowed="1 or more")
     if not stretched >= 1.0:
         raise InputError(f"stretched = {stretched}", allowed="1 or more", fix="stretched=1.5")
-    y, x = (Axis(n, d, round_) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
+    if not factors or not all(math.isfinite(one) and one > 0.0 for one in factors):
+        raise InputError(f"factors = {factors}", allowed="numbers above 0, one at least", fix="factors=(1.0,)")
+    y, x = (Axis(n, d, round_, factors) for n, d, round_ in zip(shape, spacing, periodic, strict=True))
     return Plan(sequence(y, x, levels, stretched), s.tolist(), choices, enough)

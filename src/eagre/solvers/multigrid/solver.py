@@ -51,6 +51,10 @@ class Multigrid:
         Jacobi sweeps converge slower: they are there to compare with.
     weight : float
         Of a Jacobi sweep, 0 to 1: 4/5 is best in the plane, 2/3 along a line.
+    factors : sequence of float
+        By what differences along an axis are multiplied: until it is halved, once it was, twice, ...; the last from
+        there on. The equation has the first; the others change how fast a cycle is, as a preconditioner of differences
+        of higher order above all, to which short waves are stiffer.
     device : str or Device
     precision : {"single", "double"}
     enough : float
@@ -103,13 +107,14 @@ class Multigrid:
         stretched: float = STRETCHED,
         smoother: str = "red-black",
         weight: float = 0.8,
+        factors: Sequence[float] = (1.0,),
         device: str | Device = "auto",
         precision: str = "double",
         enough: float = ENOUGH,
         plain: bool = False,
     ) -> None:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
-        choices = Choices(cycle, pre, post, levels, stretched, smoother, weight)
+        choices = Choices(cycle, pre, post, levels, stretched, smoother, weight, tuple(factors))
         plan = plan_of(shape, spacing, layers, periodic, choices, enough)
         self._assemble(plan, plain)
         self.set_screening(np.ones(shape) if screening is None else screening)
@@ -117,7 +122,7 @@ class Multigrid:
     def _assemble(self, plan: Plan, plain: bool) -> None:
         """Arrays and programs for a plan; device and precision are known."""
         self._plan, self.grids, self.layers = plan, list(plan.grids), np.asarray(plan.layers)
-        self.cycle, pre, post, *_, self.smoother, self._weight = plan.choices
+        self.cycle, pre, post, *_, self.smoother, self._weight, _ = plan.choices
         self.pre, self.post, plain = pre, post, plain or self.smoother != "red-black"
         self._points = [self._numbers(grid) for grid in self.grids]
         self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
@@ -160,9 +165,8 @@ class Multigrid:
         return CudaCycle(self.device, self.precision, self.grids, self._points, self._s)
 
     def _numbers(self, grid: Grid) -> kernels.Points:
-        over_dx2, over_dy2 = (0.0 if axis.points == 1 else axis.spacing**-2 for axis in (grid.x, grid.y))
-        spacings = self.real(over_dx2), self.real(over_dy2)
-        return kernels.Points(*spacings, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
+        weights = self.real(grid.x.weight), self.real(grid.y.weight)
+        return kernels.Points(*weights, int(grid.x.periodic), int(grid.y.periodic), grid.step_x, grid.step_y)
 
     # -- cycles --------------------------------------------------------------------------------
 
