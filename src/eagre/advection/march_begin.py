@@ -80,7 +80,7 @@ while t <= stop:
     else:
         if AHEAD > 1:
             copies_in_group()
-        cuda.syncthreads()
+        stand_aside()
         if AHEAD > 1:
             copies_arrived_but_last()
         else:
@@ -95,10 +95,6 @@ row = np.int32(np.int32(warp) * ROWS + 1)
 i, j = np.int32(i0 + np.int32(lane) * COLUMNS), np.int32(j0 + row)
 wide = np.int32(min(np.int32(nx) - i0, WIDTH - 2 * EDGE))
 high = np.int32(min(np.int32(ny) - j0, HEIGHT - 2 * EDGE))
-first = row < high + 2 * EDGE - 1
-second = row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 1
-middle = row + (ROWS - 1) >= 2 and row < high + 2 * EDGE - 2
-third = row + (ROWS - 1) >= EDGE and row < high + EDGE
 for r in range(ROWS):
     kept[r] = row + r >= EDGE and row + r < high + EDGE
     jt = np.uint32(min(j + r, np.int32(ny) + 2 * EDGE))
@@ -220,6 +216,8 @@ for c in range(COLUMNS):
 """
 # What a march begins with: planes t - 1 and t of fields, faces t of v3.
 START = """
+turn, before = np.uint32(0), np.uint32(PLANE)
+past, now = np.uint32(ARRAYS * RAW), np.uint32(2 * ARRAYS * RAW)
 highest = np.int32(np.int32(nz) - 1)
 cuda.syncthreads()
 for r in range(ROWS):
@@ -233,7 +231,7 @@ for r in range(ROWS):
             if MIRRORED:
                 kt = np.uint32(k0)
                 xb[f, r, c] = fields[f].along_k.factor[kt] * xb[f, r, c] + fields[f].along_k.outside[kt]
-TAKE_BEFORE
+TAKE_PAST
 t = np.int32(k0 - 2)
 cuda.syncthreads()
 for r in range(ROWS):

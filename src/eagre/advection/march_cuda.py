@@ -37,9 +37,9 @@ from eagre.backend.cells import (
     cuda,
     flat_load,
     flat_store,
+    named_barrier,
     real,
     switch,
-    whatever,
     word,
     written,
 )
@@ -108,15 +108,48 @@ def stands(f, along, against):
     return along if f > real(0.0) else against
 
 
+@cell
+def workers_meet(threads):
+    """A barrier of the warps that compute."""
+    raise NotImplementedError("a barrier")
+
+
+@workers_meet.variant("cuda")
+def _some_meet(threads):
+    named_barrier(np.int32(1), np.int32(threads))
+
+
+@workers_meet.variant("simulator")
+def _all_meet(threads):
+    cuda.syncthreads()
+
+
+@cell
+def stand_aside():
+    """What warps that copy do at `workers_meet`: nothing, but in the simulator, whose only barrier is the block's."""
+    raise NotImplementedError("a barrier")
+
+
+@stand_aside.variant("cuda")
+def _go_on():
+    pass
+
+
+@stand_aside.variant("simulator")
+def _meet():
+    cuda.syncthreads()
+
+
 SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
     "address_at": address_at, "bytes_of": bytes_of, "copy_word_ahead": copy_word_ahead,
     "copy_sixteen_ahead": copy_sixteen_ahead, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
-    "copies_arrived_but_last": copies_arrived_but_last, "whatever": whatever, "source_of": source_of,
+    "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of,
     "place_of": place_of, "from_lane": from_lane, "from_lane_above": from_lane_above,
     "from_lane_below": from_lane_below, "stands": stands, "face_velocity": face_velocity,
     "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
-    "share_of": share_of, "larger": larger, "smaller": smaller, "reciprocal": reciprocal,
+    "share_of": share_of, "workers_meet": workers_meet, "stand_aside": stand_aside,
+    "larger": larger, "smaller": smaller, "reciprocal": reciprocal,
 }  # fmt: skip
 
 
@@ -150,7 +183,7 @@ class Block(NamedTuple):
 
     @property
     def ring(self) -> int:
-        """Planes that are on chip or on their way; as many are written out, so that each has its place."""
+        """Planes that are on chip or on their way."""
         return self.ahead + 2
 
     def height(self, copy: Copy) -> int:
@@ -184,16 +217,16 @@ class Kind(NamedTuple):
 
 def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
     """Rows that warps publish and what is brought: where they lie in shared memory; words of all."""
-    ring, once = block.ring, ["P_FIRST", "A2", "SOUTH", "NORTH"] + ["P_LAST"] * (block.rows > 1)
-    places = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + ring, "S1": 0, "S3": ring}
-    own = len(once) + ring * (1 if kind.gauge else 2)
+    once = ["P_FIRST", "A2", "SOUTH", "NORTH"] + ["P_LAST"] * (block.rows > 1)
+    places = {name: n for n, name in enumerate(once)} | {"DX": len(once), "BX": len(once) + 2, "S1": 0, "S3": 2}
+    own = len(once) + 2 * (1 if kind.gauge else 2)
     if block.rows == 1:
         places["P_LAST"] = places["P_FIRST"]
     brought = {name: block.fields + n for n, name in enumerate(("V1", "V2", "V3", "H"))}
     main, more = copy.parts(block.width)
     pitch, height = (main + more) * copy.words, block.height(copy)
     plane, raw = (block.warps - copy.warps + 2) * block.width, height * pitch
-    published = (block.fields * own + 2 * ring) * plane
+    published = (block.fields * own + 2 * 2) * plane
     sizes = {
         "OWN": own, "ARRAYS": block.fields + 3 + kind.variable, "PLANE": plane, "RAW": raw, "BEHIND": published,
         "PITCH": pitch, "HEIGHT": height,

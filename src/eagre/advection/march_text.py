@@ -26,216 +26,202 @@ from textwrap import indent
 from eagre.advection.march_begin import BEGIN, BESIDE, BRING, NEAR, PLACES, SOURCES, START, TAKE, TILE
 from eagre.advection.march_words import in_full
 
+# Every warp does all of it on every plane: what rows and planes outside give is used for no others, and a branch would
+# keep the compiler from doing one thing while it waits for another.
 # The donor cell: plane t.
 FIRST = """
 TAKE_TURN
-if first and t < stop:
-    NEAR_TURN
-    BESIDE_PAST
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            v1e[r, c] = east(v1[r, c])
-            v2e[r, c] = v2[r + 1, c] if r < ROWS - 1 else v2u[c]
-            rh0[r, c] = reciprocal(h0[r, c]) if VARIABLE_H else real(1.0)
-            s1_0[r, c], s2_0[r, c] = v1[r, c] + v1e[r, c], v2[r, c] + v2e[r, c]
-            s3_0[r, c] = w0[r, c] + w1[r, c]
-            for f in range(FIELDS):
-                xw = west(x[f, r, c])
-                xe = east(x[f, r, c])
-                xs = x[f, r - 1, c] if r > 0 else xd[f, c]
-                xo = x[f, r + 1, c] if r < ROWS - 1 else xu[f, c]
-                lid = donor_flux(x[f, r, c], xn[f, r, c], w1[r, c])
-                net = donor_flux(x[f, r, c], xe, v1e[r, c]) - donor_flux(xw, x[f, r, c], v1[r, c])
-                net += donor_flux(x[f, r, c], xo, v2e[r, c]) - donor_flux(xs, x[f, r, c], v2[r, c])
-                net += lid - low[f, r, c]
-                p0[f, r, c] = x[f, r, c] - net * rh0[r, c]
-                if LIMITED:
-                    pm[f, r, c] = larger(larger(xb[f, r, c], xn[f, r, c]), x[f, r, c])
-                    pm[f, r, c] = larger(larger(larger(xw, xe), larger(xs, xo)), pm[f, r, c])
-                    pl[f, r, c] = smaller(smaller(xb[f, r, c], xn[f, r, c]), x[f, r, c])
-                    pl[f, r, c] = smaller(smaller(smaller(xw, xe), smaller(xs, xo)), pl[f, r, c])
-                low[f, r, c] = lid
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            for f in range(FIELDS):
-                pw[f, r, c] = west(p0[f, r, c])
-                pe = east(p0[f, r, c])
-                dx0[f, r, c] = magnitude(pe) - magnitude(pw[f, r, c])
-                if not GAUGE:
-                    bx0[f, r, c] = magnitude(pe) + magnitude(pw[f, r, c])
-                if LIMITED:
-                    pm[f, r, c] = larger(pm[f, r, c], larger(larger(pw[f, r, c], pe), p0[f, r, c]))
-                    pl[f, r, c] = smaller(pl[f, r, c], smaller(smaller(pw[f, r, c], pe), p0[f, r, c]))
+NEAR_TURN
+BESIDE_PAST
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        v1e[r, c] = east(v1[r, c])
+        v2e[r, c] = v2[r + 1, c] if r < ROWS - 1 else v2u[c]
+        rh0[r, c] = reciprocal(h0[r, c]) if VARIABLE_H else real(1.0)
+        s1_0[r, c], s2_0[r, c] = v1[r, c] + v1e[r, c], v2[r, c] + v2e[r, c]
+        s3_0[r, c] = w0[r, c] + w1[r, c]
+        for f in range(FIELDS):
+            xw = west(x[f, r, c])
+            xe = east(x[f, r, c])
+            xs = x[f, r - 1, c] if r > 0 else xd[f, c]
+            xo = x[f, r + 1, c] if r < ROWS - 1 else xu[f, c]
+            lid = donor_flux(x[f, r, c], xn[f, r, c], w1[r, c])
+            net = donor_flux(x[f, r, c], xe, v1e[r, c]) - donor_flux(xw, x[f, r, c], v1[r, c])
+            net += donor_flux(x[f, r, c], xo, v2e[r, c]) - donor_flux(xs, x[f, r, c], v2[r, c])
+            net += lid - low[f, r, c]
+            p0[f, r, c] = x[f, r, c] - net * rh0[r, c]
+            if LIMITED:
+                pm[f, r, c] = larger(larger(xb[f, r, c], xn[f, r, c]), x[f, r, c])
+                pm[f, r, c] = larger(larger(larger(xw, xe), larger(xs, xo)), pm[f, r, c])
+                pl[f, r, c] = smaller(smaller(xb[f, r, c], xn[f, r, c]), x[f, r, c])
+                pl[f, r, c] = smaller(smaller(smaller(xw, xe), smaller(xs, xo)), pl[f, r, c])
+            low[f, r, c] = lid
+for r in range(ROWS):
     for c in range(COLUMNS):
         for f in range(FIELDS):
-            publish(P_FIRST, p0[f, 0, c])
-            if ROWS > 1:
-                publish(P_LAST, p0[f, ROWS - 1, c])
-            publish(DX + turn, dx0[f, ROWS - 1, c])
+            pw[f, r, c] = west(p0[f, r, c])
+            pe = east(p0[f, r, c])
+            dx0[f, r, c] = magnitude(pe) - magnitude(pw[f, r, c])
             if not GAUGE:
-                publish(BX + turn, bx0[f, ROWS - 1, c])
-        publish_once(S1 + turn, s1_0[ROWS - 1, c])
-        publish_once(S3 + turn, s3_0[ROWS - 1, c])
-else:
-    forget_columns(rh0, s1_0, s2_0, s3_0)
-    forget(p0, pw, dx0, bx0, pm, pl, low)
-cuda.syncthreads()
+                bx0[f, r, c] = magnitude(pe) + magnitude(pw[f, r, c])
+            if LIMITED:
+                pm[f, r, c] = larger(pm[f, r, c], larger(larger(pw[f, r, c], pe), p0[f, r, c]))
+                pl[f, r, c] = smaller(pl[f, r, c], smaller(smaller(pw[f, r, c], pe), p0[f, r, c]))
+for c in range(COLUMNS):
+    for f in range(FIELDS):
+        publish(P_FIRST, p0[f, 0, c])
+        if ROWS > 1:
+            publish(P_LAST, p0[f, ROWS - 1, c])
+        publish(DX + turn, dx0[f, ROWS - 1, c])
+        if not GAUGE:
+            publish(BX + turn, bx0[f, ROWS - 1, c])
+    publish_once(S1 + turn, s1_0[ROWS - 1, c])
+    publish_once(S3 + turn, s3_0[ROWS - 1, c])
+workers_meet(WORKERS * LANES)
 """
 # Corrective fluxes: through the faces below plane t, and along x and y in plane t - 1.
 FLUXES = """
-if second and t < stop:
-    for r in range(ROWS):
-        for c in range(COLUMNS):
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            ps[f, r, c] = south(p0[f, r, c], P_LAST)
+            po = north(p0[f, r, c], P_FIRST)
+            dy0[f, r, c] = magnitude(po) - magnitude(ps[f, r, c])
+            if not GAUGE:
+                by0[f, r, c] = magnitude(po) + magnitude(ps[f, r, c])
+            if LIMITED:
+                pm[f, r, c] = larger(pm[f, r, c], larger(ps[f, r, c], po))
+                pl[f, r, c] = smaller(pl[f, r, c], smaller(ps[f, r, c], po))
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        if VARIABLE_H:
+            h1[r, c] = arrived(H + PAST)
+        if r == ROWS - 1:
+            s1_1[r, c], s3_1[r, c] = own_once(S1 + before), own_once(S3 + before)
             for f in range(FIELDS):
-                ps[f, r, c] = south(p0[f, r, c], P_LAST)
-                po = north(p0[f, r, c], P_FIRST)
-                dy0[f, r, c] = magnitude(po) - magnitude(ps[f, r, c])
+                dx1[f, r, c] = own(DX + before)
                 if not GAUGE:
-                    by0[f, r, c] = magnitude(po) + magnitude(ps[f, r, c])
-                if LIMITED:
-                    pm[f, r, c] = larger(pm[f, r, c], larger(ps[f, r, c], po))
-                    pl[f, r, c] = smaller(pl[f, r, c], smaller(ps[f, r, c], po))
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            if VARIABLE_H:
-                h1[r, c] = arrived(H + PAST)
-            if r == ROWS - 1:
-                s1_1[r, c], s3_1[r, c] = own_once(S1 + BEFORE_TURN), own_once(S3 + BEFORE_TURN)
-                for f in range(FIELDS):
-                    dx1[f, r, c] = own(DX + BEFORE_TURN)
-                    if not GAUGE:
-                        bx1[f, r, c] = own(BX + BEFORE_TURN)
-            over = reciprocal(h1[r, c] + h0[r, c]) if VARIABLE_H else real(0.5)
-            for f in range(FIELDS):
-                v = face_velocity(
-                    w0[r, c], over, magnitude(p1[f, r, c]), magnitude(p0[f, r, c]),
-                    s1_1[r, c] + s1_0[r, c], dx1[f, r, c] + dx0[f, r, c], bx1[f, r, c] + bx0[f, r, c],
-                    s2_1[r, c] + s2_0[r, c], dy1[f, r, c] + dy0[f, r, c], by1[f, r, c] + by0[f, r, c],
-                )
-                if OPEN:
-                    v *= faces.along_k.passable[np.uint32(t + EDGE)]
-                a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
-    if t >= k0:
-        for r in range(ROWS):
-            for c in range(COLUMNS):
-                if not MIRRORED:
-                    v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
-                s2w = west(s2_1[r, c])
-                s3w = west(s3_1[r, c])
-                over = real(0.5)
-                if VARIABLE_H:
-                    hw = west(h1[r, c])
-                    over = reciprocal(hw + h1[r, c])
-                for f in range(FIELDS):
-                    dz[f, r, c] = magnitude(p0[f, r, c]) - magnitude(p2[f, r, c])
-                    dyw = west(dy1[f, r, c])
-                    dzw = magnitude(pw[f, r, c]) - magnitude(pw2[f, r, c])
-                    bz[f, r, c], byw, bzw = real(0.0), real(0.0), real(0.0)
-                    if not GAUGE:
-                        bz[f, r, c] = magnitude(p0[f, r, c]) + magnitude(p2[f, r, c])
-                        byw = west(by1[f, r, c])
-                        bzw = magnitude(pw[f, r, c]) + magnitude(pw2[f, r, c])
-                    v = face_velocity(
-                        v1_1[r, c], over, magnitude(pw1[f, r, c]), magnitude(p1[f, r, c]),
-                        s2w + s2_1[r, c], dyw + dy1[f, r, c], byw + by1[f, r, c],
-                        s3w + s3_1[r, c], dzw + dz[f, r, c], bzw + bz[f, r, c],
-                    )
-                    if OPEN:
-                        v *= pass1[c]
-                    a1[f, r, c] = corrective_flux(pw1[f, r, c], p1[f, r, c], v)
-                s1s = south(s1_1[r, c], S1 + BEFORE_TURN)
-                s3s = south(s3_1[r, c], S3 + BEFORE_TURN)
-                over = real(0.5)
-                if VARIABLE_H:
-                    hs = h1[r - 1, c] if r > 0 else arrived_below(H + PAST)
-                    over = reciprocal(hs + h1[r, c])
-                for f in range(FIELDS):
-                    dxs = south(dx1[f, r, c], DX + BEFORE_TURN)
-                    dzs = magnitude(ps[f, r, c]) - magnitude(ps2[f, r, c])
-                    bxs, bzs = real(0.0), real(0.0)
-                    if not GAUGE:
-                        bxs = south(bx1[f, r, c], BX + BEFORE_TURN)
-                        bzs = magnitude(ps[f, r, c]) + magnitude(ps2[f, r, c])
-                    v = face_velocity(
-                        v2_1[r, c], over, magnitude(ps1[f, r, c]), magnitude(p1[f, r, c]),
-                        s1s + s1_1[r, c], dxs + dx1[f, r, c], bxs + bx1[f, r, c],
-                        s3s + s3_1[r, c], dzs + dz[f, r, c], bzs + bz[f, r, c],
-                    )
-                    if OPEN:
-                        v *= pass2[r]
-                    a2[f, r, c] = corrective_flux(ps1[f, r, c], p1[f, r, c], v)
-                    if r == 0:
-                        publish(A2, a2[f, 0, c])
-    else:
-        forget(a1, a2)
-else:
-    forget(ps, dy0, by0, pm, pl, a3, a1, a2)
+                    bx1[f, r, c] = own(BX + before)
+        over = reciprocal(h1[r, c] + h0[r, c]) if VARIABLE_H else real(0.5)
+        for f in range(FIELDS):
+            v = face_velocity(
+                w0[r, c], over, magnitude(p1[f, r, c]), magnitude(p0[f, r, c]),
+                s1_1[r, c] + s1_0[r, c], dx1[f, r, c] + dx0[f, r, c], bx1[f, r, c] + bx0[f, r, c],
+                s2_1[r, c] + s2_0[r, c], dy1[f, r, c] + dy0[f, r, c], by1[f, r, c] + by0[f, r, c],
+            )
+            if OPEN:
+                v *= faces.along_k.passable[np.uint32(t + EDGE)]
+            a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        if not MIRRORED:
+            v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
+        s2w = west(s2_1[r, c])
+        s3w = west(s3_1[r, c])
+        over = real(0.5)
+        if VARIABLE_H:
+            hw = west(h1[r, c])
+            over = reciprocal(hw + h1[r, c])
+        for f in range(FIELDS):
+            dz[f, r, c] = magnitude(p0[f, r, c]) - magnitude(p2[f, r, c])
+            dyw = west(dy1[f, r, c])
+            dzw = magnitude(pw[f, r, c]) - magnitude(pw2[f, r, c])
+            bz[f, r, c], byw, bzw = real(0.0), real(0.0), real(0.0)
+            if not GAUGE:
+                bz[f, r, c] = magnitude(p0[f, r, c]) + magnitude(p2[f, r, c])
+                byw = west(by1[f, r, c])
+                bzw = magnitude(pw[f, r, c]) + magnitude(pw2[f, r, c])
+            v = face_velocity(
+                v1_1[r, c], over, magnitude(pw1[f, r, c]), magnitude(p1[f, r, c]),
+                s2w + s2_1[r, c], dyw + dy1[f, r, c], byw + by1[f, r, c],
+                s3w + s3_1[r, c], dzw + dz[f, r, c], bzw + bz[f, r, c],
+            )
+            if OPEN:
+                v *= pass1[c]
+            a1[f, r, c] = corrective_flux(pw1[f, r, c], p1[f, r, c], v)
+        s1s = south(s1_1[r, c], S1 + before)
+        s3s = south(s3_1[r, c], S3 + before)
+        over = real(0.5)
+        if VARIABLE_H:
+            hs = h1[r - 1, c] if r > 0 else arrived_below(H + PAST)
+            over = reciprocal(hs + h1[r, c])
+        for f in range(FIELDS):
+            dxs = south(dx1[f, r, c], DX + before)
+            dzs = magnitude(ps[f, r, c]) - magnitude(ps2[f, r, c])
+            bxs, bzs = real(0.0), real(0.0)
+            if not GAUGE:
+                bxs = south(bx1[f, r, c], BX + before)
+                bzs = magnitude(ps[f, r, c]) + magnitude(ps2[f, r, c])
+            v = face_velocity(
+                v2_1[r, c], over, magnitude(ps1[f, r, c]), magnitude(p1[f, r, c]),
+                s1s + s1_1[r, c], dxs + dx1[f, r, c], bxs + bx1[f, r, c],
+                s3s + s3_1[r, c], dzs + dz[f, r, c], bzs + bz[f, r, c],
+            )
+            if OPEN:
+                v *= pass2[r]
+            a2[f, r, c] = corrective_flux(ps1[f, r, c], p1[f, r, c], v)
+            if r == 0:
+                publish(A2, a2[f, 0, c])
 cuda.syncthreads()
 """
 # What points of plane t - 2 stand, and all that this needs of no other warp; plane t - 3 is done.
 SHARES = """
-if middle and t > k0:
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            a2e[f, r, c] = north(a2[f, r, c], A2)
+            if LIMITED:
+                a1e = east(a1[f, r, c])
+                most = larger(hm1[f, r, c], larger(p2[f, r, c], p0[f, r, c]))
+                least = smaller(lm1[f, r, c], smaller(p2[f, r, c], p0[f, r, c]))
+                enters, leaves = flows(
+                    a1[f, r, c], a1e, a2[f, r, c], a2e[f, r, c], a3_1[f, r, c], a3[f, r, c]
+                )
+                up = share_of(most - p1[f, r, c], enters * rh1[r, c])
+                down = share_of(p1[f, r, c] - least, leaves * rh1[r, c])
+                se[f, r, c] = stands(a1e, down, up)
+                ss[f, r, c], sn[f, r, c] = stands(a2[f, r, c], up, down), stands(a2e[f, r, c], down, up)
+                sw[f, r, c] = stands(a1[f, r, c], up, down)
+                d3[f, r, c] = a3_1[f, r, c] * smaller(stands(a3_1[f, r, c], up, down), top[f, r, c])
+                top[f, r, c] = stands(a3[f, r, c], down, up)
+            else:
+                d1[f, r, c], d3[f, r, c] = a1[f, r, c], a3_1[f, r, c]
+if LIMITED:
     for r in range(ROWS):
         for c in range(COLUMNS):
             for f in range(FIELDS):
-                a2e[f, r, c] = north(a2[f, r, c], A2)
-                if LIMITED:
-                    a1e = east(a1[f, r, c])
-                    most = larger(hm1[f, r, c], larger(p2[f, r, c], p0[f, r, c]))
-                    least = smaller(lm1[f, r, c], smaller(p2[f, r, c], p0[f, r, c]))
-                    enters, leaves = flows(
-                        a1[f, r, c], a1e, a2[f, r, c], a2e[f, r, c], a3_1[f, r, c], a3[f, r, c]
-                    )
-                    up = share_of(most - p1[f, r, c], enters * rh1[r, c])
-                    down = share_of(p1[f, r, c] - least, leaves * rh1[r, c])
-                    se[f, r, c] = stands(a1e, down, up)
-                    ss[f, r, c], sn[f, r, c] = stands(a2[f, r, c], up, down), stands(a2e[f, r, c], down, up)
-                    sw[f, r, c] = stands(a1[f, r, c], up, down)
-                    d3[f, r, c] = a3_1[f, r, c] * smaller(stands(a3_1[f, r, c], up, down), top[f, r, c])
-                    top[f, r, c] = stands(a3[f, r, c], down, up)
-                else:
-                    d1[f, r, c], d3[f, r, c] = a1[f, r, c], a3_1[f, r, c]
-    if LIMITED:
-        for r in range(ROWS):
-            for c in range(COLUMNS):
-                for f in range(FIELDS):
-                    d1[f, r, c] = a1[f, r, c] * smaller(sw[f, r, c], west(se[f, r, c]))
-        for c in range(COLUMNS):
-            for f in range(FIELDS):
-                publish(SOUTH, ss[f, 0, c])
-                publish(NORTH, sn[f, ROWS - 1, c])
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            for f in range(FIELDS):
-                flat[f, r, c] = (east(d1[f, r, c]) - d1[f, r, c]) - d3[f, r, c]
-                if t > complete and stored[c] and kept[r]:
-                    to = np.uint32(np.uint32(j + (r - EDGE)) * nx + np.uint32(i + (c - EDGE)))
-                    whole = p2[f, r, c] - (net2[f, r, c] + d3[f, r, c]) * rh2[r, c]
-                    flat_store(fields[f].out, np.uint32(np.uint32(t - 3) * plane + to), 0, whole)
-else:
-    forget(a2e, ss, sn, top, flat)
+                d1[f, r, c] = a1[f, r, c] * smaller(sw[f, r, c], west(se[f, r, c]))
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            publish(SOUTH, ss[f, 0, c])
+            publish(NORTH, sn[f, ROWS - 1, c])
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            flat[f, r, c] = (east(d1[f, r, c]) - d1[f, r, c]) - d3[f, r, c]
+            whole = p2[f, r, c] - (net2[f, r, c] + d3[f, r, c]) * rh2[r, c]
+            if t > complete and stored[c] and kept[r]:
+                to = np.uint32(np.uint32(j + (r - EDGE)) * nx + np.uint32(i + (c - EDGE)))
+                flat_store(fields[f].out, np.uint32(np.uint32(t - 3) * plane + to), 0, whole)
 """
 # Limited fluxes along y of plane t - 2.
 SECOND = """
-if third and t > k0:
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            for f in range(FIELDS):
-                if LIMITED:
-                    if r == 0:
-                        ss[f, r, c] = own(SOUTH)
-                    if r == ROWS - 1:
-                        sn[f, r, c] = own(NORTH)
-                    d2[f, r, c] *= smaller(ss[f, r, c], south(sn[f, r, c], NORTH))
-                    if r == ROWS - 1:
-                        d2e[f, r, c] *= smaller(sn[f, r, c], above(SOUTH))
-    for r in range(ROWS):
-        for c in range(COLUMNS):
-            for f in range(FIELDS):
-                a2o = d2[f, r + 1, c] if r < ROWS - 1 else d2e[f, r, c]
-                net2[f, r, c] = flat[f, r, c] + (a2o - d2[f, r, c])
-else:
-    forget(net2)
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            if LIMITED:
+                if r == 0:
+                    ss[f, r, c] = own(SOUTH)
+                if r == ROWS - 1:
+                    sn[f, r, c] = own(NORTH)
+                d2[f, r, c] *= smaller(ss[f, r, c], south(sn[f, r, c], NORTH))
+                if r == ROWS - 1:
+                    d2e[f, r, c] *= smaller(sn[f, r, c], above(SOUTH))
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            a2o = d2[f, r + 1, c] if r < ROWS - 1 else d2e[f, r, c]
+            net2[f, r, c] = flat[f, r, c] + (a2o - d2[f, r, c])
 """
 # On to the next plane.
 TURN = """
@@ -257,16 +243,14 @@ for r in range(ROWS):
             bx1[f, r, c], by1[f, r, c] = bx0[f, r, c], by0[f, r, c]
             hm1[f, r, c], lm1[f, r, c] = pm[f, r, c], pl[f, r, c]
 """
-# As many planes as are on chip are written out, so that each has its place.
-LOOP = """
-while t <= stop:
-    for turn in range(RING):
-        if turn > 0:
-            if t > stop:
-                break
+# A plane after the other, and where the next one lies.
+NEXT = """
+t = np.int32(t + 1)
+turn, before = before, turn
+past, now = now, np.uint32(now + np.uint32(ARRAYS * RAW) if now < np.uint32((RING - 1) * ARRAYS * RAW) else 0)
 """
-PLANE = indent("".join((SHARES, TURN, FIRST, SECOND, FLUXES, "t = np.int32(t + 1)\n")), "        ")
-MARCH = PLACES + START + LOOP + PLANE
+PLANE = indent("".join((SHARES, TURN, FIRST, SECOND, FLUXES, NEXT)), "    ")
+MARCH = PLACES + START + "while t <= stop:\n" + PLANE
 PARTS = {"BRING": BRING, "TAKE": TAKE, "NEAR": NEAR, "BESIDE": BESIDE, "COPIES": SOURCES, "MARCH": MARCH, "TILE": TILE}
 TEXT = in_full(BEGIN, PARTS).strip()
 """The kernel as `eagre.backend.unrolled.unrolled` takes it."""

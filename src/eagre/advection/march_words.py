@@ -5,12 +5,13 @@ west(q[f, r, c]), east               q beside a point: the lane's own, or by a s
 south(q[f, r, c], Q), north          q of the row beside: the thread's own, or of the warp below or above,
                                      which has published its last or first row as Q
 above(Q)                             of the first row of the warp above
-publish(Q, value), publish_once      this warp's row as Q, of a field or of what all fields share
+publish(Q, value), publish_once      this warp's row as Q, of a field or of what all fields share; ``Q + turn`` where
+                                     ``Q + before`` is still read
 own(Q), own_once                     what the thread has published as Q itself
 bring(N, address)                    asks for what a part of array N is copied from
 arrived(N), arrived_below, _above    a number that came; that of the row below the thread's first, above its last
 arrived_beside(N)                    the same of the flux along x, whose rows are longer
-forget(q), clear(q), _columns        any value, 0 for q of all points, of each field or of all of them
+clear(q), clear_columns              0 for q of all points, of each field or of all of them
 ==================================== ========================================================================
 """
 
@@ -20,27 +21,31 @@ import re
 from collections.abc import Callable, Mapping
 from textwrap import indent
 
-# Where what came lies: of plane t, of the one before it, of the one before the first.
-SLOTS = {
-    "TURN": "ARRAYS * ((turn + 2) % RING)", "PAST": "ARRAYS * ((turn + 1) % RING)", "BEFORE": "ARRAYS", "IN_PLACE": "",
-}  # fmt: skip
+# Where what came lies: of plane t, of the one before it.
+SLOTS = {"TURN": "now", "PAST": "past", "IN_PLACE": ""}
 DEPTH = 2  # parts of parts
-VALUES = {"forget": "whatever(w1[r, c])", "clear": "real(0.0)"}
 PLACE = r"((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)"
 POINT = r"(\w+)\[((?:f, )?)r, c\]"
 
 
+def _moving(where: str, place: str) -> tuple[str, str]:
+    """The index of a thread, with the place that turns with planes, and the name: of ``NAME`` or ``NAME + turning``."""
+    name, _, turning = place.partition(" + ")
+    return f"np.uint32({where} + {turning})" if turning else where, name
+
+
 def _edge(fields: str, place: str, rows: str) -> str:
     """Where a row that a warp publishes lies: its own, of the warp below or of the one above."""
-    return f"({'f' if fields else 'FIELDS'} * OWN + {place}) * PLANE + {rows}LANES * c"
+    where, name = _moving("at", place)
+    return f"s, {where}, ({'f' if fields else 'FIELDS'} * OWN + {name}) * PLANE + {rows}LANES * c"
 
 
 def _all_points(found: re.Match[str]) -> str:
-    """Values for all points of a thread, of each field or of its columns."""
-    fields, text = not found[3], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
+    """No value for all points of a thread, of each field or of its columns."""
+    fields, text = not found[2], "for r in range(ROWS):\n    for c in range(COLUMNS):\n"
     text += "        for f in range(FIELDS):\n" if fields else ""
     space, index = (12, "f, r, c") if fields else (8, "r, c")
-    text += "".join(f"{' ' * space}{name}[{index}] = {VALUES[found[2]]}\n" for name in found[4].split(", "))
+    text += "".join(f"{' ' * space}{name}[{index}] = real(0.0)\n" for name in found[3].split(", "))
     return indent(text, found[1])
 
 
@@ -53,7 +58,7 @@ def _east(m: re.Match[str]) -> str:
 
 
 def _south(m: re.Match[str]) -> str:
-    return f"({m[1]}[{m[2]}r - 1, c] if r > 0 else flat_load(s, at, {_edge(m[2], m[3], '')}))"
+    return f"({m[1]}[{m[2]}r - 1, c] if r > 0 else flat_load({_edge(m[2], m[3], '')}))"
 
 
 def _bring(m: re.Match[str]) -> str:
@@ -63,24 +68,24 @@ def _bring(m: re.Match[str]) -> str:
 
 def _arrived(where: str, rows: str) -> Callable[[re.Match[str]], str]:
     def load(m: re.Match[str]) -> str:
-        place = m[1].replace("PAST", SLOTS["PAST"])
-        return f"flat_load(s, {where}, BEHIND + ({place}) * RAW + {rows})"
+        turning, name = _moving(where, m[1].replace("PAST", SLOTS["PAST"]))
+        return f"flat_load(s, {turning}, BEHIND + {name} * RAW + {rows})"
 
     return load
 
 
 LONGER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"^( *)(forget|clear)(_columns)?\((.*)\)\n", _all_points),
+    (r"^( *)clear(_columns)?\((.*)\)\n", _all_points),
     (rf"\bwest\({POINT}\)", _west),
     (rf"\beast\({POINT}\)", _east),
     (rf"\bsouth\({POINT}, {PLACE}\)", _south),
     (rf"\bnorth\({POINT}, (\w+)\)", lambda m: f"({m[1]}[{m[2]}r + 1, c] if r < ROWS - 1 else above({m[3]}))"),
-    (r"\babove\((\w+)\)", lambda m: f"flat_load(s, at, {_edge('f', m[1], '2 * WIDTH + ')})"),
-    (rf"\bown\({PLACE}\)", lambda m: f"flat_load(s, at, {_edge('f', m[1], 'WIDTH + ')})"),
-    (rf"\bown_once\({PLACE}\)", lambda m: f"flat_load(s, at, {_edge('', m[1], 'WIDTH + ')})"),
+    (r"\babove\((\w+)\)", lambda m: f"flat_load({_edge('f', m[1], '2 * WIDTH + ')})"),
+    (rf"\bown\({PLACE}\)", lambda m: f"flat_load({_edge('f', m[1], 'WIDTH + ')})"),
+    (rf"\bown_once\({PLACE}\)", lambda m: f"flat_load({_edge('', m[1], 'WIDTH + ')})"),
     (
         r"\bpublish(_once)?\(([\w +]+), ",
-        lambda m: f"flat_store(s, at, {_edge('' if m[1] else 'f', m[2], 'WIDTH + ')}, ",
+        lambda m: f"flat_store({_edge('' if m[1] else 'f', m[2], 'WIDTH + ')}, ",
     ),
     (r"\bbring\((\w+), (.*)\)$", _bring),
     (rf"\barrived\({PLACE}\)", _arrived("rx[c]", "(r + 1) * PITCH")),
@@ -102,7 +107,6 @@ def in_full(text: str, parts: Mapping[str, str]) -> str:
 
     for _ in range(DEPTH):
         text = re.sub(rf"^( *)({'|'.join(parts)})_({'|'.join(SLOTS)})$", part, text, flags=re.MULTILINE)
-    text = text.replace("BEFORE_TURN", "((turn + RING - 1) % RING)")
     for pattern, longer in LONGER:
         text = re.sub(pattern, longer, text, flags=re.MULTILINE)
     return text

@@ -167,7 +167,6 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 named_barrier: Any = cuda
-whatever: Any = cuda
 address_at: Any = cuda
 bytes_of: Any = cuda
 copy_word_ahead: Any = cuda

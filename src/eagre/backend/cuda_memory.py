@@ -185,16 +185,6 @@ copy_sixteen_ahead = _copy(True)
 
 
 @intrinsic
-def whatever(context: Any, like: Any) -> Any:
-    """Any number: what nobody will look at, so that no register has to keep an old value for it."""
-
-    def generate(context_: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
-        return ir.Constant(context_.get_value_type(signature.return_type), ir.Undefined)
-
-    return like(like), generate
-
-
-@intrinsic
 def named_barrier(context: Any, barrier: Any, threads: Any) -> Any:
     """Wait at one of the 16 barriers of a block until `threads` threads, whole warps, have come to it."""
 

@@ -38,7 +38,7 @@ _HEADERS = {
         "from eagre.backend.cuda import {precision}_driver as driver\n"
         "from eagre.backend.cuda_memory import flat_load, flat_store, load_here, load_volatile, prefetch_l2\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier, whatever\n"
+        "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.cuda_memory import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
         "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
@@ -48,7 +48,7 @@ _HEADERS = {
         "from eagre.backend.simulator import load_ahead, prefetch_l2\n"
         "from eagre.backend.simulator import flat_load, flat_store, load_volatile, load_here\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
-        "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier, whatever\n"
+        "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.simulator import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.simulator import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
     ),

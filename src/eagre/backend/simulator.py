@@ -121,11 +121,6 @@ def copies_arrived_but_last() -> None:
     _arrive(_copies.get(cuda.threadIdx, [])[:-2])  # the last one of the list is not closed yet
 
 
-def whatever(like: Any) -> Any:
-    """No number."""
-    return type(like)("nan")
-
-
 def named_barrier(barrier: int, threads: int) -> None:
     """Nothing: the simulator has one barrier, of the whole block."""
 

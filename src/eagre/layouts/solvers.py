@@ -274,7 +274,7 @@ def shared_of_march(block: dict[str, int], itemsize: int) -> int:
     """Shared memory of a block of MPDATA's march (`eagre.advection.march_cuda`), bytes at most."""
     width, fields, words = 32 * block["columns"], block["fields"], 16 // itemsize
     ring, own = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
-    published = (fields * (own + 2 * ring) + 2 * ring) * (block["warps"] + 1) * width
+    published = (fields * (own + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
     line = sum(-(-(most + words - 1) // words) * words for most in (width, 4))
     brought = ring * (fields + 4) * ((block["warps"] - 1) * block["rows"] + 2) * line
     return (published + brought) * itemsize
