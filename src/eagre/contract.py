@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,6 +12,27 @@ if TYPE_CHECKING:
     from eagre.backend.group import Group
     from eagre.fields import Variable
     from eagre.grid import Grid, Levels
+
+
+Instants = Callable[[float, float, int], list[float]]
+"""Times between two, s, without them: the first so many."""
+
+Batch = Callable[[], dict[str, np.ndarray]]
+"""Gives fields by name, (times, points)."""
+
+
+class Recording(NamedTuple):
+    """Values that a model is to take on its way.
+
+    names, points : fields, and cells (j, i). instants : when; the model lands on each of them.
+    take : called in `advance` with times, s, ascending, and their values. These may be asked for, on any thread, until
+    it is called again and has returned.
+    """
+
+    names: Sequence[str]
+    points: Sequence[tuple[int, int]]
+    instants: Instants
+    take: Callable[[np.ndarray, Batch], None]
 
 
 class Model(Protocol):
@@ -102,6 +123,10 @@ class Model(Protocol):
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i): one array (n,) a name, without a copy of the whole field."""
+        ...
+
+    def record(self, recording: Recording | None) -> bool:
+        """Take values on the way from now on, or None: no more; False if the model cannot, and has to be stopped."""
         ...
 
     @property

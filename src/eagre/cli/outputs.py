@@ -201,8 +201,10 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
     stack.callback(behind.close)
     new = {path: not (plan.append and path.exists()) for path in plan.files}
 
-    def add(name: str, interval: float | None, action: Callable[[Model], object], *, at_start: bool) -> None:
-        events.append(Event(interval=interval, times=None, action=action, name=name, at_start=at_start, at_end=True))
+    def add(
+        name: str, interval: float | None, action: Callable[[Model], object], *, at_start: bool, **more: Any
+    ) -> None:
+        events.append(Event(interval, None, action, name, at_start=at_start, at_end=True, **more))
 
     for key, section in case.outputs:
         fields = stack.enter_context(_field_writer(case, key, model, plan, behind))
@@ -211,9 +213,9 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         names = list(case.gauges.variables or case.gauge_variables)
         case.check_variables(names, _moving(model), "gauges")
         with case.at("gauges", "points"):
-            gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, **options)
+            gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, beside=behind, **options)
         stack.enter_context(gauges)
-        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges])
+        add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], follow=gauges.follow)
     drifting = getattr(case, "particles", None)
     if drifting is not None and plan.particles is not None:
         tracks = stack.enter_context(ParticleWriter(plan.particles, model, **options))

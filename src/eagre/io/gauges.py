@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from eagre.contract import Model
+from eagre.contract import Batch, Instants, Model, Recording
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
 from eagre.io.files import choose
 from eagre.io.records import RecordFile
@@ -35,8 +36,8 @@ class GaugeWriter:
         nothing is written, not even the file.
     variables : sequence of str
         What to write at each of them.
-    attributes, start_date, overwrite, append, until
-        As for `eagre.io.FieldWriter`.
+    attributes, start_date, overwrite, append, until, beside
+        As for `eagre.io.FieldWriter`; `beside` is for what `follow` has the model take.
 
     Raises
     ------
@@ -58,7 +59,9 @@ class GaugeWriter:
         overwrite: bool = False,
         append: bool = False,
         until: float = -math.inf,
+        beside: Behind | None = None,
     ) -> None:
+        self._behind = beside
         self._names = list(dict.fromkeys(variables))
         self._cells = _cells(model.grid, points)
         self._file: RecordFile | RowFile | None = None
@@ -82,13 +85,38 @@ class GaugeWriter:
         WriteError
             If the disk is full.
         """
+        self._finish()
         if self._file is None or self._file.last_time == model.time:
             return
         sampled = model.sample(self._names, self._cells)
         self._file.append(float(model.time), {name: np.asarray(sampled[name]) for name in self._names})
 
+    def follow(self, model: Model, instants: Instants | None) -> bool:
+        """Have a model take the values on its way, or with None no more; whether it can."""
+        if instants is None or self._file is None:
+            return model.record(None)
+        return model.record(Recording(self._names, self._cells, instants, self._take))
+
+    def _take(self, times: np.ndarray, batch: Batch) -> None:
+        """Put what a model took on its way on disk."""
+        if self._behind is None:
+            self._extend(times, batch)
+        else:
+            self._behind.do(self._extend, times, batch)
+
+    def _extend(self, times: np.ndarray, batch: Batch) -> None:
+        assert self._file is not None
+        found = batch()
+        self._file.extend(times, {name: found[name] for name in self._names})
+
+    def _finish(self) -> None:
+        """Wait until everything is on disk."""
+        if self._behind is not None:
+            self._behind.wait()
+
     def close(self) -> None:
         """Close the file."""
+        self._finish()
         if self._file is not None:
             self._file.close()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -201,34 +201,39 @@ class RecordFile:
             self._h5.flush()
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add one record and put it on disk.
+        """Add one record and put it on disk; values : one array a variable, without the time axis (see `extend`)."""
+        self.extend([time], {name: value[None] for name, value in values.items()})
+
+    def extend(self, times: Sequence[float] | np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Add records and put them on disk.
 
         Parameters
         ----------
-        time : float
-            Model time, s.
+        times : sequence of float
+            Model times, s, ascending.
         values : mapping
-            One array a variable, without the time axis.
+            One array a variable, the time axis first.
 
         Raises
         ------
         InputError
-            If `time` is not after the last record.
+            If the first time is not after the last record.
         WriteError
             If the disk is full or gone; what is safe is in the message.
         """
-        if self.last_time is not None and time <= self.last_time:
+        if self.last_time is not None and times[0] <= self.last_time:
             raise InputError(
-                f"a record at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
+                f"a record at t = {times[0]:.10g} s for {self.path}",
+                allowed=f"times after t = {self.last_time:.10g} s",
             )
-        needed = 8 + sum(value.nbytes for value in values.values())
+        needed = 8 * len(times) + sum(value.nbytes for value in values.values())
         try:
             perhaps = f"the last restart file; perhaps {self.safe}"
             self._place.check(perhaps)
             check_space(self._place.at, needed, safe=self.safe, fix=_FIX)
             with writing(self.path, safe=perhaps, fix=_FIX):
                 first = bool(self._history)
-                self._write(time, values)
+                self._write(times, values)
                 if not self._place.has_name:
                     self._finalizer()
                     self._place.take_name()
@@ -237,21 +242,22 @@ class RecordFile:
         except BaseException:
             self._failed = True
             raise
-        self.count += 1
-        self.last_time = time
+        self.count += len(times)
+        self.last_time = float(times[-1])
 
-    def _write(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Write a record and flush it."""
+    def _write(self, times: Sequence[float] | np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write records and flush them."""
+        new = slice(self.count, self.count + len(times))
         for name in ("time", *values):
             if name not in self._growing:
                 self._growing[name] = self._h5[name]
         if self._history:
             self._nc.attrs["history"] = f"{self._nc.attrs['history']}\n{self._history}"
             self._history = ""
-        self._nc.resize_dimension("time", self.count + 1)
+        self._nc.resize_dimension("time", new.stop)
         for name, value in values.items():
-            self._growing[name][self.count] = value
-        self._growing["time"][self.count] = time
+            self._growing[name][new] = value
+        self._growing["time"][new] = times
         self._h5.flush()
 
     @property

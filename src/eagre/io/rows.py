@@ -95,29 +95,34 @@ class RowFile:
         self.last_time = kept[-1] if kept else None
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add one row: the time, then for each point each variable.
+        """Add one row; values : (points,) array of each variable (see `extend`)."""
+        self.extend([time], {name: value[None] for name, value in values.items()})
+
+    def extend(self, times: Sequence[float] | np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Add rows: the time, then for each point each variable.
 
         Parameters
         ----------
-        time : float
-            Model time, s.
+        times : sequence of float
+            Model times, s, ascending.
         values : mapping
-            (points,) array of each variable.
+            (times, points) array of each variable.
 
         Raises
         ------
         InputError
-            If `time` is not after the last row.
+            If the first time is not after the last row.
         WriteError
-            If the disk is full; no part of the row is left behind.
+            If the disk is full; no part of the rows is left behind.
         """
-        if self.last_time is not None and time <= self.last_time:
+        if self.last_time is not None and times[0] <= self.last_time:
             raise InputError(
-                f"a row at t = {time:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
+                f"a row at t = {times[0]:.10g} s for {self.path}", allowed=f"times after t = {self.last_time:.10g} s"
             )
-        cells = [repr(float(time))]
-        for k in range(len(next(iter(values.values()), ()))):
-            cells += [str(array[k]) for array in values.values()]
+        lines = []
+        for time, *arrays in zip(times, *values.values(), strict=True):
+            cells = [str(one) for each in zip(*arrays, strict=True) for one in each]
+            lines.append(",".join([repr(float(time)), *cells]) + "\n")
         self._place.check(self.safe)
         with writing(self.path, safe=self.safe, fix=_FIX):
             if self._kept is not None:
@@ -125,14 +130,14 @@ class RowFile:
                 self._file.seek(self._kept)
                 self._kept = None
                 self._place.check(self.safe, cut=True)
-            self._put(",".join(cells) + "\n")
+            self._put("".join(lines))
             if not self._place.has_name:
                 self._file.close()
                 self._place.take_name()
                 self._file = self.path.open("ab", buffering=0)
             self._place.check(self.safe)
-        self.count += 1
-        self.last_time = time
+        self.count += len(times)
+        self.last_time = float(times[-1])
 
     def _put(self, line: str) -> None:
         """Write a line, the whole of it or nothing."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.contract import Model
+from eagre.contract import Model, Recording
 from eagre.grid import Levels
 
 
@@ -33,6 +33,10 @@ class BaseModel:
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles that it carries, (n, 2), m."""
         return np.empty((0, 2))
+
+    def record(self, recording: Recording | None) -> bool:
+        """It cannot take values on its way."""
+        return False
 
     def snapshot(self: Model, names: Sequence[str]) -> Callable[[], dict[str, np.ndarray]]:
         """Fields as they are now: copied at once. Models whose fields are large copy them beside their steps."""

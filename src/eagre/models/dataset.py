@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.contract import Model
+from eagre.contract import Batch, Instants, Model, Recording
 from eagre.errors import InputError
 from eagre.stepping.run import Event, run
 
@@ -63,9 +63,19 @@ def run_to_dataset(
         for name, values in model.sample(moving, list(points.values())).items():
             gauge_kept[name].append(values)
 
+    def take_gauges(taken: np.ndarray, batch: Batch) -> None:
+        gauge_times.extend(taken.tolist())
+        for name, values in batch().items():
+            gauge_kept[name].extend(np.array(values))
+
+    def follow(_: Any, instants: Instants | None) -> bool:
+        if instants is None:
+            return model.record(None)
+        return model.record(Recording(moving, list(points.values()), instants, take_gauges))
+
     events = [Event(output_interval, None, keep, "output")]
     if points:
-        events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges"))
+        events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges", follow=follow))
     run(model, until, events, on_progress=_print if progress else None)
     return _dataset(model, times, kept, list(points), gauge_times, gauge_kept if points else {})
 

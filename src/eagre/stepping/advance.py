@@ -101,10 +101,10 @@ def first_failure(stepper: Stepper, keeper: Keeper, until: float) -> BlowUpError
     assert good is not None
     while span > 0:
         count = max(1, span // 2)
-        stepper.step(until, count)
+        made = stepper.step(until, count)
         failure = stepper.look()
         if failure is None:
-            span = span - count if stepper.time < until else 0
+            span = span - max(1, made) if stepper.time < until else 0
             good = stepper.state()
             continue
         stepper.restore(good)

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from eagre.contract import Model
+from eagre.contract import Instants, Model
 from eagre.errors import BlowUpError, InputError
 
 LOOK_SECONDS = 0.5  # wall time between two looks at the model
@@ -36,6 +36,9 @@ class Event:
     name : str
     at_start, at_end : bool
         Do it at the first and at the last instant of the run too.
+    follow : callable or None
+        Gets the model and its instants: lets it do this on its way, without a stop, where nothing else is due. Returns
+        whether it can. With None in their place it is no longer to do so.
     """
 
     interval: float | None
@@ -44,6 +47,7 @@ class Event:
     name: str = "event"
     at_start: bool = True
     at_end: bool = True
+    follow: Callable[[Model, Instants | None], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.interval is not None and not (math.isfinite(self.interval) and self.interval > 0):
@@ -58,6 +62,19 @@ class Event:
             following.append((count + done) * self.interval)
         following += [at for at in self.times or () if at > time + nearly]
         return min(following)
+
+    def between(self, start: float, end: float, most: int, nearly: float) -> list[float]:
+        """The next times of this event after `start` and before `end`, s, `most` at most."""
+        found: list[float] = []
+        at = self.after(start, nearly)
+        while at < end - nearly and len(found) < most:
+            found.append(at)
+            at = self.after(at, nearly)
+        return found
+
+    def is_at(self, time: float, nearly: float) -> bool:
+        """Whether a time, s, is one of this event's."""
+        return self.after(time - 2.0 * nearly, nearly) <= time + nearly
 
 
 @dataclass(frozen=True)
@@ -142,10 +159,25 @@ class _Loop:
         self.began = perf_counter()
         self.next_report = 0.0
         self.nearly = NEARLY * max(abs(until), until - model.time)
+        self.followed = [self._follows(event) for event in events]
 
     def go(self, interrupted: _Interrupt) -> None:
         """Step and do events until the end or an interrupt."""
         self._do([event for event in self.events if event.at_start])
+        try:
+            self._go(interrupted)
+        finally:
+            for event in self.events:
+                if event.follow is not None:
+                    event.follow(self.model, None)
+
+    def _follows(self, event: Event) -> bool:
+        """Whether the model does an event on its way, from now on."""
+        if event.follow is None:
+            return False
+        return event.follow(self.model, lambda start, end, most: event.between(start, end, most, self.nearly))
+
+    def _go(self, interrupted: _Interrupt) -> None:
         pace = 4
         while self.model.time < self.until and not interrupted.number:
             target, due = self._next(self.model.time)
@@ -160,12 +192,15 @@ class _Loop:
 
     def _next(self, time: float) -> tuple[float, list[Event]]:
         """The next instant at which something is due, and what."""
-        times = [event.after(time, self.nearly) for event in self.events]
+        nearly = self.nearly
+        passed = list(zip(self.events, self.followed, strict=True))
+        times = [math.inf if followed else event.after(time, nearly) for event, followed in passed]
         target = min([*times, self.until])
-        if target > self.until - self.nearly:
-            ending = [event for event, at in zip(self.events, times, strict=True) if event.at_end or at <= self.until]
-            return self.until, ending
-        return target, [event for event, at in zip(self.events, times, strict=True) if at <= target + self.nearly]
+        at_end = target > self.until - nearly
+        target, last = (self.until, self.until) if at_end else (target, target + nearly)
+        due = [event for event, at in zip(self.events, times, strict=True) if at <= last or (at_end and event.at_end)]
+        also = [event for event, followed in passed if followed and event.is_at(target, nearly) and event not in due]
+        return target, due + also
 
     def _do(self, due: Sequence[Event]) -> None:
         for event in due:

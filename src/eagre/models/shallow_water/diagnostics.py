@@ -15,6 +15,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
+from eagre.stepping.recording import PASSED, has_landed
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -46,6 +47,23 @@ def sampled(k, pair, bed, places, found, clock, p):
     found[4, k] = over_h * q[1, j, i]
     found[5, k] = over_h * q[2, j, i]
     found[6, k] = b
+
+
+@cell
+def recorded(k, pair, bed, places, values, landings, clock, p):
+    """eta, h, hu, hv, u and v of interior cell `places[:, k]` where a run has landed (`eagre.stepping.recording`)."""
+    if has_landed(landings, clock):
+        found = values[np.int64(landings[PASSED])]
+        q = pair[1 if clock[PARITY] > 0.0 else 0]
+        j, i = places[0, k] + 2, places[1, k] + 2
+        h = signed_depth(q[0, j, i], bed_centre(bed, j, i))
+        over_h = over_depth(max(h, real(0.0)), p)
+        found[0, k] = q[0, j, i]
+        found[1, k] = h
+        found[2, k] = q[1, j, i]
+        found[3, k] = q[2, j, i]
+        found[4, k] = over_h * q[1, j, i]
+        found[5, k] = over_h * q[2, j, i]
 
 
 @cell

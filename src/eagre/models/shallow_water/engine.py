@@ -20,6 +20,7 @@ from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Gathered
+from eagre.stepping.recording import Extra, Ring, next_landing
 from eagre.stepping.substeps import STAGES
 from eagre.terms.compose import Places, bind
 
@@ -29,6 +30,8 @@ MOST_DISCARDED = 50  # double steps in a row, each half as long as the one befor
 
 class Engine(Legs):
     """Arrays and programs of one run on one device."""
+
+    rates: Any  # what the stages leave for the clock
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
@@ -138,6 +141,21 @@ class Engine(Legs):
         self._output = device.loop(diagnostics.depth_and_velocity, self.precision)
         self._samples: dict[bytes, tuple[Callable[[], None], np.ndarray]] = {}
 
+    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+        """Where the state in interior cells (j, i) is taken whenever a leg lands, six words a cell (`recorded`)."""
+        device, count = self.device, max(1, j.size)
+        ring = Ring(device, 6, j.size, self.real)
+        places = device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
+        arguments = (self.pair, self.bed, places, ring.values, ring.landings, self.clock, self.parameters)
+        going_on = (ring.landings, self.clock, self.rates)
+        each = [
+            *self.schedule.conclude,
+            device.over(device.loop(diagnostics.recorded, self.precision), (count,), arguments),
+            device.over(device.loop(next_landing, self.precision, {"SPLIT": self.setup.split}), (1,), going_on),
+        ]
+        self.extra = Extra(ring.begin, each, ring.look)
+        return [ring], [np.arange(j.size)]
+
     @property
     def listed(self) -> bool:
         """Whether steps work on the tiles of a list."""
@@ -164,6 +182,8 @@ class Engine(Legs):
             return super().leg(until, steps)
         made = super().leg(until, 1)
         goes_on = made == 1 and not self.failure and steps > 1 and self.seen[ck.T] < until
+        if goes_on and self.recorder is not None:
+            self.recorder.give()
         return made + (super().leg(until, steps - 1) if goes_on else 0)
 
     def listed_share(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eagre.errors import EagreError
 from eagre.stepping import clock as ck
+from eagre.stepping.recording import Extra, Recorder, Ring
 
 
 class Legs:
@@ -29,6 +30,8 @@ class Legs:
     round: Sequence[Any]
     steps_a_round: int
     launches_a_round: int
+    recorder: Recorder | None = None  # of the values that are taken on the way
+    extra = Extra()  # what that adds to a leg
     way = "all"  # which launches the round has
     most_in_vain = 2  # rounds without an accepted step: one is made again with the length that its own rate allows
     seen: Any  # the clock as the host last saw it
@@ -37,6 +40,7 @@ class Legs:
     give_orders: Callable[[float, int], None]
     take_report: Callable[[], None]
     leave_unread: Callable[[], None]
+    rings: Callable[[np.ndarray, np.ndarray], tuple[list[Ring], list[np.ndarray]]]  # for cells; sets `extra`
     read_clock: Callable[[], np.ndarray]
     write_clock: Callable[[np.ndarray], None]
 
@@ -44,6 +48,13 @@ class Legs:
         """Nothing is captured yet."""
         self._graphs: dict[tuple[int, bool, bool, str], Callable[[], None]] = {}
         self._warmed: set[str] = set()
+
+    def record(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
+        """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`."""
+        self.prepare_legs()
+        self.recorder, self.extra = None, Extra()
+        if recorder is not None:
+            self.recorder = recorder(*self.rings(*points))
 
     def small_state(self) -> dict[str, np.ndarray]:
         """What a restart needs beside the fields."""
@@ -53,15 +64,21 @@ class Legs:
         return {**sides, **self.balance.state(), **self.lines.state()}
 
     def leg(self, until: float, steps: int) -> int:
-        """Make up to `steps` steps towards `until`, s; returns how many were made."""
+        """Make up to `steps` steps towards `until`, s; returns how many were made.
+
+        On the way it lands where values are to be taken; it ends early where there is no room for more of them.
+        """
         if self.way not in self._warmed:
             self._warm_up()
-        self.give_orders(until, steps)
+        landings = [until]
+        if self.recorder is not None:
+            landings = self.recorder.order(float(self.seen[ck.T]), until, steps)
+        self.give_orders(landings[0], steps)
         first = self.seen[ck.STEPS]
         in_vain, left, begins = 0, float(steps), True
         while True:
             last = self.seen[ck.STEPS]
-            self._launch(min((until - self.seen[ck.T]) / self.seen[ck.FREE] + 1.0, left), begins)
+            self._launch(self._rounds_to(np.array(landings), left), begins)
             self.device.synchronize()
             self.take_report()
             if self.seen[ck.RUNNING] == 0.0:
@@ -86,19 +103,28 @@ class Legs:
 
         return make
 
+    def _rounds_to(self, landings: np.ndarray, left: float) -> int:
+        """Rounds to the last of some times, s, in `left` steps at most: a round in which a leg lands ends with that."""
+        gaps = np.diff(landings[landings > self.seen[ck.T]], prepend=self.seen[ck.T])
+        each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
+        each[-1:] += 1.0
+        total = sum(self._rounds(steps) for steps in each)
+        return max(1, min(total, self._rounds(left) + len(gaps) - 1))
+
     def _rounds(self, steps: float) -> int:
         """Rounds for so many steps; an exact time step is found by a first try."""
         attempts = 2.0 if self.setup.time_step == "exact" else 1.0
         return max(1, -int(-attempts * steps // self.steps_a_round))
 
-    def _launch(self, steps: float, begins: bool) -> None:
-        """Enough rounds for so many steps, the orders before the first and a report after the last."""
-        sizes = self._sizes(self._rounds(steps))
+    def _launch(self, rounds: int, begins: bool) -> None:
+        """So many rounds, the orders before the first and a report after the last."""
+        sizes, extra = self._sizes(rounds), self.extra
         for number, size in enumerate(sizes):
             key = (size, begins and number == 0, number == len(sizes) - 1, self.way)
             if key not in self._graphs:
-                begin, look = self.begin if key[1] else [], self.look if key[2] else []
-                self._graphs[key] = self.device.repeated([*begin, *[*self.round] * size, *look], 1)
+                begin = [*extra.begin, *self.begin] if key[1] else []
+                look = [*extra.look, *self.look] if key[2] else []
+                self._graphs[key] = self.device.repeated([*begin, *[*self.round, *extra.each] * size, *look], 1)
             self._graphs[key]()
 
     def _sizes(self, rounds: int) -> list[int]:
@@ -106,7 +132,7 @@ class Legs:
         if not self.device.graphs:
             return [rounds]
         layout = self.device.layout("shallow-water.steps")
-        most = max(1, layout.launches // self.launches_a_round)
+        most = max(1, layout.launches // (self.launches_a_round + len(self.extra.each)))
         sizes = []
         while rounds > layout.own_graph:
             sizes.append(min(most, 1 << (rounds.bit_length() - 1)))
@@ -122,5 +148,6 @@ class Legs:
         stopped = clock.copy()
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
-        self.device.run([*self.begin, *self.round, *self.look])
+        extra = self.extra
+        self.device.run([*extra.begin, *self.begin, *self.round, *extra.each, *extra.look, *self.look])
         self.write_clock(clock)

@@ -28,6 +28,7 @@ from eagre.checks import (
     one_of,
 )
 from eagre.constants import GRAVITY
+from eagre.contract import Recording
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
@@ -42,6 +43,7 @@ from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Maps, Water, planes_of
+from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
 
@@ -260,30 +262,42 @@ class ShallowWater(BaseModel):
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
         if self._cache is None or self._cache[0] != self.steps:
             self._cache = (self.steps, self._engine.derived())
-        return self._fields_of(self._cache[1], self.setup.centre_bed)[name]
+        return self._fields_of(self._cache[1], self.setup.centre_bed, [name])[name]
 
-    def _fields_of(self, values: np.ndarray, bed: np.ndarray) -> dict[str, np.ndarray]:
+    def _fields_of(self, values: np.ndarray, bed: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Output variables from eta, h, hu, hv, u, v and the bed of the same cells over the datum, m, in double."""
         eta, h, hu, hv, u, v = values
         datum = self.setup.datum
         dry = h <= self._engine.parameters.dry
         zero = np.zeros((), h.dtype)
-        return {
-            "surface_elevation": datum.surface(eta, bed).astype(h.dtype),
-            "depth": np.maximum(h, zero),
-            "discharge_x": np.where(dry, zero, hu),
-            "discharge_y": np.where(dry, zero, hv),
-            "velocity_x": np.where(dry, zero, u),
-            "velocity_y": np.where(dry, zero, v),
-            "speed": np.where(dry, zero, np.hypot(u, v)),
-            "bed": (datum.level + bed).astype(h.dtype),
+        made = {
+            "surface_elevation": lambda: datum.surface(eta, bed).astype(h.dtype),
+            "depth": lambda: np.maximum(h, zero),
+            "discharge_x": lambda: np.where(dry, zero, hu),
+            "discharge_y": lambda: np.where(dry, zero, hv),
+            "velocity_x": lambda: np.where(dry, zero, u),
+            "velocity_y": lambda: np.where(dry, zero, v),
+            "speed": lambda: np.where(dry, zero, np.hypot(u, v)),
+            "bed": lambda: np.broadcast_to((datum.level + bed).astype(h.dtype), h.shape),
         }
+        return {name: made[name]() for name in names}
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
         values = self._engine.at(*check_sample(names, points, self.variables, self.grid))
-        found = self._fields_of(values[:6], values[6].astype(np.float64))
-        return {name: found[name] for name in names}
+        return self._fields_of(values[:6], values[6].astype(np.float64), names)
+
+    def record(self, recording: Recording | None) -> bool:
+        """Take values on the way from now on, or None: no more."""
+        if recording is None:
+            self._engine.record(None)
+            return True
+        names, points = recording.names, recording.points
+        j, i = check_sample(names, points, self.variables, self.grid)
+        bed = self._engine.at(j, i)[6].astype(np.float64)
+        values_of = partial(self._fields_of, bed=bed, names=names)
+        self._engine.record(partial(Recorder, recording, values_of, self.time), j, i)
+        return True
 
     @property
     def maps(self) -> RunMaps | None:

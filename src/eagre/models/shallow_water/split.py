@@ -35,6 +35,7 @@ from eagre.models.shallow_water.schedules import March
 from eagre.models.shallow_water.setup import Setup
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import cut_maps, join_maps
+from eagre.stepping.recording import Extra, Ring
 
 LEAST_ROWS = 4  # of a band
 
@@ -193,11 +194,8 @@ class Bands(Legs):
         if setup.kernels == "reference":
             raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
         if setup.split:
-            raise InputError(
-                f'scheme = "{setup.scheme}" on {count} devices',
-                allowed="one device, or rk2 and euler",
-                fix='scheme = "rk2"',
-            )
+            got, allowed = f'scheme = "{setup.scheme}" on {count} devices', "one device, or rk2 and euler"
+            raise InputError(got, allowed=allowed, fix='scheme = "rk2"')
         if setup.walls is not None:
             raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
         if setup.lines is not None:
@@ -308,6 +306,13 @@ class Bands(Legs):
         """Set all clocks."""
         for band in self.bands:
             band.write_clock(values)
+
+    def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
+        """Like `Engine.rings`: one a band."""
+        columns = [np.flatnonzero((j >= band.first) & (j < band.last)) for band in self.bands]
+        rings = [band.rings(j[at] - band.first, i[at])[0][0] for band, at in zip(self.bands, columns, strict=True)]
+        self.extra = Extra(*([list(stage)] for stage in zip(*(band.extra for band in self.bands), strict=True)))
+        return rings, columns
 
     # -- state --------------------------------------------------------------------------------------
 

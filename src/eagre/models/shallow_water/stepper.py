@@ -40,6 +40,12 @@ class Stepper:
 
     def look(self) -> Failure | None:
         """What the last leg reported; with a fixed step, which the waves do not bound, also what they have become."""
+        failure, recorder = self._failure(), self.engine.recorder
+        if recorder is not None:
+            recorder.give() if failure is None else recorder.forget()
+        return failure
+
+    def _failure(self) -> Failure | None:
         failure = self.engine.failure
         if failure:
             return Failure(FAILURES[failure], self.engine.bad_cell())

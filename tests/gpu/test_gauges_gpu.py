@@ -1,0 +1,18 @@
+"""Values that a run on a GPU takes on its way: those of a run that is stopped for each of them, bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.test_maps_gpu import march_only
+from physics.test_gauges import assert_same, both
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("kernel", ["march", "tiles", "reference"])
+def test_values_taken_on_the_way_are_those_of_stops(kernel, precision, monkeypatch):
+    march_only(kernel, monkeypatch)
+    options = {"kernels": "reference"} if kernel == "reference" else {}
+    assert_same(*both(precision=precision, device="cuda", **options))

@@ -1,0 +1,132 @@
+"""Values that a run takes on its way: those of a run that is stopped for each of them, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from eagre.contract import Recording
+from eagre.stepping import recording
+from eagre.stepping.run import Event, run
+from physics.test_maps import dam_break
+from physics.test_reach import GRID, HUMP, STEP
+
+POINTS = [(0, 0), (3, 7), (7, 23), (4, 8)]
+NAMES = ["surface_elevation", "depth", "velocity_x", "discharge_y", "speed", "bed"]
+EVERY, BETWEEN, END = 0.07, 0.4, 1.0
+
+
+class Gauges:
+    """Records of a run at intervals, on its way or by stops."""
+
+    def __init__(self, model, points=POINTS, every=EVERY):
+        self.model, self.points, self.every, self.times, self.values = model, points, every, [], []
+
+    def stop(self, model):
+        if self.times[-1:] != [model.time]:
+            self.times.append(model.time)
+            self.values.append(np.stack([*model.sample(NAMES, self.points).values()]))
+
+    def take(self, times, batch):
+        found = batch()
+        self.times += times.tolist()
+        self.values += [np.stack([found[name][n] for name in NAMES]) for n in range(times.size)]
+
+    def follow(self, model, instants):
+        return model.record(None if instants is None else Recording(NAMES, self.points, instants, self.take))
+
+    def run(self, on_its_way, end=END, start=True):
+        """To the end, with another event that stops the run at every fifth record and one between."""
+        follow = self.follow if on_its_way else None
+        own = Event(self.every, None, self.stop, "gauges", at_start=start, follow=follow)
+        stops = Event(None, [5 * self.every, BETWEEN, 10 * self.every], lambda model: None, "other")
+        run(self.model, end, [own, stops])
+
+
+def assert_same(ours, theirs):
+    assert ours.times == theirs.times
+    assert ours.model.steps == theirs.model.steps
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.model.field("discharge_x"), theirs.model.field("discharge_x"))
+
+
+def both(points=POINTS, every=EVERY, end=END, **options):
+    """A run that takes its values on its way, and one that stops for them."""
+    made = [Gauges(dam_break(maps=None, **options), points, every) for _ in range(2)]
+    for one, on_its_way in zip(made, (True, False), strict=True):
+        one.run(on_its_way, end)
+    return made
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"time_step": "exact"}, {"scheme": "ds2"}, {"precision": "single"}, {"device": ["cpu", "cpu"]}],
+    ids=lambda options: next(iter(options)),
+)
+def test_values_taken_on_the_way_are_those_of_stops(options):
+    ours, theirs = both(**options)
+    assert_same(ours, theirs)
+    assert ours.times == [k * EVERY for k in range(15)] + [END]
+    if options.get("time_step") == "exact":
+        assert ours.model.statistics()["redone_steps"] > 0
+    changes = np.ptp(np.array(ours.values)[:, 0], axis=0)
+    assert (changes > 0.0).tolist() == [True, True, False, True]  # one stays dry
+
+
+def test_a_run_is_not_stopped_for_its_values(monkeypatch):
+    advanced = []
+    monkeypatch.setattr(eagre.ShallowWater, "advance", _noted(eagre.ShallowWater.advance, advanced))
+    for on_its_way in (True, False):
+        advanced.clear()
+        Gauges(dam_break(maps=None)).run(on_its_way)
+        every = [] if on_its_way else [k * EVERY for k in range(1, 15)]
+        assert set(advanced) == {5 * EVERY, BETWEEN, 10 * EVERY, END, *every}
+
+
+def _noted(advance, seen):
+    def noting(self, until, max_steps=None):
+        seen.append(until)
+        advance(self, until, max_steps)
+
+    return noting
+
+
+def test_where_there_is_room_for_few_values_a_leg_is_shorter(monkeypatch):
+    monkeypatch.setattr(recording, "MOST_LANDINGS", 2)
+    assert_same(*both())
+
+
+@pytest.mark.parametrize("points", [POINTS, []])
+def test_intervals_shorter_than_a_step_and_no_gauge(points):
+    ours, theirs = both(points, every=0.004, end=0.1)
+    assert_same(ours, theirs)
+    assert len(ours.times) == 26 <= ours.model.steps + 1
+
+
+def test_a_run_that_goes_on_has_the_values_of_an_unbroken_one():
+    whole, cut, on = (Gauges(dam_break(maps=None)) for _ in range(3))
+    whole.run(True)
+    cut.run(True, end=0.5)
+    on.model.restore(cut.model.state())
+    on.run(True, start=False)
+    assert cut.times[-1] == 0.5 and [*cut.times[:-1], *on.times] == whole.times
+    np.testing.assert_array_equal([*cut.values[:1], *on.values[-1:]], [whole.values[0], on.values[-1]])
+    plain = Gauges(dam_break(maps=None))
+    plain.run(False, end=0.5)
+    plain.run(False)
+    np.testing.assert_array_equal([*cut.values, *on.values], plain.values)
+
+
+def test_what_was_taken_before_a_blow_up_is_kept():
+    """A fixed step beyond what the waves allow: both runs stop before the first bad step."""
+    found = []
+    for on_its_way in (True, False):
+        options = {"surface_elevation": HUMP, "fixed_time_step": 3.0, "precision": "double", "device": "cpu"}
+        found.append(Gauges(eagre.ShallowWater(GRID, STEP, **options), every=1.6))
+        with pytest.raises(eagre.BlowUpError):
+            found[-1].run(on_its_way, end=1800.0)
+    ours, theirs = found
+    assert len(ours.times) >= 3 and ours.model.time == ours.times[-1]
+    assert ours.times == theirs.times
+    np.testing.assert_array_equal(ours.values, theirs.values)
