@@ -101,14 +101,19 @@ class PerspectivePicture:
         tops = np.maximum.accumulate(seen, axis=0)
         first = np.argmax(self.inside, axis=0)
         base = self.focus * (-LOWEST * self.exaggeration * self.reach - self.high) / self.away[first]
-        near = np.stack([np.searchsorted(tops[:, column], self.rows) for column in range(WIDTH)], axis=1)
-        there = (near < STEPS) & self.inside.any(axis=0) & (self.rows[:, None] >= base)
-        near, columns = np.minimum(near, STEPS - 1), np.arange(WIDTH)
+        columns, farthest = np.arange(WIDTH), tops[-1]
+        near = np.stack([np.searchsorted(tops[:, k], np.minimum(self.rows, farthest[k])) for k in columns], axis=1)
         image = bilinear(colours, self.j[near, columns], self.i[near, columns])
-        image[self.rows[:, None] < tops[first, columns]] = CUT
-        image[~there] = [int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+        paper = np.array([int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
+        front, there = self._below(tops[first, columns]), self._below(farthest) * (1.0 - self._below(base))
+        image = image * (1.0 - front) + CUT * front
+        image = image * there + paper * (1.0 - there)
         self._image.set_data(np.clip(image, 0.0, 1.0))
         self._time.set_text(heading(self.fields, record))
+
+    def _below(self, edge: np.ndarray) -> np.ndarray:
+        """How much of each point of the screen lies below an edge, (rows, columns, 1), 0 to 1: edges without steps."""
+        return np.clip(edge - self.rows[:, None] + 0.5, 0.0, 1.0)[..., None]
 
     def _surface(self, record: int) -> tuple[np.ndarray, np.ndarray]:
         """Heights as drawn, m, and colours of all points, from the south-west on."""

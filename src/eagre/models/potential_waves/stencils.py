@@ -16,7 +16,7 @@ LARGEST = {2: 1.0, 4: 4.0 / 3.0, 6: 68.0 / 45.0, 8: 512.0 / 315.0}
 
 FACTORS = {2: (1.0,), 4: (1.15, 0.79, 0.9, 1.0), 6: (1.23, 0.79, 0.9, 1.0), 8: (1.31, 0.79, 0.9, 1.0)}
 """Of differences in the preconditioner: on the finest grid sweeps work on short waves, which are stiffer at higher
-orders, and once an axis is halved its differences make too little of the waves that are short there (decision 0063)."""
+orders, and once an axis is halved its differences make too little of the waves that are short there (decision 0066)."""
 
 RELAXATION = {2: 1.0, 4: 0.93, 6: 0.93, 8: 0.93}
 """Of corrections, with these factors."""
