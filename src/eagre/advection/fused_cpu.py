@@ -6,7 +6,9 @@ What is needed again lies in three frames of the scratch: 0 of two planes ago, 1
 along the scratch, so that all lies at constant distances and loops become vectors (docs/decisions/0002-cells.md); at
 its end two frames are copied to its beginning.
 
-Column c of a row of the scratch is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops begin at column 1.
+Column c of a row of the scratch is point i0 - 3 + c, and row r is row j0 - 3 + r. Loops begin at column 1, which is
+the first of a line of the cache. What only its own point reads, and once, lies in two planes beside the frames. Rows
+of the next plane are asked for while this one is computed: copies into the scratch waited for memory half of the time.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from eagre.advection.scratch_cpu import (
     F3,
     FRAME,
     HIGH,
+    KEPT,
+    LINE,
     LOW,
     NORTH,
     ONE,
@@ -45,6 +49,7 @@ from eagre.advection.scratch_cpu import (
     X,
     Y,
     Z,
+    ask_for_row,
     load,
 )  # fmt: skip
 from eagre.backend.cells import cell, entry, prange, real, switch
@@ -76,7 +81,7 @@ def flux_north(s, at, full):
 
 
 @cell
-def advect_row(s, at, full):
+def advect_row(s, t, at, row, full):
     """The donor cell: P of plane p - 1, and the larger and smaller of it and the field."""
     for i in range(full):
         s[at + i + (EAST * PLANE + ROW + 1)] = donor_flux(
@@ -91,9 +96,9 @@ def advect_row(s, at, full):
         top = donor_flux(x, s[at + i + ((TWO + X) * PLANE + ROW + 1)], s[at + i + ((TWO + W) * PLANE + ROW + 1)])
         net = s[at + i + (EAST * PLANE + ROW + 2)] - s[at + i + (EAST * PLANE + ROW + 1)]
         net += north - s[at + i + (NORTH * PLANE + ROW + 1)]
-        net += top - s[at + i + ((ONE + F3) * PLANE + ROW + 1)]
+        net += top - t[row + i + (F3 * PLANE + ROW + 1)]
         s[at + i + (NORTH * PLANE + 2 * ROW + 1)] = north
-        s[at + i + ((TWO + F3) * PLANE + ROW + 1)] = top
+        t[row + i + (F3 * PLANE + ROW + 1)] = top
         if VARIABLE_H:
             net /= s[at + i + ((TWO + H) * PLANE + ROW + 1)]
         after = x - net
@@ -272,12 +277,13 @@ def limit_south(s, at, full):
 
 
 @cell
-def correct_row(s, at, full):
-    """The corrective pass: plane p - 3 is complete, in SUM of frame 1; plane p - 2 lacks the flux through its top."""
-    for i in range(full):
+def correct_row(s, t, at, row, out, k, j, place):
+    """The corrective pass: row j of plane k = p - 3 is complete; plane p - 2 lacks the flux through its top."""
+    for i in range(place.full):
         s[at + i + (EAST * PLANE + ROW + 1)] = limited_east(s, at + i)
-    for i in range(full):
-        n = at + i
+    i0 = np.uint32(place.i0)
+    for i in range(place.columns):
+        n = at + i + (EDGE - 1)
         north, below = limited_south(s, n + ROW), limited_up(s, n)
         net = s[n + (EAST * PLANE + ROW + 2)] - s[n + (EAST * PLANE + ROW + 1)]
         net += north - s[n + (NORTH * PLANE + ROW + 1)]
@@ -286,42 +292,34 @@ def correct_row(s, at, full):
             net /= s[n + ((ONE + H) * PLANE + ROW + 1)]
             below /= s[n + (H * PLANE + ROW + 1)]
         s[n + (NORTH * PLANE + 2 * ROW + 1)] = north
-        s[n + ((ONE + SUM) * PLANE + ROW + 1)] -= below
-        s[n + ((TWO + SUM) * PLANE + ROW + 1)] = s[n + ((ONE + P) * PLANE + ROW + 1)] - net
-
-
-@cell
-def store_plane(s, b, out, k, place):
-    """Plane k of the answer."""
-    edge = EDGE if ROW > 0 else 0
-    i0 = np.uint32(place.i0)
-    for r in range(place.rows):
-        at = np.uint32(b + ((ONE + SUM) * PLANE + EDGE) + (r + edge) * STRIDE)
-        j = np.uint32(place.j0 + r)
-        for i in range(place.columns):
-            out[k, j, i0 + i] = s[at + i]
+        out[k, j, i0 + i] = t[row + i + (SUM * PLANE + ROW + EDGE)] - below
+        t[row + i + (SUM * PLANE + ROW + EDGE)] = s[n + ((ONE + P) * PLANE + ROW + 1)] - net
 
 
 # -- a tile ---------------------------------------------------------------------------------------
 
 
 @cell
-def first_pass(s, b, place):
+def first_pass(s, t, b, p, arrays, place):
     """The donor cell in plane p - 1."""
     edge = 1 if ROW > 0 else 0
     flux_north(s, np.uint32(b), place.full)
     for r in range(place.rows + 4 * edge):
-        advect_row(s, np.uint32(b + r * STRIDE), place.full)
+        ask_for_row(arrays[0], p + 1, r, place)
+        ask_for_row(arrays[1], p + 1, r, place)
+        advect_row(s, t, np.uint32(b + r * STRIDE), np.uint32(LINE - 1 + r * STRIDE), place.full)
 
 
 @cell
-def correction(s, b, p, sides, place):
+def correction(s, b, p, arrays, sides, place):
     """Corrective fluxes, and the shares of them that points stand."""
     edge, passable = 1 if ROW > 0 else 0, sides.numbers[AXIS_Z, PASSABLE, 0, p - 1 + EDGE]
     west = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + EDGE]
     east = sides.numbers[AXIS_X, PASSABLE, 0, place.i0 + place.columns + EDGE]
     for r in range(edge, place.rows + 3 * edge):
         at = np.uint32(b + r * STRIDE)
+        ask_for_row(arrays[2], p, r, place)
+        ask_for_row(arrays[3], p, r, place)
         fluxes_row(s, at, place.full, passable)
         s[at + np.uint32(A1 * PLANE + ROW + EDGE)] *= west
         s[at + np.uint32(A1 * PLANE + ROW + EDGE + place.columns)] *= east
@@ -333,39 +331,42 @@ def correction(s, b, p, sides, place):
             clear_row(s, at, place.full)
     if LIMITED:
         for r in range(edge, place.rows + 3 * edge):
+            if VARIABLE_H:
+                ask_for_row(arrays[4], p, r, place)
             shares_row(s, np.uint32(b + r * STRIDE), place.full)
 
 
 @cell
-def second_pass(s, b, place):
-    """Plane p - 3."""
+def second_pass(s, t, b, out, k, place):
+    """Plane k = p - 3, which is any values before the first one of a tile."""
     edge = 2 if ROW > 0 else 0
     limit_south(s, np.uint32(b + edge * STRIDE), place.full)
-    for r in range(edge, place.rows + edge):
-        correct_row(s, np.uint32(b + r * STRIDE), place.full)
+    for r in range(place.rows):
+        at, row = np.uint32(b + (r + edge) * STRIDE), np.uint32(LINE - 1 + r * STRIDE)
+        correct_row(s, t, at, row, out, np.uint32(k), np.uint32(place.j0 + r), place)
 
 
 @cell
 def slide(s):
     """Bring the last two frames to the beginning of the scratch."""
-    z = np.uint32(0)
-    for i in range(2 * FRAME * PLANE):
-        s[z + i] = s[z + i + (SLIDE * FRAME * PLANE)]
+    z = np.uint32(LINE - 1)
+    for i in range(KEPT * PLANE):
+        s[z + i + (W * PLANE)] = s[z + i + ((SLIDE * FRAME + W) * PLANE)]
+    for i in range(FRAME * PLANE):
+        s[z + i + (FRAME * PLANE)] = s[z + i + ((SLIDE + 1) * FRAME * PLANE)]
 
 
 @cell
-def march(s, arrays, out, sides, place, k0, k1):
+def march(s, t, arrays, out, sides, place, k0, k1):
     """Planes k0 to k1 - 1 of a tile."""
     frame = 0
     for p in range(k0 - EDGE, k1 + EDGE):
-        b = frame * (FRAME * PLANE)
+        b = LINE - 1 + frame * (FRAME * PLANE)
         load(s, b, p, arrays, sides, place)
-        first_pass(s, b, place)
+        first_pass(s, t, b, p, arrays, place)
         if p >= k0:
-            correction(s, b, p, sides, place)
-            second_pass(s, b, place)
-            if p >= k0 + EDGE:
-                store_plane(s, b, out, p - EDGE, place)
+            correction(s, b, p, arrays, sides, place)
+            second_pass(s, t, b, out, max(p - EDGE, k0), place)
         frame += 1
         if frame == SLIDE:
             slide(s)
@@ -373,21 +374,21 @@ def march(s, arrays, out, sides, place, k0, k1):
 
 
 @entry
-def step_cpu(x, out, v, h, sides, scratch, counts):
+def step_cpu(x, out, v, h, sides, scratch, beside, counts):
     """One step, x to out; v : `eagre.advection.plan.Advector`.
 
-    scratch : (pieces, numbers); counts : tiles along z, y and x.
+    scratch, beside : (pieces, numbers); counts : tiles along z, y and x.
     """
     nz, ny, nx = x.shape
     tiles_z, tiles_y, tiles_x = counts
     tiles, pieces = tiles_z * tiles_y * tiles_x, scratch.shape[0]
     for piece in prange(pieces):
-        s, arrays = scratch[piece], (x, v.v3, v.v1, v.v2, h)
+        s, t, arrays = scratch[piece], beside[piece], (x, v.v3, v.v1, v.v2, h)
         for tile in range(piece * tiles // pieces, (piece + 1) * tiles // pieces):
             n = tile // tiles_x
             tk, tj, ti = n // tiles_y, n - n // tiles_y * tiles_y, tile - n * tiles_x
             i0, i1 = ti * nx // tiles_x, (ti + 1) * nx // tiles_x
             j0, j1 = tj * ny // tiles_y, (tj + 1) * ny // tiles_y
-            full = (i1 - i0 + 5 + 7) // 8 * 8
+            full = (i1 - i0 + 4 + LINE) // LINE * LINE
             place = Place(i0, j0, i1 - i0, j1 - j0, full)
-            march(s, arrays, out, sides, place, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)
+            march(s, t, arrays, out, sides, place, tk * nz // tiles_z, (tk + 1) * nz // tiles_z)

@@ -13,10 +13,10 @@ from eagre.advection.plan import NOWHERE, TINY, Advector, Options, StagedPlan
 from eagre.backend.cells import Cell
 from eagre.backend.device import CpuDevice, Device, Launch, Work
 
-COLUMNS = {"single": 128, "double": 64}  # of a tile, at most
-ROWS = {"single": 16, "double": 16}
+COLUMNS = 139  # of a tile, at most
+ROWS = {"single": 24, "double": 16}
 PLANES = 24  # of a tile, at least, where the grid is cut for more threads
-VECTOR = 8
+LINE = {"single": 16, "double": 8}  # numbers of a line of the cache
 
 
 def serves(device: Device, options: Options) -> bool:
@@ -37,14 +37,15 @@ class FusedPlan(StagedPlan):
     def _tiles(self) -> tuple[int, int, int]:
         """Tiles along z, y and x: as large as the scratch allows, four for a thread where the grid is high enough."""
         nz, ny, nx = self.shape
-        across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS[self.precision])
+        across = -(-ny // ROWS[self.precision]), -(-nx // COLUMNS)
         wanted = -(-4 * self.device.threads // (across[0] * across[1])) if self.device.threads > 1 else 1
         return max(1, min(wanted, nz // PLANES)), *across
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
         """STRIDE, ROW and PLANE of the scratch, which do not depend on the grid: a program serves all of them."""
-        stride = (COLUMNS[self.precision] + 5 + VECTOR - 1) // VECTOR * VECTOR + VECTOR
+        line = LINE[self.precision]
+        stride = -(-(COLUMNS + 5) // line) * line + line
         if self.shape[1] == 1:
             return {"STRIDE": stride, "ROW": 0, "PLANE": stride}
         return {"STRIDE": stride, "ROW": stride, "PLANE": stride * (ROWS[self.precision] + 6)}
@@ -52,16 +53,26 @@ class FusedPlan(StagedPlan):
     @cached_property
     def _scratch(self) -> Any:
         frames = scratch_cpu.SLIDE.default + 2
-        numbers = frames * scratch_cpu.FRAME * self._sizes["PLANE"] + 2 * VECTOR
-        tiles = self._tiles[0] * self._tiles[1] * self._tiles[2]
+        return self._lines(frames * scratch_cpu.FRAME)
+
+    @cached_property
+    def _beside(self) -> Any:
+        return self._lines(2)
+
+    def _lines(self, planes: int) -> Any:
+        """Planes of the scratch for each thread, from the beginning of a line of the cache on."""
+        line, tiles = LINE[self.precision], self._tiles[0] * self._tiles[1] * self._tiles[2]
+        pieces, numbers = min(self.device.threads, tiles), planes * self._sizes["PLANE"] + 2 * line
         # Ones, so that columns beyond the tile, which fill vectors, are divided by something.
-        return np.ones((min(self.device.threads, tiles), numbers), self.dtype)
+        made = np.ones(pieces * numbers + line, self.dtype)
+        first = -made.ctypes.data % 64 // made.itemsize
+        return made[first : first + pieces * numbers].reshape(pieces, numbers)
 
     def _program(self, entry: Cell, variable: bool) -> Any:
         key = (entry, variable)
         if key not in self._programs:
             switches = {"GAUGE": self.options.gauge, "LIMITED": self.options.nonoscillatory, "VARIABLE_H": variable}
-            switches |= {"TINY": TINY[self.precision], **self._sizes}
+            switches |= {"TINY": TINY[self.precision], "LINE": LINE[self.precision], **self._sizes}
             self._programs[key] = self.device.program(entry, self.precision, switches)
         return self._programs[key]
 
@@ -94,4 +105,5 @@ class FusedPlan(StagedPlan):
         faces = (still if still is not None else a for still, a in zip(self._still[:3], v[:3], strict=True))
         program = self._program(step_cpu, v.h is not None)
         h = x if v.h is None else v.h
-        return [Launch(program, (x, out, Advector(*faces), h, self._sides(odd), self._scratch, self._tiles))]
+        own = (self._sides(odd), self._scratch, self._beside, self._tiles)
+        return [Launch(program, (x, out, Advector(*faces), h, *own))]

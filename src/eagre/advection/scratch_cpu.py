@@ -6,21 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, switch
+from eagre.backend.cells import cell, prefetch, switch
 
 STRIDE = switch("STRIDE", 152)  # numbers of a row of the scratch
 ROW = switch("ROW", 152)  # from a row to the next one; 0 where there is one row and nothing flows between rows
 PLANE = switch("PLANE", 152 * 24)
 SLIDE = switch("SLIDE", 2)  # places of the frames in the scratch
 VARIABLE_H = switch("VARIABLE_H", True)
+LINE = switch("LINE", 8)  # numbers of a line of the cache: of a vector, at most
 
 EDGE = 3  # ghost points
-FIELDS = 13
+FIELDS = 11
 FRAME = FIELDS  # planes
-# Planes of frame 2, which came with plane p: of the point p, of p - 1 from U on, of p - 2 from UP on.
-X, W, F3, U, Y, H, P, HIGH, LOW, Z, UP, DOWN, SUM = range(FIELDS)
+# Planes of frame 2, which came with plane p: of the point p, of p - 1 from P on, of p - 2 from UP on.
+X, UP, DOWN, Z, U, Y, W, H, P, HIGH, LOW = range(FIELDS)
+KEPT = 5  # planes of frame 0 that are read: from W on
+# Planes beside the frames: the flux through the top of plane p - 1, and plane p - 2 without what flows through its top.
+F3, SUM = range(2)
 # Planes of frame 0 that nobody needs any more.
-A1, A2, EAST, NORTH = X, Z, UP, DOWN
+A1, A2, EAST, NORTH = X, UP, DOWN, Z
 ONE, TWO = FRAME, 2 * FRAME  # planes from frame 0 to the others
 
 
@@ -97,3 +101,11 @@ def load(s, b, p, arrays, sides, place):
     for n in range(5 if VARIABLE_H else 4):
         below = 0 if n < 2 else 1
         load_plane(s, b + (TWO + planes[n]) * PLANE, arrays[n], p - below, kinds[n], sides, place)
+
+
+@cell
+def ask_for_row(a, p, r, place):
+    """Row r of a tile of plane p of an array will be read when the next plane is loaded."""
+    j = place.j0 + r - (EDGE if ROW > 0 else 0)
+    for i in range(0, place.columns, LINE):
+        prefetch(a, p, j, place.i0 + i)

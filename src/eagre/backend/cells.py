@@ -178,5 +178,8 @@ launch_dependents: Any = cuda
 """Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
 grid_dependency_wait: Any = cuda
 
+prefetch: Any = cuda
+"""A hint to a CPU that ``array[k, j, i]`` will be read; see `eagre.backend.prefetch`."""
+
 prange: Any = range
 """Parallel range in CPU entries; plain Python sees `range`."""

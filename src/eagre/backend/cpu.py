@@ -25,8 +25,9 @@ from eagre.backend.lean import Whole
 from eagre.errors import EagreError
 
 if config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
-    from eagre.backend.plain import flush_subnormals, put_back
+    from eagre.backend.plain import flush_subnormals, prefetch, put_back
 else:
+    from eagre.backend.prefetch import prefetch
     from eagre.backend.subnormals import flush_subnormals, put_back
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "flush_subnormals",
     "formula",
     "prange",
+    "prefetch",
     "put_back",
     "serial_driver",
     "set_threads",

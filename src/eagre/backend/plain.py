@@ -23,3 +23,7 @@ def flush_subnormals() -> int:
 
 def put_back(before: int) -> None:
     """Nothing."""
+
+
+def prefetch(array: Any, k: int, j: int, i: int) -> None:
+    """Nothing."""

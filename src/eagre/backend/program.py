@@ -28,10 +28,10 @@ PRECISIONS = {"single": "float32", "double": "float64"}
 _COMPLEX = {"single": "complex64", "double": "complex128"}
 
 _HEADERS = {
-    "python": "from eagre.backend.plain import driver, formula, prange, serial_driver\n",
+    "python": "from eagre.backend.plain import driver, formula, prange, prefetch, serial_driver\n",
     "cpu": (
         "from eagre.backend.cpu import driver, formula, prange, serial_driver\n"
-        "from eagre.backend.cpu import flush_subnormals, put_back\n"
+        "from eagre.backend.cpu import flush_subnormals, prefetch, put_back\n"
     ),
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"

@@ -1,0 +1,36 @@
+# pyright: reportPrivateImportUsage=false
+"""A hint that memory will soon be read: its cache line may come while a core computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_WORD, _BYTE = ir.IntType(32), ir.IntType(8).as_pointer()
+READ, KEEP, DATA = 0, 2, 1  # of LLVM's prefetch: not to be written, into the second-level cache, no instructions
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, k: Any, j: Any, i: Any) -> Any:
+    """Ask for the cache line of ``array[k, j, i]``; any integers will do, also of a place that is not there."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, value=arguments[0])
+        place = [
+            context.cast(builder, value, given, types.intp)
+            for value, given in zip(arguments[1:], signature.args[1:], strict=True)
+        ]
+        pointer = cgutils.get_item_pointer(context, builder, kind, view, place)
+        hint = builder.module.declare_intrinsic(
+            "llvm.prefetch", (_BYTE,), ir.FunctionType(ir.VoidType(), [_BYTE, _WORD, _WORD, _WORD])
+        )
+        numbers = [ir.Constant(_WORD, number) for number in (READ, KEEP, DATA)]
+        builder.call(hint, [builder.bitcast(pointer, _BYTE), *numbers])
+        return context.get_dummy_value()
+
+    return types.void(array, k, j, i), generate
