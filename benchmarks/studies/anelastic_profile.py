@@ -1,6 +1,6 @@
 """Where a step of the anelastic model spends its time on a GPU: every launch on its own, and whole steps.
 
-python benchmarks/studies/anelastic_profile.py --points 128 --precision single [--pressure gcr] [--hill]
+python benchmarks/studies/anelastic_profile.py --points 128 --precision single [--pressure gcr] [--hill] [--viscous]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from eagre.backend.device import HostCall
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench.anelastic import _turbulence
+from eagre.cases.air import taylor_green_cube
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic
 from eagre.models.anelastic.model import AnelasticFlow
@@ -111,6 +112,7 @@ def main() -> None:
     parser.add_argument("--precision", nargs="*", default=["single", "double"])
     parser.add_argument("--pressure", nargs="*", default=["fft"])
     parser.add_argument("--hill", action="store_true")
+    parser.add_argument("--viscous", action="store_true", help="the Taylor-Green vortex at a Reynolds number of 1600")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--device", default="cuda")
     given = parser.parse_args()
@@ -120,13 +122,15 @@ def main() -> None:
             for pressure in given.pressure:
                 options = {"tolerance": 1e-7, "device": given.device, "precision": precision}
                 model = hill(precision, given.device) if given.hill else _turbulence(points, "fft", **options)
+                if given.viscous:
+                    model = taylor_green_cube(points, time_step=0.4 * 2.0 * np.pi / points, **options)
                 engine = model.engine
                 bandwidth = bandwidth or copy_bandwidth(engine.device)
                 if pressure == "gcr" and not given.hill:
                     steps = engine.steps
                     steps.projection = Projection(
                         engine.device, precision, engine.metric, steps._rest.density, velocity=steps.fields.now,
-                        forces=steps.fields.forces, hat_in_forces=steps._is_free, tolerance=1e-7, method="gcr",
+                        forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
                         preconditioner="none", kept=1,
                     )  # fmt: skip
                 case = "hill" if given.hill else points

@@ -128,14 +128,25 @@ class SeveralDevices(Device):
             member.fill(part, values if array.axis is None else self.cut(values, rank, array.axis))
 
     def pick(self, array: Banded, *indices: np.ndarray) -> np.ndarray:
-        j, i = np.broadcast_arrays(*indices)
+        *over, j, i = np.broadcast_arrays(*indices)
         found = np.empty((array.shape[0], *j.shape), array.dtype)
         for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
             own, first = self.own(rank), self.held(rank)[0]
             here = (own.start <= j) & (j < own.stop)
             if here.any():
-                found[:, here] = member.pick(part, j[here] - first, i[here])
+                found[:, here] = member.pick(part, *(k[here] for k in over), j[here] - first, i[here])
         return found
+
+    def plane(self, array: Banded, axis: int, n: int) -> np.ndarray:
+        """Host copy of plane n across an axis of a field (nz, ny, nx)."""
+        if axis == 1:
+            rank = next(rank for rank in range(len(self.members)) if self.own(rank).start <= n < self.own(rank).stop)
+            return self.members[rank].host(array.parts[rank][:, n - self.held(rank)[0]])
+        found = []
+        for rank, (member, part) in enumerate(zip(self.members, array.parts, strict=True)):
+            inside = self.inside(rank)
+            found.append(member.host(part[n])[inside] if axis == 0 else member.host(part[:, :, n])[:, inside])
+        return np.concatenate(found, axis=0 if axis == 0 else 1)
 
     def copy(self, target: Banded, source: Banded) -> None:
         for member, to, of in zip(self.members, target.parts, source.parts, strict=True):

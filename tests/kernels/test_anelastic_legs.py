@@ -22,7 +22,7 @@ pytestmark = pytest.mark.simulator
 @pytest.fixture(autouse=True)
 def short_advection(monkeypatch):
     """Advection in one loop: what moves is not looked at here."""
-    monkeypatch.setattr("eagre.models.anelastic.step.plan_of", lambda *_: Upstream(*_))
+    monkeypatch.setattr("eagre.models.anelastic.stages.plan_of", lambda *_: Upstream(*_))
 
 
 class Upstream:

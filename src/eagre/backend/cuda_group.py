@@ -43,8 +43,8 @@ class CudaGroup(Group):
                 member.run(_after_others(launches))
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
-        """Capture `times` rounds on all devices in one CUDA graph, if copies between them are direct."""
-        if not self.graphs:
+        """Capture `times` rounds on all devices in one CUDA graph, if copies are direct and all calls can be held."""
+        if not self.graphs or not _can_be_held(schedule):
             return super().repeated(schedule, times)
         first = self._gpus[0]
         schedule = [self._bound(stage) for stage in schedule]
@@ -126,6 +126,12 @@ def _reach(one: CudaDevice, other: CudaDevice) -> bool:
         if error.status != ALREADY_ENABLED:
             raise
     return True
+
+
+def _can_be_held(schedule: Sequence[Stage]) -> bool:
+    """Whether a graph can hold all that is run."""
+    all_ = (one for stage in schedule for launches in stage for one in launches)
+    return not any(isinstance(one, HostCall) and not one.captured for one in all_)
 
 
 def _without_gaps(schedule: Sequence[Stage]) -> list[Stage]:

@@ -82,6 +82,9 @@ class Averages:
     """
 
     def __init__(self, engine: Engine, time: float, every: int = EVERY, heights: Any = None) -> None:
+        if len(engine.parts) > 1:
+            raise InputError(f"profiles on {engine.device}", allowed="one device: averages are not joined yet",
+                             fix='device = "cuda"')  # fmt: skip
         self._engine = engine
         self.every = int(checked_number("every", every, 1, 2**31))
         self.heights, interpolated = _heights(engine, heights)
@@ -212,7 +215,7 @@ class Averages:
                 *self._subgrid.launches(name),
                 self._over(cells.sum_field, plane, self._subgrid.field, one, *columns),
             ]
-        mixing = self._engine.steps.tendencies.diffusion.mixing
+        mixing = self._engine.parts[0].tendencies.diffusion.mixing
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
     def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Launch:
@@ -286,7 +289,7 @@ def subgrid_of(engine: Engine) -> SubgridFluxes | None:
     """What the closure carries; None without one."""
     if engine.setup.closure is None:
         return None
-    tendencies, present = engine.steps.tendencies, engine.steps.fields.present
+    tendencies, present = engine.parts[0].tendencies, engine.steps.fields.present
     known = (engine.setup, engine.device, engine.precision, engine.rest.density, present)
     return SubgridFluxes(*known, tendencies.diffusion, tendencies.ground)
 

@@ -95,14 +95,12 @@ class Diffusion:
             found.append(self._over(stress.diffuse, setup.shape, *arguments))
         return found
 
-    def fastest(self) -> tuple[float, tuple[int, int]]:
-        """The fastest decay that the closure's K makes, 1/s, and its k and j."""
+    def rates(self) -> Array:
+        """The fastest decay that the closure's K makes in each row, (nz, ny), 1/s; 0 without one."""
         if self._measure is None:
-            return 0.0, (0, 0)
+            return np.zeros((1, 1))
         self._device.run([self._measure])
-        found = self._device.host(self._rows)
-        row = int(np.argmax(found))
-        return float(found[row]), divmod(row, self._setup.shape[1])  # type: ignore[return-value]
+        return self._device.host(self._rows).reshape(self._setup.shape[:2])
 
     @property
     def measured(self) -> tuple[list[Work], Any]:
@@ -168,7 +166,7 @@ class Diffusion:
         """Fields with theta in place of theta', less its lowest ambient value; and what sets it."""
         if self._whole is None:
             return dict(fields), []
-        ambient = self._array(self._rest.theta - self._rest.theta.min())
+        ambient = self._array(self._rest.theta - self._rest.coldest)
         launch = self._over(stress.with_ambient, self._setup.shape, fields["theta"], ambient, self._whole)
         return {**fields, "theta": self._whole}, [launch]
 

@@ -1,4 +1,4 @@
-"""The engine of the anelastic model: its steps on one device, with counts."""
+"""The engine of the anelastic model: its steps on one device or several, with counts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.models.anelastic import kernels
+from eagre.backend.group import Group
 from eagre.models.anelastic.kernels import Slopes, Velocity
-from eagre.models.anelastic.legs import Legs, Watch
+from eagre.models.anelastic.legs import Legs
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.stability import first_step
+from eagre.models.anelastic.stages import Stages
 from eagre.models.anelastic.step import Steps
+from eagre.models.anelastic.step_bands import StepsBands, devices_of
+from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
 
 
 class Engine:
-    """A run on one device.
+    """A run on one device or several.
 
     Attributes
     ----------
@@ -34,26 +37,34 @@ class Engine:
         dt times the largest divergence that it left.
     """
 
-    def __init__(self, setup: Setup, device: Device, precision: str) -> None:
-        self.setup, self.device, self.precision = setup, device, precision
+    def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
+        self.setup, self.precision = setup, precision
         self.rest = RestState.of(setup)
         self.metric = metric_of(setup.levels, setup.grid, setup.sides)
-        self.slopes = Slopes(**self.metric.arrays(device, precision))
         mass = self.rest.density * self.metric.jacobian
         mass = mass / mass.mean()  # in one precision, and 1 where it is constant
-        self.h = device.array(mass.astype(self.real))
-        full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
-        self.steps = Steps(setup, device, precision, self.rest, self.h, self.slopes, self.metric, full)
-        advector, rows = self.steps.advector, setup.shape[0] * setup.shape[1]
-        self._outflow = device.zeros((rows,), self.real)
-        loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
-        self._measure = device.over(loop, (rows,), (advector.v1, advector.v2, advector.v3, self.h, self._outflow))
-        self.steps.prepare([self._measure])
+        self.device, self.steps = self._made(device, mass)
+        self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
         self.worst = (0, 0)
-        on_gpu, fields = device.kind == "cuda", [one.x for one in self.steps.fields.moved()]
-        self._watch = Watch(device, precision, fields) if on_gpu else None
-        self._legs = Legs(self.steps, self._kept()) if on_gpu else None
+        on_gpu = self.device.kind == "cuda"
+        self._watches = [one.watch for one in self.parts] if on_gpu else []
+        self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
+
+    def _made(self, device: Device | Group, mass: np.ndarray) -> tuple[Device, Steps | StepsBands]:
+        """The device, or several as one, and what makes steps there."""
+        setup, known = self.setup, (self.precision, self.rest)
+        if isinstance(device, Group):
+            several = devices_of(device, setup)
+            return several, StepsBands(setup, several, *known, mass, self.metric)
+        full = None if (mass == 1.0).all() else device.array((mass * np.ones(setup.shape)).astype(self.real))
+        slopes = Slopes(**self.metric.arrays(device, self.precision))
+        return device, Steps(setup, device, *known, device.array(mass.astype(self.real)), slopes, self.metric, full)
+
+    @property
+    def parts(self) -> list[Stages]:
+        """What each device works on."""
+        return self.steps.parts if isinstance(self.steps, StepsBands) else [self.steps]
 
     @property
     def real(self) -> Any:
@@ -75,7 +86,7 @@ class Engine:
         counts["iterations"] += made.iterations
         counts["divergence"] = made.divergence
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
-        counts["courant"], self.worst = self.courant()
+        counts["courant"], self.worst = self.steps.courant()
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
             counts["courant"], self.worst = mixed
         if self._legs is not None:
@@ -106,18 +117,7 @@ class Engine:
 
     def is_finite(self) -> bool:
         """Whether a first look at all fields finds nothing."""
-        return self._watch is not None and self._watch.are_finite()
-
-    def courant(self) -> tuple[float, tuple[int, int]]:
-        """The largest share of its mass that a cell lost in the last step, its k and j (on a GPU if above 1)."""
-        if self.device.kind == "cuda":
-            most = float(self.device.host(self.steps.advector.most).max())
-            if most <= 1.0:
-                return most, (0, 0)
-        self.device.run([self._measure])
-        found = self.device.host(self._outflow)
-        row = int(np.argmax(found))
-        return float(found[row]), divmod(row, self.setup.shape[1])  # type: ignore[return-value]
+        return bool(self._watches) and all([watch.are_finite() for watch in self._watches])
 
     def project(self, dt: float) -> None:
         """Take the divergence out of the present velocity, as at the start of a run: dt max |div| to the tolerance."""
@@ -144,6 +144,7 @@ class Engine:
                 self.device.fill(array, fields[name].astype(self.real))
         self.steps.inflow.start(fields)
         self.project(first_step(self.setup, 1.0, self.velocity(), 1.0 / self.metric.stretch))
+        self.steps.exchange()
         for past, now in zip(own.past, own.now, strict=True):
             self.device.copy(past, now)
 
@@ -161,14 +162,19 @@ class Engine:
 
     def _kept(self) -> dict[str, Any]:
         """Every array that the next step reads."""
-        own = self.steps.fields
-        found = self._arrays() | {"phi": self.steps.projection.phi}
-        found |= {f"past_{name}": array for name, array in zip(COMPONENTS, own.past, strict=True)}
-        found |= {f"force_{name}": array for name, array in zip(COMPONENTS, own.forces, strict=True)}
-        if own.heating is not None:
-            found["force_theta"] = own.heating
-        found |= {f"drag_{name}": array for name, array in own.last_drag.items()}
-        return found | self.steps.inflow.arrays
+        return self.steps.fields.kept | {"phi": self.steps.projection.phi} | self.steps.inflow.arrays
+
+    def plane(self, array: Any, axis: int, n: int) -> np.ndarray:
+        """Host copy of plane n of a field across an axis (of z, y, x), float64."""
+        if isinstance(self.device, SeveralDevices):
+            return self.device.plane(array, axis, n).astype(np.float64)
+        return self.device.host(array[(slice(None),) * axis + (n,)]).astype(np.float64)
+
+    def pick(self, array: Any, *indices: np.ndarray) -> np.ndarray:
+        """Host values of a field at points (k, j, i)."""
+        if not isinstance(array, Banded):
+            return self.device.pick(array[None], *indices)[0]
+        return self.device.pick(Banded([part[None] for part in array.parts], (1, *array.shape), -2), *indices)[0]
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""

@@ -10,27 +10,26 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.checks import checked_number, one_of
+from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, Levels
 
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
+WIDEST = 14  # rows of neighbours that a band holds at most
 WORDS = 24  # a point: three velocities three times, theta' twice, fluxes, phi, the solver's
 RESERVED = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
 
 
-def one_device(device: Device | Group) -> Device:
-    """Refuse several devices."""
+def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str, more: int = 0) -> None:
+    """Refuse what does not fit the device or each of several; more: fields beside the `WORDS` of every run."""
+    size = (WORDS + more) * (4 if precision == "single" else 8)
     if isinstance(device, Group):
-        raise InputError(f"{device}", allowed="one device: air cannot be spread over several", fix='device = "cuda"')
-    return device
-
-
-def check_memory(shape: tuple[int, ...], device: Device, precision: str, more: int = 0) -> None:
-    """Refuse what does not fit the device; more: fields beside the `WORDS` of every run."""
-    needed = (WORDS + more) * int(np.prod(shape)) * (4 if precision == "single" else 8)
-    if needed > device.free_memory():
-        raise MemoryNeededError(needed, device.free_memory(), str(device))
+        nz, ny, nx = shape
+        rows = [own + WIDEST for own in equal_parts(ny, len(device.members))]
+        check_memory_of_each(device, [size * nz * nx * own for own in rows])
+    elif size * int(np.prod(shape)) > device.free_memory():
+        raise MemoryNeededError(size * int(np.prod(shape)), device.free_memory(), str(device))
 
 
 def checked_sides(sides: Any) -> tuple[str, str, str]:

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry
-from eagre.backend.device import Device, Launch
-from eagre.kernels.bits import is_bad
+from eagre.backend.cells import cuda, entry
+from eagre.backend.device import Launch
 from eagre.models.anelastic.step import Steps
 from eagre.stepping.rounds import Rounds
 from eagre.stepping.until import ITERATIONS, NORM, SMALL, THREADS, largest_of
@@ -69,13 +68,6 @@ def note_cuda(most, mixing, dt, control, book):
         book[LEFT] = control[NORM]
         if control[NORM] > control[SMALL]:
             book[UNFINISHED] += 1.0
-
-
-@cell
-def mark_bad(k, j, i, x, flag):
-    """flag[0] = 1 where x is not finite."""
-    if is_bad(x[k, j, i]):
-        flag[0] = 1.0
 
 
 def allowed(needed: int, spare: int = SPARE) -> int:
@@ -170,18 +162,3 @@ class Legs:
             if name not in self._copies:
                 self._copies[name] = self._device.zeros(array.shape, array.dtype)
             self._device.copy(self._copies[name], array)
-
-
-class Watch:
-    """Whether fields on a device are finite."""
-
-    def __init__(self, device: Device, precision: str, fields: list[Any]) -> None:
-        self._device, self._flag = device, device.zeros((1,), np.float64)
-        loop = device.loop(mark_bad, precision)
-        self._marks = [device.over(loop, tuple(x.shape), (x, self._flag)) for x in fields]
-
-    def are_finite(self) -> bool:
-        """True if no number is infinite, none at all, or above 1e30."""
-        self._device.fill(self._flag, np.zeros(1))
-        self._device.run(self._marks)
-        return float(self._device.host(self._flag)[0]) == 0.0

@@ -12,6 +12,7 @@ from eagre.fields import Variable
 from eagre.io.measured import Axis
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.kernels import rise
+from eagre.models.anelastic.stages import Stages
 
 WIND = 5  # rows of the wind: |u|, |v|, w, -w and the rate at which air crosses spacings
 NUMBERS = (
@@ -103,21 +104,25 @@ class Maxima:
         return {one.name: np.array(found[one.name]) for one in self.variables}
 
     def _largest(self, engine: Engine) -> np.ndarray:
-        """Largest values of all rows, float64."""
-        device, setup, own = engine.device, engine.setup, engine.steps.fields
+        """Largest values of all rows, float64; bands of several devices hold rows of others, which change nothing."""
+        return np.max([self._largest_of(engine.precision, part) for part in engine.parts], axis=0)
+
+    def _largest_of(self, precision: str, part: Stages) -> np.ndarray:
+        """Of the points that a device holds."""
+        device, setup, own = part.device, part.setup, part.fields
         nz, _, nx = setup.shape
-        rows = WIND + 2 * len(self._carried)
-        planes, lines = device.zeros((rows, nz, nx), engine.real), device.zeros((rows, nz), engine.real)
+        rows, dtype = WIND + 2 * len(self._carried), own.now.u.dtype
+        planes, lines = device.zeros((rows, nz, nx), dtype), device.zeros((rows, nz), dtype)
         inverse = [1.0 / d if n > 1 else 0.0 for d, n in zip(setup.spacing, setup.shape, strict=True)]
-        over = device.array(np.array(inverse, engine.real))
+        over = device.array(np.array(inverse, dtype))
 
         def over_plane(one: Any, *arguments: Any) -> Any:
-            loop = device.loop(one, engine.precision, {"TERRAIN": setup.terrain})
+            loop = device.loop(one, precision, {"TERRAIN": setup.terrain})
             return device.over(loop, (nz, nx), arguments)
 
-        work = [over_plane(largest_wind, *own.now, engine.slopes, over, planes)]
+        work = [over_plane(largest_wind, *own.now, part.slopes, over, planes)]
         for n, name in enumerate(self._carried):
             work.append(over_plane(largest_value, own.present[name], WIND + 2 * n, planes))
-        loop = device.loop(largest_of_line, engine.precision)
+        loop = device.loop(largest_of_line, precision)
         device.run([*work, device.over(loop, (rows, nz), (planes, lines))])
         return device.host(lines).astype(np.float64).max(axis=1)

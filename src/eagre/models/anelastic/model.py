@@ -29,7 +29,6 @@ from eagre.models.anelastic.inputs import (
     checked_scalars,
     checked_sides,
     checked_volume,
-    one_device,
 )
 from eagre.models.anelastic.maxima import Maxima
 from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, snapshot_of, variables_of
@@ -95,8 +94,8 @@ class AnelasticFlow(BaseModel):
         dt times the largest divergence that the pressure leaves.
     third_order, nonoscillatory : bool
         Of advection, as of `eagre.advection.Mpdata`.
-    device : str
-        "auto", "cpu", "cuda" or "cuda:N".
+    device : str, or a sequence of them
+        "auto", "cpu", "cuda" or "cuda:N"; several as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1": each has a band of rows.
     precision : {"single", "double"}
     start_time : float, s
 
@@ -151,7 +150,7 @@ class AnelasticFlow(BaseModel):
         check_precision(precision)
         self.grid, self.precision = grid, precision
         self._averaging: tuple[int, Any] | None = None
-        self.device = one_device(select_devices(device))
+        self.device = select_devices(device)
         kinds = checked_sides(sides)
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)

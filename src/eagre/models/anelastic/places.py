@@ -107,16 +107,10 @@ class Plane:
 
     def values(self, engine: Engine, array: Any) -> Array:
         """The plane, (ny, nx), (nz, nx) or (nz, ny)."""
-        index: list[Any] = [slice(None)] * 3
-
-        def at(n: int) -> Array:
-            index[self._axis] = n
-            return engine.device.host(array[tuple(index)]).astype(np.float64)
-
-        share = self._place.share
+        low, high, share = self._place
         if share in (0.0, 1.0):
-            return at(self._place.high if share else self._place.low)
-        return (1.0 - share) * at(self._place.low) + share * at(self._place.high)
+            return engine.plane(array, self._axis, high if share else low)
+        return (1.0 - share) * engine.plane(array, self._axis, low) + share * engine.plane(array, self._axis, high)
 
 
 class Scattered:
@@ -137,7 +131,7 @@ class Scattered:
 
     def values(self, engine: Engine, array: Any) -> Array:
         """Values at the points."""
-        found = engine.device.pick(array[None], *self._indices)[0]
+        found = engine.pick(array, *self._indices)
         return (self._weights * found).sum(axis=0)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, Launch, check_precision
-from eagre.errors import InputError
 from eagre.models.anelastic import horizontal
 from eagre.models.anelastic import operator as cells
+from eagre.models.anelastic.coefficients import Coefficients
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.traversals import at_point, rows_cpu
 
 
-class PressureOperator:
+class PressureOperator(Coefficients):
     """Launches of `operator` on fields of a device.
 
     Parameters
@@ -30,8 +30,6 @@ class PressureOperator:
 
     Attributes
     ----------
-    rho, c11, c12, c33 : arrays on the host, double
-        rho* and C.
     medium : operator.Medium
     """
 
@@ -40,39 +38,25 @@ class PressureOperator:
         normal: cells.Normal | None = None,
     ) -> None:  # fmt: skip
         real = check_precision(precision)
-        self.device, self.precision, self.metric = device, precision, metric
-        self.rho = _above_zero("density", density) * metric.jacobian
-        self._take(c11, c12, c33)
+        super().__init__(metric, density, c11, c12, c33)
+        self.device, self.precision = device, precision
         fields = {"density": self.rho, "c11": c11, "c12": c12, "c33": c33}
         put = {name: device.array(values.astype(real)) for name, values in fields.items()}
         self.medium = cells.Medium(**put, **metric.arrays(device, precision))
         self._grid, none = metric.grid(precision), device.zeros((1, 1, 1), real)
         self._normal = cells.Normal(none, none, none) if normal is None else normal
-        kinds = {name.upper(): self._accessor(values) for name, values in fields.items()}
+        kinds = {name.upper(): self.accessor(values) for name, values in fields.items()}
         self._switches: dict[str, Any] = {"TERRAIN": metric.terrain, "TURNING": self.turning, **kinds}
         self._open = normal is not None
 
-    def _take(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
-        self.c11, self.c12, self.c33 = _above_zero("c11", c11), c12, _above_zero("c33", c33)
-        self.turning = bool(np.any(c12))
-
     def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
         """Take another C; False, and nothing is taken, if that needs other programs."""
-        pairs = ((self.c11, c11), (self.c12, c12), (self.c33, c33))
-        if any(old.shape != new.shape for old, new in pairs) or bool(np.any(c12)) != self.turning:
+        if not super().update(c11, c12, c33):
             return False
-        self._take(c11, c12, c33)
         for name, values in (("c11", c11), ("c12", c12), ("c33", c33)):
             array = getattr(self.medium, name)
             self.device.fill(array, values.astype(array.dtype))
         return True
-
-    def _accessor(self, values: np.ndarray) -> Any:
-        return (
-            cells.of_field
-            if values.shape == self.metric.shape and self.metric.shape[1:] != (1, 1)
-            else cells.of_profile
-        )
 
     def _over(
         self, point: Any, q: Any, hat: Any, out: Any, forced: bool = True, switches: Mapping[str, Any] | None = None
@@ -130,40 +114,3 @@ class PressureOperator:
         return self._over(
             horizontal.set_line_right, q, cells.Vector(r, d, r), cells.Vector(out, out, out), forced=False
         )
-
-    def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
-        map_, metric = {}, self.metric
-        map_["g33"] = 1.0 / metric.jacobian
-        total = map_["g33"] ** 2 * self.c33
-        if metric.terrain:
-            for slope in (metric.slope_x, metric.slope_y):
-                total = total + (slope * metric.fade[:, None, None] * map_["g33"]) ** 2 * self.c11
-        parts = (self.rho, self.rho * self.c11, self.rho * total)
-        return tuple(_level_means(part, metric.shape) for part in parts)  # type: ignore[return-value]
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the map and all coefficients depend on height alone."""
-        return not self.metric.terrain and all(
-            self._accessor(values) is cells.of_profile for values in (self.rho, self.c11, self.c12, self.c33)
-        )
-
-    @property
-    def exact(self) -> bool:
-        """Whether the flat operator with horizontal means is this one."""
-        metric = self.metric
-        lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
-        even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
-        return self.is_flat and even and not (lateral and self.turning)
-
-
-def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Means of the levels of a field; a profile's own values."""
-    return part[:, 0, 0].copy() if part.shape[1:] == (1, 1) else np.broadcast_to(part, shape).mean((1, 2))
-
-
-def _above_zero(name: str, values: np.ndarray) -> np.ndarray:
-    if not (np.isfinite(values) & (values > 0.0)).all():
-        raise InputError(f"this {name}", allowed="finite numbers above 0")
-    return values

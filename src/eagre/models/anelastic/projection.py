@@ -184,9 +184,7 @@ class Projection:
     def set_coefficients(self, c11: Any = 1.0, c12: Any = 0.0, c33: Any = 1.0) -> None:
         """Take C = [[c11, c12, 0], [-c12, c11, 0], [0, 0, c33]], each a number, (nz,) or (nz, ny, nx)."""
         parts = [self._shaped(name, c) for name, c in (("c11", c11), ("c12", c12), ("c33", c33))]
-        if self._is_bound and all(
-            map(np.array_equal, parts, (self.operator.c11, self.operator.c12, self.operator.c33))
-        ):
+        if self._is_bound and self.operator.holds(*parts):
             return
         if self._is_bound and self.operator.update(*parts) and self._direct == self._takes_direct:
             self._refresh()

@@ -33,6 +33,8 @@ class RestState:
     balanced : pair, m/s
         The wind in balance with the pressure where the Earth turns: the geostrophic one, or the ambient one.
     absorber : s-1
+    coldest : K
+        The lowest theta_e of the grid.
     """
 
     density: Array
@@ -43,6 +45,7 @@ class RestState:
     wind: tuple[Array, Array]
     balanced: tuple[Array, Array]
     absorber: Array
+    coldest: float
 
     @classmethod
     def of(cls, setup: Setup) -> RestState:
@@ -50,17 +53,18 @@ class RestState:
         air, z, spacing = setup.air, setup.levels.z, setup.spacing[0]
         theta_b = air.reference(z)
         stability = air.stability(z, spacing)
-        gravity = air.gravity
+        gravity, ambient = air.gravity, air.ambient(z)
         still, wind = np.zeros(z.shape), setup.forcing.geostrophic or air.wind
         return cls(
             air.density(z),
-            air.ambient(z),
+            ambient,
             stability,
             stability * theta_b / gravity if gravity else still,
             gravity / theta_b,
             (air.wind[0](z) + still, air.wind[1](z) + still),
             (profile_of("u", wind[0])(z) + still, profile_of("v", wind[1])(z) + still),
             np.broadcast_to(setup.absorber[:, None, None], z.shape),
+            float(ambient.min()),
         )
 
     def implicit(self, dt: float, coriolis: float) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from eagre.advection.plan import Advector
 from eagre.backend.device import Device, Work, check_precision
 from eagre.errors import InputError
 from eagre.models.anelastic import forces
-from eagre.models.anelastic.projection import Projection
 from eagre.models.anelastic.rest import RestState
 from eagre.models.anelastic.setup import Setup
 
@@ -26,8 +25,8 @@ def ends_of(field: Array, axis: int) -> Array:
     return np.moveaxis(np.take(field, [0, -1], axis), axis, 0)
 
 
-def set_wind_through(projection: Projection, setup: Setup, rest: RestState) -> None:
-    """Give the projection the ambient wind through open sides, changed so that as much air leaves as enters.
+def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
+    """Give a projection the ambient wind through open sides, changed so that as much air leaves as enters.
 
     Raises
     ------
@@ -54,6 +53,26 @@ def open_axes(setup: Setup) -> list[str]:
     return [axis for axis, place in ACROSS.items() if setup.sides[place] == "open" and setup.shape[place] > 1]
 
 
+def ambient_inflow(setup: Setup, rest: RestState, names: Sequence[str]) -> dict[str, Array]:
+    """Values of fields that flow in with the ambient air, by the names of `Inflow.arrays`."""
+    ambient = {"u": rest.wind[0], "v": rest.wind[1]}
+    return {
+        f"inflow_{axis}_{name}": ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
+        for axis in open_axes(setup)
+        for name in names
+        if name != OWN[axis]
+    }
+
+
+def inflow_of(setup: Setup, fields: Mapping[str, Array]) -> dict[str, Array]:
+    """Values of scalars that flow in as they are at the sides now, by the names of `Inflow.arrays`."""
+    return {
+        f"inflow_{axis}_{name}": ends_of(fields[name], ACROSS[axis])
+        for axis in open_axes(setup)
+        for name in setup.scalars
+    }
+
+
 class Inflow:
     """Values of fields where air enters: ambient wind and theta, scalars as at the start.
 
@@ -65,21 +84,15 @@ class Inflow:
 
     def __init__(self, setup: Setup, device: Device, precision: str, rest: RestState, names: list[str]) -> None:
         self._setup, self._device, self._precision = setup, device, precision
-        self._axes, self._names = open_axes(setup), names
-        ambient = {"u": rest.wind[0], "v": rest.wind[1]}
-        self.arrays: dict[str, Any] = {}
-        for axis in self._axes:
-            for name in names:
-                if name != OWN[axis]:
-                    values = ends_of(ambient.get(name, 0.0) + np.zeros(setup.shape), ACROSS[axis])
-                    self.arrays[f"inflow_{axis}_{name}"] = device.array(values.astype(check_precision(precision)))
+        self._axes, real = open_axes(setup), check_precision(precision)
+        self.arrays: dict[str, Any] = {
+            name: device.array(values.astype(real)) for name, values in ambient_inflow(setup, rest, names).items()
+        }
 
     def start(self, fields: Mapping[str, Array]) -> None:
         """Take what scalars have on open sides for what flows in."""
-        for axis in self._axes:
-            for name in self._setup.scalars:
-                own = self.arrays[f"inflow_{axis}_{name}"]
-                self._device.fill(own, ends_of(fields[name], ACROSS[axis]).astype(own.dtype))
+        for name, values in inflow_of(self._setup, fields).items():
+            self._device.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
 
     def launches(self, name: str, x: Any, faces: Advector) -> list[Work]:
         """Launches that set a field at points where air enters."""

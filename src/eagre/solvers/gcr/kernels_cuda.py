@@ -1,13 +1,13 @@
 """What `kernels` does, on a GPU: fields as flat arrays; a block leaves a part of each sum, trees add: the same bits.
 
-The block that ends last adds up all parts, and goes on with the sums.
+The block that ends last adds up all parts, and goes on with the sums; or others do, where a device has parts of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, load_volatile, real
+from eagre.backend.cells import cell, cuda, entry, load_volatile, real, switch
 from eagre.solvers.gcr.kernels import (
     BETA,
     COUNT,
@@ -22,6 +22,8 @@ from eagre.solvers.gcr.kernels import (
     weight_at,
 )
 from eagre.stepping.until import THREADS, add_up, is_iterating, largest_of
+
+ALONE = switch("ALONE", True)  # whether all parts of the sums are this device's
 
 
 @cell
@@ -111,7 +113,7 @@ def measure_cuda(r, partials, control, arrived):
         largest = max(largest, a)
         squares += a * a
     store_both(tree, t, largest, squares, partials)
-    if is_last(flag, t, partials.shape[2], arrived):
+    if ALONE and is_last(flag, t, partials.shape[2], arrived):
         judge_all(tree, t, partials, control)
 
 
@@ -132,7 +134,7 @@ def advance_cuda(phi, r, directions, images, scalars, control, partials, arrived
             largest = max(largest, a)
             squares += a * a
         store_both(tree, t, largest, squares, partials)
-        if is_last(flag, t, partials.shape[2], arrived):
+        if ALONE and is_last(flag, t, partials.shape[2], arrived):
             judge_all(tree, t, partials, control)
 
 
@@ -152,7 +154,7 @@ def products_cuda(image, images, weight, edges, shape, scalars, control, partial
             if t == 0:
                 partials[kept, 0, cuda.blockIdx.x] = tree[0]
             cuda.syncthreads()
-        if is_last(flag, t, partials.shape[2], arrived):
+        if ALONE and is_last(flag, t, partials.shape[2], arrived):
             for kept in range(np.int64(scalars[COUNT])):
                 total = total_of(tree, t, partials, kept)
                 if t == 0:
@@ -181,7 +183,39 @@ def combine_cuda(q, image, directions, images, r, weight, edges, shape, scalars,
             square += float(one * its)
         store_sum(tree, t, 0, along, partials)
         store_sum(tree, t, 1, square, partials)
-        if is_last(flag, t, partials.shape[2], arrived):
+        if ALONE and is_last(flag, t, partials.shape[2], arrived):
             along, square = total_of(tree, t, partials, 0), total_of(tree, t, partials, 1)
             if t == 0:
                 set_step(scalars, control, along, square)
+
+
+@entry
+def judge_largest_cuda(partials, control):
+    """As `judge_cpu`, by the parts of all devices; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    judge_all(tree, cuda.threadIdx.x, partials, control)
+
+
+@entry
+def shares_cuda(partials, scalars, control):
+    """As `shares_cpu`, by the parts of all devices; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    if is_iterating(control):
+        for kept in range(np.int64(scalars[COUNT])):
+            total = total_of(tree, t, partials, kept)
+            if t == 0:
+                set_shares(scalars, kept, total)
+
+
+@entry
+def step_cuda(partials, scalars, control):
+    """As `step_cpu`, by the parts of all devices; one block."""
+    tree = cuda.shared.array(THREADS, np.float64)
+    t = cuda.threadIdx.x
+    iterates = is_iterating(control)
+    cuda.syncthreads()
+    if iterates:
+        along, square = total_of(tree, t, partials, 0), total_of(tree, t, partials, 1)
+        if t == 0:
+            set_step(scalars, control, along, square)

@@ -1,0 +1,89 @@
+"""What the pressure operator is made of, on the host: rho* and C, and whether the flat operator is this one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.models.anelastic import operator as cells
+from eagre.models.anelastic.metric import Metric
+
+
+class Coefficients:
+    """rho_b and C at points, each (nz, 1, 1) or (nz, ny, nx); density and c11, c33 above 0.
+
+    Attributes
+    ----------
+    rho, c11, c12, c33 : arrays, double
+        rho* and C.
+    turning : bool
+        Whether c12 is not zero.
+    """
+
+    def __init__(self, metric: Metric, density: Any, c11: Any, c12: Any, c33: Any) -> None:
+        self.metric = metric
+        self.rho = _above_zero("density", density) * metric.jacobian
+        self._take(c11, c12, c33)
+
+    def _take(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
+        self.c11, self.c12, self.c33 = _above_zero("c11", c11), c12, _above_zero("c33", c33)
+        self.turning = bool(np.any(c12))
+
+    def holds(self, *parts: np.ndarray) -> bool:
+        """Whether C is this one: c11, c12, c33."""
+        return all(map(np.array_equal, parts, (self.c11, self.c12, self.c33)))
+
+    def update(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> bool:
+        """Take another C; False, and nothing is taken, if it is of another kind."""
+        pairs = ((self.c11, c11), (self.c12, c12), (self.c33, c33))
+        if any(old.shape != new.shape for old, new in pairs) or bool(np.any(c12)) != self.turning:
+            return False
+        self._take(c11, c12, c33)
+        return True
+
+    def accessor(self, values: np.ndarray) -> Any:
+        """The cell that reads values, of a profile or of a field."""
+        return (
+            cells.of_field
+            if values.shape == self.metric.shape and self.metric.shape[1:] != (1, 1)
+            else cells.of_profile
+        )
+
+    def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Horizontal means of rho*, rho* c11 and rho* G3 . C G3, each (nz,)."""
+        map_, metric = {}, self.metric
+        map_["g33"] = 1.0 / metric.jacobian
+        total = map_["g33"] ** 2 * self.c33
+        if metric.terrain:
+            for slope in (metric.slope_x, metric.slope_y):
+                total = total + (slope * metric.fade[:, None, None] * map_["g33"]) ** 2 * self.c11
+        parts = (self.rho, self.rho * self.c11, self.rho * total)
+        return tuple(_level_means(part, metric.shape) for part in parts)  # type: ignore[return-value]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the map and all coefficients depend on height alone."""
+        return not self.metric.terrain and all(
+            self.accessor(values) is cells.of_profile for values in (self.rho, self.c11, self.c12, self.c33)
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether the flat operator with horizontal means is this one."""
+        metric = self.metric
+        lateral = any(n > 1 and side != "periodic" for n, side in zip(metric.shape[1:], metric.sides[1:], strict=True))
+        even = metric.sides[0] != "periodic" or all(np.ptp(part) == 0.0 for part in self.means())
+        return self.is_flat and even and not (lateral and self.turning)
+
+
+def _level_means(part: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Means of the levels of a field; a profile's own values."""
+    return part[:, 0, 0].copy() if part.shape[1:] == (1, 1) else np.broadcast_to(part, shape).mean((1, 2))
+
+
+def _above_zero(name: str, values: np.ndarray) -> np.ndarray:
+    if not (np.isfinite(values) & (values > 0.0)).all():
+        raise InputError(f"this {name}", allowed="finite numbers above 0")
+    return values

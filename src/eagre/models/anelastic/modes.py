@@ -1,0 +1,143 @@
+"""Modes of the flat pressure operator: what they are along each axis, and the column systems that each of them leaves.
+
+Where rho*, C and the stretching depend on height alone, modes exp(i kappa x) of x and y stay apart, with the symbol
+-sin^2(kappa d) / d^2 of centred differences over two spacings; walls take cosines through the outermost points. A
+periodic z with constant coefficients is transformed too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.device import Device, Launch, check_precision
+from eagre.models.anelastic.chains import column_solver, mode_divider
+from eagre.models.anelastic.columns import Symbols, factor_modes
+from eagre.models.anelastic.metric import Metric
+from eagre.solvers.poisson.axes import Axis
+
+NOTHING = 1e-14  # of the symbol of a mode: rounding of sin(pi)
+
+
+def wave_numbers(n: int, d: float, periodic: bool) -> tuple[np.ndarray, Axis | None]:
+    """sin^2(kappa d) / d^2 of the modes of an axis, and its cosines if it has walls."""
+    if n == 1:
+        return np.zeros(1), None
+    axis = Axis(n, d, "periodic" if periodic else "neumann", "points")
+    sine = np.sin(axis.angles)
+    return np.where(np.abs(sine) < NOTHING, 0.0, (sine / d) ** 2), None if periodic else axis
+
+
+class Basis(NamedTuple):
+    """The modes of a grid.
+
+    waves : axes (of z, y, x) that are periodic and transformed; the last one has half of its modes
+    cosines : of the axes between walls or open sides
+    symbols : along z, y, x
+    """
+
+    shape: tuple[int, int, int]
+    waves: tuple[int, ...]
+    cosines: dict[int, Axis]
+    symbols: tuple[np.ndarray, np.ndarray, np.ndarray]
+    periodic_z: bool
+
+    @classmethod
+    def of(cls, metric: Metric) -> Basis:
+        """Of a grid."""
+        shape, periodic_z = metric.shape, metric.sides[0] == "periodic" and metric.shape[0] > 1
+        numbers = [
+            wave_numbers(n, d, side == "periodic")
+            for n, d, side in zip(shape, metric.spacing, metric.sides, strict=True)
+        ]
+        cosines = {k: axis for k, (_, axis) in enumerate(numbers) if k > 0 and axis is not None}
+        waves = tuple(k for k in range(0 if periodic_z else 1, 3) if shape[k] > 1 and k not in cosines)
+        symbols = [symbol for symbol, _ in numbers]
+        if waves:
+            symbols[waves[-1]] = symbols[waves[-1]][: shape[waves[-1]] // 2 + 1]
+        z = symbols[0] if periodic_z else np.zeros(shape[0])
+        return cls(shape, waves, cosines, (z, symbols[1], symbols[2]), periodic_z)
+
+    @property
+    def parts(self) -> int:
+        """Real numbers of a mode."""
+        return 2 if self.waves else 1
+
+    @property
+    def points(self) -> int:
+        """By how much transforms of waves there and back multiply."""
+        return int(np.prod([self.shape[k] for k in self.waves]))
+
+
+class Modes:
+    """Column systems of modes on a device.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    basis : Basis
+        With the modes that this device has.
+    dz : float
+        m.
+    sign : float
+        1.0, or -1.0: of the answer.
+
+    Attributes
+    ----------
+    shape : (z, y, x)
+        Of the modes.
+    """
+
+    def __init__(self, device: Device, precision: str, basis: Basis, dz: float, sign: float = 1.0) -> None:
+        self._device, self._real, self._sign = device, check_precision(precision), sign
+        self._basis, self._dz = basis, dz
+        nz = basis.shape[0]
+        wall = nz > 1 and not basis.periodic_z
+        self._w = np.array([0.5 if wall and k in (0, nz - 1) else 1.0 for k in range(nz)])
+        self.shape = tuple(map(len, basis.symbols))
+        self._inverse = None if basis.periodic_z else device.zeros(self.shape, self._real)
+        self._coupling = device.zeros((nz, 1, 1), self._real)
+        self._tables, self._wide = self._symbols_in(self._real), self._symbols_in(np.float64)
+        self._factor = device.loop(factor_modes, "double")
+        self._solve = column_solver(device, precision, {"PARTS": basis.parts})
+        self._divide = mode_divider(device, precision, basis.parts)
+
+    def _symbols_in(self, real: Any) -> Symbols:
+        """Tables of symbols on the device in a precision, without coefficients."""
+        along_y, along_x = (self._device.array(one.astype(real)) for one in self._basis.symbols[1:])
+        across, along_z, scale = (self._device.zeros(self.shape[:1], real) for _ in range(3))
+        return Symbols(across, along_z, along_y, along_x, scale)
+
+    def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
+        """Factorise.
+
+        Parameters
+        ----------
+        across : (nz,)
+            Mean of rho* c11.
+        up : (nz,)
+            Mean of rho* G3 . C G3.
+        scale : (nz,)
+            What r is multiplied by: rho*, or 1 where that has been done.
+        """
+        nz, device, count = self._basis.shape[0], self._device, self.shape[0]
+        for tables in (self._tables, self._wide):
+            scaled = self._sign * self._w * scale / self._basis.points
+            parts = ((tables.across, (self._w * across)[:count]), (tables.scale, scaled[:count]))
+            for array, values in (*parts, (tables.along_z, up[0] * self._basis.symbols[0])):
+                device.fill(array, values.astype(array.dtype))
+        if self._inverse is None:
+            return
+        coupling = np.zeros(nz)
+        coupling[: nz - 2] = up[1 : nz - 1] / (4.0 * self._dz**2)
+        device.fill(self._coupling, coupling[:, None, None].astype(self._real))
+        arguments = (self._inverse, self._wide, device.array(coupling))
+        device.run([device.over(self._factor, self.shape[1:], arguments)])
+
+    def launch(self, f: Any) -> Launch:
+        """Solve in place; f : real numbers of the modes, the last axis `Basis.parts` times as long."""
+        if self._basis.periodic_z:
+            return self._divide(f, self._tables if self._device.kind == "cuda" else self._wide)
+        return self._solve((f, self._inverse, self._coupling, self._tables.scale))

@@ -1,0 +1,215 @@
+"""The projection of `projection` on several devices, each with a band of rows.
+
+What a device reads of another was written before the last barrier, and is written again after the next one at the
+earliest. Flat ground: the direct solution, with the bits of one device on CPUs. Terrain: GCR with the same solver as
+preconditioner; its sums are made band by band, so that iterates differ from those of one device by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.backend.group import Stage
+from eagre.models.anelastic import operator as cells
+from eagre.models.anelastic.balance import Balance, balanced
+from eagre.models.anelastic.coefficients import Coefficients
+from eagre.models.anelastic.cutting import cut
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.models.anelastic.projection import Projected, add, stretch
+from eagre.models.anelastic.spectral_bands import SpectralBands
+from eagre.models.anelastic.stages import Fields, Stages
+from eagre.several import Banded, SeveralDevices
+from eagre.solvers.gcr.bands import GcrBands, ResidualTestBands
+from eagre.solvers.gcr.iteration import Weights
+from eagre.stepping.until import Until
+
+MOST = 500  # iterations
+
+
+@cell
+def clear_halo(k, j, i, a, low, high):
+    """A = 0 on rows of neighbours, those before `low` and from `high` on; region (nz, as many, nx)."""
+    a[k, j if j < low else j + high - low, i] = real(0.0)
+
+
+class ProjectionBands:
+    """Projects velocities of several devices.
+
+    Parameters
+    ----------
+    devices : SeveralDevices
+    precision : str
+    metric : Metric
+        Of the whole grid.
+    density : (nz, 1, 1) or (nz, ny, nx)
+        rho_b, kg/m^3, of the whole grid.
+    parts, metrics : sequences
+        Of each device.
+    fields : Fields
+        Their state, joined.
+    tolerance : float
+        Of dt max |div v|.
+
+    Attributes
+    ----------
+    phi, hat, steps
+        As of `Projection`.
+    """
+
+    older = None
+
+    def __init__(
+        self, devices: SeveralDevices, precision: str, metric: Metric, density: np.ndarray, parts: Sequence[Stages],
+        metrics: Sequence[Metric], fields: Fields, tolerance: float,
+    ) -> None:  # fmt: skip
+        self._devices, self._precision, self.metric, self._density = devices, precision, metric, density
+        self._metrics, self._parts, self.tolerance = metrics, parts, tolerance
+        self._real = parts[0].fields.now.u.dtype.type
+        self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
+        self._is_free = parts[0].is_free
+        self.hat = fields.forces if self._is_free else fields.now
+        self.steps = (0.0, 0.0)
+        self._normal: list[cells.Normal | None] = [None] * len(parts)
+        self._coefficients: Coefficients | None = None
+        one = np.ones((metric.shape[0], 1, 1))
+        self.set_coefficients(one, 0.0 * one, one)
+
+    # -- what may change -------------------------------------------------------------------------
+
+    def set_coefficients(self, c11: np.ndarray, c12: np.ndarray, c33: np.ndarray) -> None:
+        """Take C of the whole grid, each part (nz, 1, 1) or (nz, ny, nx)."""
+        known, parts = self._coefficients, (c11, c12, c33)
+        if known is not None and known.holds(*parts):
+            return
+        if known is not None and known.update(*parts) and known.exact == self._direct:
+            for rank, operator in enumerate(self._operators):
+                operator.update(*(cut(one, self._rows(rank)) for one in parts))
+            self._refresh()
+            return
+        self._coefficients = Coefficients(self.metric, self._density, *parts)
+        self._bind(self._coefficients)
+
+    def set_normal(self, x: Any = None, y: Any = None) -> Balance:
+        """Take the normal components on open sides, balanced; x (2, nz, ny), y (2, nz, nx), m/s; see `Projection`."""
+        given, balance = balanced(self.metric, self._density * self.metric.jacobian, (x, y, None))
+        for rank, member in enumerate(self._devices.members):
+            rows = self._rows(rank)
+            values = given[0].take(rows, axis=-1), given[1], cut(given[2], rows)
+            self._normal[rank] = cells.Normal(*(member.array(one.astype(self._real)) for one in values))
+        assert self._coefficients is not None
+        self._bind(self._coefficients)
+        return balance
+
+    def _rows(self, rank: int) -> list[int]:
+        """The rows that a band holds."""
+        return [row % self.metric.shape[1] for row in range(*self._devices.held(rank))]
+
+    # -- solution --------------------------------------------------------------------------------
+
+    @property
+    def exact(self) -> bool:
+        """Whether the direct solution is exact for these coefficients."""
+        return self._direct
+
+    @property
+    def launches(self) -> list[Any]:
+        """What a solution runs: for `Device.prepare`."""
+        return [*self._until.launches, self._final]
+
+    def solve(self, dt: float) -> Projected:
+        """As `Projection.solve`.
+
+        Raises
+        ------
+        ConvergenceError
+            If the tolerance is not reached.
+        """
+        last = self.steps[0]
+        factor = dt / last if last else 1.0
+        if factor != 1.0:
+            self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
+        self.steps = (dt, last)
+        made = self._until.run(self.tolerance / dt, MOST)
+        self._devices.run([self._final])
+        return Projected(made.iterations, made.norm * dt)
+
+    def _bind(self, known: Coefficients) -> None:
+        """Launches for these kinds of coefficients."""
+        devices, self._direct = self._devices, known.exact
+        self._operators = [
+            PressureOperator(
+                member, self._precision, self._metrics[rank],
+                *(cut(one, self._rows(rank)) for one in (self._density, known.c11, known.c12, known.c33)),
+                normal=self._normal[rank],
+            )
+            for rank, member in enumerate(devices.members)
+        ]  # fmt: skip
+        self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
+        self._refresh()
+        self._final = self._each(self._wind)
+        first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
+        if self._direct:
+            test = ResidualTestBands(devices, self._precision, self._r)
+            judged: list[Any] = [*first, *test.measured]
+            adds = self._loop(add, self.phi, self._b, test.control)
+            again: list[Any] = [*self._spectral.launches(self._r, self._b), adds, *judged]
+            self._until = Until(devices, test, again, judged, look_every=1)
+            return
+        edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
+        weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
+        known_to_all = (devices, self._precision, self.phi, self._r, first)
+        kept = 3 if known.turning else 1
+        self._until = GcrBands(*known_to_all, self._apply, self._precondition, weights, kept).until
+
+    def _axes(self) -> Any:
+        return zip(self.metric.shape, self.metric.sides, strict=True)
+
+    def _refresh(self) -> None:
+        """Factorise for the present coefficients."""
+        assert self._coefficients is not None
+        density, across, up = self._coefficients.means()
+        self._spectral.set_coefficients(across, up, np.ones_like(density) if self._by_point else density)
+
+    @property
+    def _by_point(self) -> bool:
+        return self._density.shape == self.metric.shape
+
+    def _wind(self, rank: int) -> Any:
+        own = self._parts[rank].fields
+        return self._operators[rank].wind(self.phi.parts[rank], own.now, own.forces, not self._is_free)
+
+    def _residual(self, rank: int) -> Any:
+        hat = tuple(one.parts[rank] for one in self.hat)
+        return self._operators[rank].residual(self.phi.parts[rank], hat, self._r.parts[rank])
+
+    def _apply(self, q: Banded, out: Banded) -> list[Stage]:
+        applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))
+        return [applied, self._cleared(out)]
+
+    def _precondition(self, r: Banded, q: Banded) -> list[Stage]:
+        if not self._by_point:
+            return self._spectral.launches(r, q)
+        weighed = self._each(lambda rank: self._operators[rank].weighed(r.parts[rank], self._b.parts[rank]))
+        return [weighed, *self._spectral.launches(self._b, q)]
+
+    def _each(self, launch: Callable[[int], Any]) -> Stage:
+        """A stage of one launch a device."""
+        return [[launch(rank)] for rank in range(len(self._parts))]
+
+    def _loop(self, one: Any, *arguments: Any) -> Stage:
+        """A stage of a loop over all points that the devices hold."""
+        return self._devices.over(self._devices.loop(one, self._precision), self.metric.shape, arguments)
+
+    def _cleared(self, a: Banded) -> Stage:
+        """A stage that makes `a` zero on rows of neighbours."""
+        (nz, _, nx), stage = self.metric.shape, []
+        for rank, (member, part) in enumerate(zip(self._devices.members, a.parts, strict=True)):
+            inside = self._devices.inside(rank)
+            loop, rows = member.loop(clear_halo, self._precision), part.shape[1] - inside.stop + inside.start
+            stage.append([member.over(loop, (nz, rows, nx), (part, inside.start, inside.stop))])
+        return stage

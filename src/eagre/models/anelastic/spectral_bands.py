@@ -1,0 +1,167 @@
+"""The flat pressure operator inverted on several devices: rows in bands for transforms along x, modes of x beyond.
+
+Modes of x are dealt out: a device has some of them in all rows and levels, where transforms along y and z and column
+systems need no other. Two exchanges of all with all: own rows there, all rows that a band holds back. Transforms are
+made in the order of `spectral`.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.arrays import array_module, fourier_module
+from eagre.backend.device import Device, HostCall, check_precision
+from eagre.backend.exchange import LocalTransport, Message
+from eagre.backend.group import BARRIER, Stage
+from eagre.decomposition import equal_parts
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.modes import Basis, Modes
+from eagre.models.anelastic.spectral import complex_of, options_of, solved
+from eagre.several import Banded, SeveralDevices
+
+
+class Share:
+    """The modes of x that a device has, (nz, ny, n) of them.
+
+    Parameters
+    ----------
+    device : Device
+    precision : str
+    basis : Basis
+        Of the whole grid.
+    own : slice
+        Modes of x.
+    dz, sign
+        As of `Modes`.
+    """
+
+    def __init__(self, device: Device, precision: str, basis: Basis, own: slice, dz: float, sign: float) -> None:
+        z, y, x = basis.symbols
+        self._device, self._real = device, check_precision(precision)
+        self._basis = basis._replace(symbols=(z, y, x[own]))
+        self.modes = Modes(device, precision, self._basis, dz, sign)
+        self._is_complex = 2 in basis.waves
+        self._waves = tuple(k for k in basis.waves if k < 2)
+        shape = (*basis.shape[:2], own.stop - own.start)
+        self.spectrum = device.zeros(shape, complex_of(self._real) if self._is_complex else self._real)
+
+    @property
+    def call(self) -> HostCall:
+        """Solve for the modes, in their place."""
+        return HostCall(self._solve, ())
+
+    def _solve(self) -> None:
+        a, fft, waves = self.spectrum, fourier_module(self.spectrum), self._waves
+        if waves:
+            a = (fft.fftn if self._is_complex else fft.rfftn)(a.copy(), axes=waves, **options_of(a))
+        is_complex = self._is_complex or bool(waves)
+        f = array_module(a).ascontiguousarray(a)
+        f = solved(self._device, self._basis, self.modes, f.view(self._real) if is_complex else f)
+        if is_complex:
+            f = f.view(complex_of(self._real))
+        if waves and self._is_complex:
+            f = fft.ifftn(f, axes=waves, norm="forward", **options_of(f))
+        elif waves:
+            sizes = [self._basis.shape[k] for k in waves]
+            f = fft.irfftn(f, s=sizes, axes=waves, norm="forward", **options_of(f))
+        if f is not self.spectrum:
+            self.spectrum[...] = f
+
+
+class SpectralBands:
+    """q = P^-1 r of the flat operator; q is right on all rows that a band holds.
+
+    Parameters
+    ----------
+    devices : SeveralDevices
+    precision : str
+    metric : Metric
+        Of the whole grid.
+    sign : float
+        1.0, or -1.0: q = -P^-1 r.
+    """
+
+    def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
+        self._devices, self._real = devices, check_precision(precision)
+        self._basis = basis = Basis.of(metric)
+        ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
+        self._modes = [slice(*pair) for pair in pairwise(ends)]
+        shares = zip(devices.members, self._modes, strict=True)
+        dz = metric.spacing[0]
+        self._shares = [Share(member, precision, basis, own, dz, sign) for member, own in shares]
+        nz = basis.shape[0]
+        self._is_complex = 2 in basis.waves
+        complex_ = complex_of(self._real) if self._is_complex else self._real
+        self._rows = [
+            member.zeros((nz, high - low, basis.symbols[2].size), complex_)
+            for member, (low, high) in zip(devices.members, map(devices.held, range(len(ends) - 1)), strict=True)
+        ]
+        self._publish()
+        self._transforms: dict[int, Any] = {}
+
+    def _publish(self) -> None:
+        transport = LocalTransport(self._devices.group)
+        for rank, (rows, share) in enumerate(zip(self._rows, self._shares, strict=True)):
+            transport.publish(rank, "rows", rows.view(self._real))
+            transport.publish(rank, "modes", share.spectrum.view(self._real))
+        ranks, there, back = range(len(self._rows)), [], []
+        for band in ranks:
+            inside, own, all_ = self._devices.inside(band), self._devices.own(band), slice(None)
+            for other in ranks:
+                modes = self._numbers(other)
+                there.append(Message("rows", band, other, (all_, inside, modes), (all_, own, all_), "modes"))
+                back += [
+                    Message("modes", other, band, (all_, of, all_), (all_, here, modes), "rows")
+                    for here, of in self._held(band)
+                ]
+        self._there, self._back = transport.exchange(there), transport.exchange(back)
+
+    def _numbers(self, rank: int) -> slice:
+        """Where the modes of a device lie among the real numbers of a row."""
+        parts, own = 2 if self._is_complex else 1, self._modes[rank]
+        return slice(parts * own.start, parts * own.stop)
+
+    def _held(self, rank: int) -> list[tuple[slice, slice]]:
+        """Pieces of the rows that a band holds: where they lie there, and in the grid."""
+        (low, high), ny, found = self._devices.held(rank), self._basis.shape[1], []
+        at = low
+        while at < high:
+            end = min(high, (at // ny + 1) * ny)
+            found.append((slice(at - low, end - low), slice(at % ny, at % ny + end - at)))
+            at = end
+        return found
+
+    def set_coefficients(self, across: np.ndarray, up: np.ndarray, scale: np.ndarray) -> None:
+        """As of `Modes`."""
+        for share in self._shares:
+            share.modes.set_coefficients(across, up, scale)
+
+    def launches(self, right: Banded, out: Banded) -> list[Stage]:
+        """out = P^-1 right."""
+        there, back = [], []
+        for rank, member in enumerate(self._devices.members):
+            forward, backward = self._along_x(rank, member, right.parts[rank], out.parts[rank])
+            there.append([forward])
+            back.append([backward])
+        return [there, BARRIER, self._there, [[share.call] for share in self._shares], BARRIER, self._back, back]
+
+    def _along_x(self, rank: int, member: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
+        """Transforms of all rows that a band holds."""
+        rows = self._rows[rank]
+        if self._is_complex:
+            if rank not in self._transforms:
+                self._transforms[rank] = member.real_transforms(right, rows, out, (2,))
+            forward, backward = self._transforms[rank]
+            return forward._replace(arguments=(right,)), backward._replace(arguments=(out,))
+        cosines = self._basis.cosines[2]
+
+        def forward_cosines() -> None:
+            rows[...] = cosines.forward(right, 2)
+
+        def backward_cosines() -> None:
+            out[...] = cosines.backward(rows, 2)
+
+        return HostCall(forward_cosines, ()), HostCall(backward_cosines, ())

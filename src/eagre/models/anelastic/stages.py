@@ -1,0 +1,230 @@
+"""What a step of the anelastic model does beside the projection: fields, and launches before and behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.advection.mpdata import plan_of
+from eagre.advection.plan import Advector
+from eagre.backend.device import Device, Work
+from eagre.models.anelastic import kernels
+from eagre.models.anelastic.advector import FaceFluxes
+from eagre.models.anelastic.diffusion import EVEN, PARITY
+from eagre.models.anelastic.kernels import AtRest, Slopes, Velocity
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.pace import Pace
+from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.sides import Inflow
+from eagre.models.anelastic.stars import elementwise
+from eagre.models.anelastic.tendencies import Tendencies
+from eagre.models.anelastic.watch import Watch
+
+
+class Moved(NamedTuple):
+    """A field that forces act on: name, present, half force (within a step what advection makes), past."""
+
+    name: str
+    x: Any
+    force: Any
+    past: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """The state of a run on a device, (nz, ny, nx) each.
+
+    Attributes
+    ----------
+    now, past : Velocity
+        v^n and v^(n-1), m/s. Within a step `now` holds what is advected, and v^.
+    forces : Velocity
+        Half forces dt/2 R of the velocity; within a step v_hat.
+    theta, heating
+        theta', K, and its half force; None where nothing is buoyant.
+    scalars : dict
+        Passive scalars by name.
+    spare
+        Where one of them is advected to.
+    drag : dict
+        Explicit tendencies D^n by the names of the fields that have any.
+    last_drag : dict
+        D^(n-1).
+    """
+
+    now: Velocity
+    past: Velocity
+    forces: Velocity
+    theta: Any
+    heating: Any
+    scalars: dict[str, Any]
+    spare: Any
+    drag: dict[str, Any]
+    last_drag: dict[str, Any]
+
+    @classmethod
+    def zeros(cls, setup: Setup, device: Device, real: Any, driven: Sequence[str]) -> Fields:
+        """Nothing moves."""
+
+        def zeros() -> Any:
+            return device.zeros(setup.shape, real)
+
+        now, past, forces = (Velocity(zeros(), zeros(), zeros()) for _ in range(3))
+        theta, heating = (zeros(), zeros()) if setup.stratified else (None, None)
+        scalars = {name: zeros() for name in setup.scalars}
+        drag, last_drag = ({name: zeros() for name in driven} for _ in range(2))
+        return cls(now, past, forces, theta, heating, scalars, zeros() if scalars else None, drag, last_drag)
+
+    def moved(self) -> list[Moved]:
+        """Every field that forces act on."""
+        found = [Moved(*one) for one in zip("uvw", self.now, self.forces, self.past, strict=True)]
+        return found if self.theta is None else [*found, Moved("theta", self.theta, self.heating, None)]
+
+    @property
+    def present(self) -> dict[str, Any]:
+        """Arrays of the present by the names of fields."""
+        return {one.name: one.x for one in self.moved()} | self.scalars
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """Every array that the next step reads, by its name in a restart."""
+        found = dict(self.present)
+        found |= {f"past_{name}": array for name, array in zip("uvw", self.past, strict=True)}
+        found |= {f"force_{name}": array for name, array in zip("uvw", self.forces, strict=True)}
+        if self.heating is not None:
+            found["force_theta"] = self.heating
+        return found | {f"drag_{name}": array for name, array in self.last_drag.items()}
+
+
+class Stages:
+    """Launches of a step beside those of the projection.
+
+    Parameters
+    ----------
+    setup : Setup
+    device : Device
+    precision : {"single", "double"}
+    rest : RestState
+    h : (nz, 1, 1), over a hill (nz, ny, nx), on the device
+        Density times Jacobian.
+    slopes : Slopes
+        On the device.
+    metric : Metric
+    masses : (nz, ny, nx) or None, on the device
+        h at every point; None where it is 1.
+    driven : sequence of str
+        Names of the fields with explicit tendencies.
+
+    Attributes
+    ----------
+    fields : Fields
+    is_free : bool
+        Whether v^ is v_hat.
+    """
+
+    def __init__(
+        self, setup: Setup, device: Device, precision: str, rest: RestState, h: Any, slopes: Slopes, metric: Metric,
+        masses: Any, driven: Sequence[str],
+    ) -> None:  # fmt: skip
+        self.setup, self.device, self.precision, self.slopes = setup, device, precision, slopes
+        self._rest = rest
+        self._real = np.float32 if precision == "single" else np.float64
+        self.fields = fields = Fields.zeros(setup, device, self._real, driven)
+        self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
+        self.inflow = Inflow(setup, device, precision, rest, list(fields.present))
+        self.advector = FaceFluxes(device, precision, setup.shape, h, slopes, setup.sides, setup.terrain)
+        self.pace = Pace(device, precision, setup.spacing)
+        self._switches = {"TERRAIN": setup.terrain, "STRATIFIED": setup.stratified}
+        self.is_free = not (setup.stratified or setup.coriolis or setup.absorber.any())
+        self._advection = plan_of(device, precision, setup.shape, setup.sides, setup.advection)
+        self._masses = masses
+        self._loops: dict[tuple[Any, ...], Any] = {}
+        self._at_rest: AtRest | None = None
+        rows = setup.shape[0] * setup.shape[1]
+        self._outflow = device.zeros((rows,), self._real)
+        loop = device.loop(kernels.largest_outflow, precision, {"TERRAIN": setup.terrain})
+        faces = self.advector
+        self.measure = device.over(loop, (rows,), (faces.v1, faces.v2, faces.v3, h, self._outflow))
+
+    def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
+        """Take what is implicit for a time step, s; returns it, as `RestState.implicit`."""
+        parts = self._rest.implicit(dt, self.setup.coriolis)
+        if self._at_rest is None:
+            self._at_rest = AtRest(*(self.device.array(parts[name].astype(self._real)) for name in AtRest._fields))
+        else:
+            for name, array in zip(AtRest._fields, self._at_rest, strict=True):
+                self.device.fill(array, parts[name].astype(self._real))
+        return parts
+
+    @property
+    def watch(self) -> Watch:
+        """What looks at all fields that forces act on."""
+        return Watch(self.device, self.precision, [one.x for one in self.fields.moved()])
+
+    def outflow(self) -> np.ndarray:
+        """The largest share of its mass that a point of a row lost in the last step, (nz, ny)."""
+        self.device.run([self.measure])
+        return self.device.host(self._outflow).reshape(self.setup.shape[:2])
+
+    def explicit(self) -> list[Work]:
+        """Launches from the present to v^, in its place, and to v_hat and theta_hat in the place of their forces."""
+        fields = self.fields
+        found: list[Work] = list(self.advector.launches(fields.now, fields.past, self.pace))
+        moved = fields.moved()
+        found += self.tendencies.launches()
+        found += [self._forced(one) for one in moved]
+        found += self._advect([(one.x, one.force, PARITY.get(one.name, EVEN)) for one in moved])
+        for one in moved:
+            found += self._with_tendency(one.name, one.force)
+        for name, x in fields.scalars.items():
+            if name in fields.drag:
+                found.append(self._over("add_tendency", x, fields.drag[name], self.pace.numbers))
+            found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare)]
+            found.append(self._over("take", x, fields.spare))
+        if self.is_free:
+            return found
+        heat = fields.forces.w if fields.heating is None else fields.heating
+        return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
+
+    def _forced(self, one: Moved) -> Work:
+        """A launch that sets what is advected, and the past velocity."""
+        is_driven = one.name in self.fields.drag
+        arguments = (one.x, one.force, self.fields.drag.get(one.name, one.x), self.pace.numbers)
+        if one.past is None:
+            return self._over("add_force", *arguments, switches={"DRIVEN": is_driven})
+        if self.device.kind != "cuda":
+            return self._over("add_force_to_wind", *arguments, one.past, switches={"DRIVEN": is_driven})
+        return elementwise(self.device, self.precision, is_driven, (*arguments, one.past))
+
+    def _with_tendency(self, name: str, hat: Any) -> list[Work]:
+        """Launches that add the explicit tendency of the end of the step, and hold what flows in."""
+        fields, faces = self.fields, self.advector
+        found: list[Work] = []
+        if name in fields.drag:
+            found.append(self._over("add_drag", hat, fields.drag[name], fields.last_drag[name], self.pace.numbers))
+        return found + self.inflow.launches(name, hat, Advector(faces.v1, faces.v2, faces.v3))
+
+    def finish(self) -> list[Work]:
+        """Launches from v^(n+1) to theta' and its half force; those of the velocity come from the projection."""
+        fields = self.fields
+        if fields.theta is None:
+            return []
+        return [self._over("finish_theta", fields.theta, fields.heating, fields.now.w, self._at_rest)]
+
+    def _advect(self, moved: Sequence[tuple[Any, Any, tuple[int, int, int]]]) -> list[Work]:
+        """Launches that advect fields: from, to, parity of each."""
+        faces = self.advector
+        advector = Advector(faces.v1, faces.v2, faces.v3, self._masses)
+        fields = [(x, out, (z < 0, y < 0, along_x < 0)) for x, out, (z, y, along_x) in moved]
+        return self._advection.together(fields, advector)
+
+    def _over(self, name: str, *arguments: Any, switches: Mapping[str, Any] | None = None) -> Work:
+        key = (name, *(switches or {}).values())
+        if key not in self._loops:
+            known = self._switches | dict(switches or {})
+            self._loops[key] = self.device.loop(getattr(kernels, name), self.precision, known)
+        return self.device.over(self._loops[key], self.setup.shape, arguments)

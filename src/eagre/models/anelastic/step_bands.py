@@ -1,0 +1,217 @@
+"""Steps of the anelastic model on several devices, each with a band of rows.
+
+A band holds as many rows of its neighbours as a step reaches (`cutting.reach`), so that nothing is exchanged before the
+projection; behind the step every band takes its neighbours' rows of the new state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.exchange import LocalTransport
+from eagre.backend.group import BARRIER, Group, Stage
+from eagre.decomposition import bands, check_thickness, equal_parts
+from eagre.errors import InputError
+from eagre.models.anelastic.cutting import cut, cut_metric, cut_rest, cut_setup, reach
+from eagre.models.anelastic.kernels import Slopes, Velocity
+from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.projection import Projected
+from eagre.models.anelastic.projection_bands import ProjectionBands
+from eagre.models.anelastic.rest import RestState
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.sides import ambient_inflow, inflow_of, set_wind_through
+from eagre.models.anelastic.stages import Fields, Stages
+from eagre.models.anelastic.step import Place, largest
+from eagre.models.anelastic.tendencies import driven
+from eagre.several import Banded, SeveralDevices
+
+Array = np.ndarray
+FEWEST = 4  # rows of a band
+
+
+def devices_of(group: Group, setup: Setup) -> SeveralDevices:
+    """The devices of a group with the rows of each.
+
+    Raises
+    ------
+    InputError
+        For more devices than rows or modes along x serve.
+    """
+    (_, ny, nx), count = setup.shape, len(group.members)
+    rows = reach(setup)
+    check_thickness(group, ny, FEWEST, "rows of points", "bands of 4 rows or more")
+    if ny < rows:
+        allowed = f"one device, or {rows} rows: as far as a step reaches"
+        raise InputError(f"{count} devices for {ny} rows of points", allowed=allowed, fix=f'device = "{group.kind}"')
+    modes = nx // 2 + 1 if setup.sides[2] == "periodic" else nx
+    if nx == 1 or modes < count:
+        allowed = "one device, or as many points along x as two for each: modes along x are dealt out"
+        raise InputError(f"{count} devices for {nx} points along x", allowed=allowed, fix=f'device = "{group.kind}"')
+    wraps = setup.sides[1] == "periodic"
+    cuts = bands(ny, nx, equal_parts(ny, count), halo=(rows, 0), before=(0, 0), overlap=True, periodic=(wraps, False))
+    return SeveralDevices(group, cuts)
+
+
+class InflowBands:
+    """As `Inflow`: the values of all sides, joined."""
+
+    def __init__(self, devices: SeveralDevices, parts: Sequence[Stages], setup: Setup, rest: RestState) -> None:
+        self._devices, self._setup = devices, setup
+        self.arrays: dict[str, Banded] = {}
+        for name, values in ambient_inflow(setup, rest, list(parts[0].fields.present)).items():
+            axis = -1 if name.startswith("inflow_x") else None
+            self.arrays[name] = Banded([part.inflow.arrays[name] for part in parts], values.shape, axis)
+            self._take(name, values)
+
+    def start(self, fields: Mapping[str, Array]) -> None:
+        """Take what scalars have on open sides for what flows in."""
+        for name, values in inflow_of(self._setup, fields).items():
+            self._take(name, values)
+
+    def _take(self, name: str, values: Array) -> None:
+        self._devices.fill(self.arrays[name], values.astype(self.arrays[name].dtype))
+
+
+class StepsBands:
+    """As `Steps` on several devices.
+
+    Parameters
+    ----------
+    setup : Setup
+    devices : SeveralDevices
+    precision : {"single", "double"}
+    rest : RestState
+    mass : (nz, 1, 1), over a hill (nz, ny, nx)
+        Density times Jacobian.
+    metric : Metric
+
+    Attributes
+    ----------
+    parts : list of Stages
+        Of each device.
+    fields : Fields
+        Joined: what a step reads.
+    """
+
+    def __init__(
+        self, setup: Setup, devices: SeveralDevices, precision: str, rest: RestState, mass: Array, metric: Metric
+    ) -> None:
+        self.setup, self.devices, self._rest, self.before = setup, devices, rest, 0.0
+        real, names = np.float32 if precision == "single" else np.float64, driven(setup, rest)
+        even = (mass == 1.0).all()
+        self.parts, metrics = [], []
+        for rank, member in enumerate(devices.members):
+            low, high = devices.held(rank)
+            rows = [row % setup.shape[1] for row in range(low, high)]
+            own, metrics = cut_setup(setup, rows, low), [*metrics, cut_metric(metric, rows)]
+            h = cut(mass, rows)
+            full = None if even else member.array((h * np.ones(own.shape)).astype(real))
+            slopes = Slopes(**metrics[-1].arrays(member, precision))
+            known = (own, member, precision, cut_rest(rest, rows), member.array(h.astype(real)), slopes, metrics[-1])
+            self.parts.append(Stages(*known, full, names))
+        self.fields = self._joined()
+        self.inflow = InflowBands(devices, self.parts, setup, rest)
+        known = (devices, precision, metric, rest.density, self.parts, metrics, self.fields, setup.tolerance)
+        self.projection = ProjectionBands(*known)
+        set_wind_through(self.projection, setup, rest)
+        self._exchanged = self._exchange()
+        self._dt = 0.0
+
+    def _joined(self) -> Fields:
+        """The fields of all parts as one."""
+        all_ = [part.fields for part in self.parts]
+
+        def join(arrays: Sequence[Any]) -> Any:
+            return None if arrays[0] is None else Banded(arrays, self.setup.shape, -2)
+
+        def joined(name: str) -> Any:
+            ones = [getattr(fields, name) for fields in all_]
+            if isinstance(ones[0], Velocity):
+                return Velocity(*map(join, zip(*ones, strict=True)))
+            if isinstance(ones[0], dict):
+                return {key: join([one[key] for one in ones]) for key in ones[0]}
+            return join(ones)
+
+        return Fields(**{name: joined(name) for name in Fields.__dataclass_fields__})
+
+    def _exchange(self) -> list[Stage]:
+        """Stages in which all bands take the rows of the state that they hold of their neighbours."""
+        transport, fields = LocalTransport(self.devices.group), self.fields
+        taken = {name: array for name, array in fields.kept.items() if not name.startswith(("past_", "drag_"))}
+        for name, array in taken.items():
+            for rank, part in enumerate(array.parts):
+                transport.publish(rank, name, part)
+        return [BARRIER, transport.exchange(self.devices.rows.messages(dict.fromkeys(taken, "centre"))), BARRIER]
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Begin to compile what a step runs."""
+        self.set_out(1.0)
+        self.devices.prepare([*self._explicit(), *self.projection.launches, self._finish(), self._measures()])
+
+    def step(self, dt: float, time: float = 0.0) -> Projected:
+        """As `Steps.step`."""
+        self.set_out(dt, time)
+        self.devices.run(self._explicit())
+        made = self.projection.solve(dt)
+        self.devices.run([self._finish(), *self._exchanged])
+        self.before = dt
+        return made
+
+    def exchange(self) -> None:
+        """Take the neighbours' rows of the present state, which was written in own rows alone."""
+        self.devices.run(self._exchanged)
+
+    def set_out(self, dt: float, time: float = 0.0) -> None:
+        """As `Steps.set_out`."""
+        for part in self.parts:
+            part.tendencies.set_time(time, dt)
+            part.pace.set(dt, self.before)
+            if dt != self._dt:
+                part.take_implicit(dt)
+        if dt != self._dt:
+            parts = self._rest.implicit(dt, self.setup.coriolis)
+            self.projection.set_coefficients(parts["c11"], parts["c12"], parts["c33"])
+            self._dt = dt
+
+    def _explicit(self) -> list[Stage]:
+        return [[part.explicit() for part in self.parts]]
+
+    def _finish(self) -> Stage:
+        return [part.finish() for part in self.parts]
+
+    def _measures(self) -> Stage:
+        return [[part.measure] for part in self.parts]
+
+    def forget_time_step(self) -> None:
+        """Work out what is implicit anew before the next step."""
+        self._dt = 0.0
+
+    # -- what a step was ----------------------------------------------------------------------------
+
+    def courant(self) -> Place:
+        """As `Steps.courant`."""
+        return largest(self._of_rows([part.outflow() for part in self.parts]))
+
+    def mixing(self, dt: float) -> Place:
+        """As `Steps.mixing`."""
+        fastest, row = largest(self._rates())
+        return fastest * dt, row
+
+    def fastest_mixing(self) -> float:
+        """As `Steps.fastest_mixing`."""
+        if self.setup.closure is None:
+            return 0.0
+        self.devices.run([[part.tendencies.launches() for part in self.parts]])
+        return float(self._rates().max())
+
+    def _rates(self) -> Array:
+        return self._of_rows([part.tendencies.diffusion.rates() for part in self.parts])
+
+    def _of_rows(self, found: Sequence[Array]) -> Array:
+        """Numbers of all rows, (nz, ny), from those of the rows that each band holds."""
+        return np.concatenate([one[:, self.devices.inside(rank)] for rank, one in enumerate(found)], axis=1)

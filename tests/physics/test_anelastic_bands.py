@@ -1,0 +1,187 @@
+"""One run of air over several devices: over flat ground the bits of one device on CPUs, over hills to rounding."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from anelastic_runs import RUNS, assert_close, fields_of
+from barotropic_runs import run_out_of_step
+from eagre import AnelasticFlow, BlowUpError, Grid, InputError, MemoryNeededError
+from eagre.backend.device import CpuDevice
+from eagre.backend.exchange import LocalTransport
+from eagre.backend.group import Group
+from eagre.errors import ConvergenceError
+from eagre.models.anelastic.atmosphere import boussinesq
+from restarts import assert_repeats_and_restarts, different_arrays
+
+TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
+
+
+def box(device, **options):
+    """Noise in stratified air between walls or not, and a scalar."""
+    grid = Grid.of_points(10, 17, 900.0, 1600.0)
+    noise = np.random.default_rng(5).standard_normal((4, 9, 17, 10))
+    known = {"atmosphere": boussinesq(buoyancy_frequency=0.01), "theta": 0.1 * noise[3], "scalars": {"dye": noise[0]}}
+    if options.get("sides", {}).get("z") == "periodic":
+        known = {}
+    chosen = {"height": 800.0, "time_step": 2.0, "precision": "double", **known, **options}
+    return AnelasticFlow(grid, 9, velocity=tuple(noise[:3]), device=device, **chosen)
+
+
+def run(name):
+    """A function of the device and options."""
+    return lambda device, **options: RUNS[name](device=device, **options)
+
+
+SLOW = pytest.mark.slow  # programs that no other test compiles
+FLAT = [
+    pytest.param(run("turbulence"), {}, id="turbulence"),
+    pytest.param(run("turbulence"), {"third_order": True, "precision": "double"}, id="third order", marks=SLOW),
+    pytest.param(run("vortices"), {}, id="vortices", marks=SLOW),
+    pytest.param(run("forced"), {}, id="forced"),
+    pytest.param(run("closed-flat"), {}, id="closure and drag"),
+    pytest.param(run("closed-flat"), {"time_step": None, "courant": 0.3}, id="closure, courant", marks=SLOW),
+    pytest.param(box, {"sides": {"x": "wall", "y": "wall"}}, id="walls"),
+    pytest.param(box, {"sides": {"x": "wall"}}, id="walls along x"),
+    pytest.param(box, {"sides": {"y": "wall"}}, id="walls along y"),
+    pytest.param(box, {"sides": {"y": "wall", "z": "periodic"}}, id="walls along y, a ring of heights"),
+    pytest.param(box, {"sides": {"x": "wall", "z": "periodic"}}, id="walls along x, a ring of heights"),
+    pytest.param(box, {"sides": {"x": "wall", "y": "wall", "z": "periodic"}}, id="walls but for heights"),
+]
+HILLS = [
+    pytest.param("hill", {"precision": "double"}, 1e-12, id="hill"),
+    pytest.param("open", {}, 1e-5, id="open"),
+    pytest.param("heated", {}, 1e-5, id="heated"),
+    pytest.param("closed-hill", {"time_step": None, "courant": 0.3, "precision": "double"}, 1e-12, id="closure",
+                 marks=SLOW),
+]  # fmt: skip
+
+
+def after(make, device, steps=4, **options):
+    """A run after some steps."""
+    model = make(device, **options)
+    model.advance(1e9, max_steps=steps)
+    return model
+
+
+@pytest.mark.parametrize(("make", "options"), FLAT)
+def test_the_bits_of_one_device(make, options):
+    """Of every array of a restart over flat ground, and of what is told of the run."""
+    ours, theirs = (after(make, device, **options) for device in (THREE if make is box else TWO, "cpu"))
+    assert isinstance(ours.device, Group) and len(ours.engine.parts) > 1
+    assert different_arrays(ours, theirs) == []
+    assert ours.diagnostics() == theirs.diagnostics() and ours.statistics() == theirs.statistics()
+    assert ours.facts == theirs.facts and ours.time == theirs.time
+    for name in theirs.variables:
+        np.testing.assert_array_equal(ours.field(name), theirs.field(name), err_msg=name)
+
+
+@pytest.mark.parametrize(("name", "options", "share"), HILLS)
+def test_over_a_hill_to_rounding(name, options, share):
+    """Sums of the pressure are made band by band; iterations are as many."""
+    ours, theirs = (after(run(name), device, **options) for device in (TWO, "cpu"))
+    assert ours.statistics()["iterations_a_step"] == theirs.statistics()["iterations_a_step"] > 1.0
+    assert_close(fields_of(ours), fields_of(theirs), share)
+
+
+def test_what_is_measured_at_places():
+    ours, theirs = (after(box, device) for device in (THREE, "cpu"))
+    for model in (ours, theirs):
+        model.found = [
+            model.slice(["w", "theta"], y=730.0).sample(), model.slice(["u"], x=333.0).sample(),
+            model.slice(["pressure"], z=350.0).sample(), model.maxima().sample(),
+            model.probes({"mast": {"x": 120.0, "y": 799.0, "z": [100.0, 710.0]}}).sample(),
+            model.spectra([100.0, 400.0], axes=["x"]).sample(),
+            model.snapshot(["w_max", "vorticity"])(),
+        ]  # fmt: skip
+    for found, wanted in zip(ours.found, theirs.found, strict=True):
+        for name, values in wanted.items():
+            np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def test_a_run_goes_on_with_another_number_of_devices():
+    first, second = after(box, THREE), box("cpu")
+    second.restore(first.state())
+    third = box(TWO)
+    third.restore(second.state())
+    for model in (first, second, third):
+        model.advance(1e9, max_steps=3)
+    assert different_arrays(first, second) == [] and different_arrays(third, second) == []
+
+
+def test_runs_repeat_and_restart_bit_for_bit():
+    def make():
+        return run("open")(TWO)
+
+    end = make().setup.time_step * 6
+    assert_repeats_and_restarts(make, lambda model: model.advance(end, max_steps=3), end)
+
+
+LOST = {"u": box, "force_w": box, "theta": box, "rows": box, "modes": box, "own": run("hill")}
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_a_lost_exchange_shows(monkeypatch, lost):
+    """Sums of all devices (`own`) show over a hill."""
+    exchange, make, options = LocalTransport.exchange, LOST[lost], {"precision": "double"}
+    theirs = after(make, "cpu", 2, **options)
+    monkeypatch.setattr(
+        LocalTransport,
+        "exchange",
+        lambda self, messages: exchange(self, [m for m in messages if m.field != lost or m.source == m.target]),
+    )
+    with suppress(BlowUpError, ConvergenceError):
+        ours = after(make, TWO, 2, **options)
+        if make is box:
+            assert different_arrays(ours, theirs) != []
+            return
+        with pytest.raises(AssertionError):
+            assert_close(fields_of(ours), fields_of(theirs), 1e-9)
+
+
+def test_a_halo_too_narrow_shows(monkeypatch):
+    monkeypatch.setattr("eagre.models.anelastic.cutting.REACH", 3)
+    assert different_arrays(after(box, TWO), after(box, "cpu")) != []
+
+
+@pytest.mark.parametrize("make", [box, run("hill")], ids=["flat", "hill"])
+def test_the_barriers_of_a_step_are_enough(make):
+    """Devices that run ahead of one another up to the next wait give the same bits."""
+    found = []
+    for go in (Group.run, run_out_of_step):
+        steps = make(THREE).engine.steps
+        steps.set_out(steps.setup.time_step)
+        pressure = steps.projection
+        pressure._devices.fill(pressure._until.control, np.array([1.0, 0.0, 0.0, 1e-30, 100.0]))
+        step = [*steps._explicit(), *pressure.launches[:-1], pressure._final, steps._finish(), *steps._exchanged]
+        go(steps.devices.group, step * 2)
+        found.append([steps.devices.host(array) for array in (*steps.fields.kept.values(), pressure.phi)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+def test_what_is_refused():
+    with pytest.raises(InputError, match="5 devices for 17 rows of points") as refused:
+        box("cpu" + 4 * ",cpu")
+    assert "up to 4 devices" in str(refused.value)
+    with pytest.raises(InputError, match="2 devices for 1 rows of points"):
+        run("bubble")(TWO)
+    with pytest.raises(InputError, match="2 devices for 1 points along x"):
+        AnelasticFlow(Grid.of_points(1, 17, 1.0, 16.0), 9, height=8.0, time_step=1.0, device=TWO)
+    with pytest.raises(InputError, match="profiles on 2 bands"):
+        box(TWO).averages()
+
+
+def test_each_device_has_memory_for_its_share(monkeypatch):
+    """Where one of several is too small for its part, though together they have enough."""
+    small, large = CpuDevice(), CpuDevice()
+    monkeypatch.setattr(small, "free_memory", lambda: 10**5)
+    with pytest.raises(MemoryNeededError):
+        box([small, large])
+    box([large, large])
