@@ -25,6 +25,7 @@ ENERGIES = 1.2  # of the energy over the lowest bed at the start, where nothing 
 OVERSHOOT = 2.0  # of the slope of the surface at rest, which a sudden force reaches
 IDLE = ("Coriolis",)  # terms that do no work
 STRESSES, ACCELERATIONS = ("WindStress",), ("AtmosphericPressure", "BodyForce")
+WINDS, POTENTIALS = ("WeatherWind",), ("WeatherPressure",)  # bounds of the wind, of pressure over density
 
 
 class Excess(NamedTuple):
@@ -104,9 +105,10 @@ def reach_of(
     if rain > 0.0 or inflow > 0.0:  # water may stand, and fall from, anywhere
         q = max([0.0, *rates]) / min(grid.dx, grid.dy)
         head = max(head, highest) + _depth_to_enter(q, manning, long, gravity)
-    stress, acceleration = _largest(terms, STRESSES), _largest(terms, ACCELERATIONS)
+    stress = _largest(terms, STRESSES) + _stress_of_wind(terms)
+    acceleration = _largest(terms, ACCELERATIONS) + _largest(terms, POTENTIALS) / long
     head += OVERSHOOT * (math.sqrt(2.0 * stress * long / gravity) + acceleration * long / gravity)
-    known = {*IDLE, *STRESSES, *ACCELERATIONS, *(part.name for part in terms.water)}
+    known = {*IDLE, *STRESSES, *ACCELERATIONS, *POTENTIALS, *WINDS, *(part.name for part in terms.water)}
     unknown = any(part.name not in known for part in (*terms.x, *terms.y))
     given = unknown or rain + inflow + stress + acceleration > 0.0 or max(levels) > -math.inf
     return Reach(
@@ -127,6 +129,12 @@ def _largest(terms: Terms, names: tuple[str, ...]) -> float:
     """Sum over both directions of the largest values of terms."""
     parts = [part for part in (*terms.x, *terms.y) if part.name in names]
     return float(sum(abs(one.series.values).max() * abs(one.values).max() for part in parts for one in part.quantities))
+
+
+def _stress_of_wind(terms: Terms) -> float:
+    """Largest stress over density of winds, m2 s-2: the largest drag times the square of the fastest wind."""
+    winds = [part.quantities for part in (*terms.x, *terms.y) if part.name in WINDS]
+    return float(sum(one[-1].values * one[0].values ** 2 for one in winds))
 
 
 def highest_surface(surface: np.ndarray, bed: np.ndarray) -> float:

@@ -56,6 +56,10 @@ class Quantity:
         values = self.values[:, None] if self.values.ndim == 1 else self.values
         return np.broadcast_to(values, grid.shape)
 
+    def total(self, grid: Grid, where: np.ndarray | None = None) -> float:
+        """Sum of the map over all cells, or those of a mask."""
+        return float((self.map(grid) if where is None else self.map(grid) * where).sum())
+
 
 class Term:
     """Base of all terms: frozen dataclasses whose fields are the user's arguments.

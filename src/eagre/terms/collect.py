@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,9 +12,11 @@ import numpy as np
 from eagre.backend.cells import Cell
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.moving import MovingField
 from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
+from eagre.terms.moving import fields_of
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
@@ -69,6 +72,20 @@ class Terms:
                     found.setdefault(id(one.series), one.series)
         return list(found.values())
 
+    @property
+    def fields(self) -> list[MovingField]:
+        """What moves: the fields of all quantities, each once."""
+        return fields_of([one for role in ROLES for part in getattr(self, role) for one in part.quantities])
+
+    def use(self, time: float) -> None:
+        """Have the records for `time`, s, at hand."""
+        for field in self.fields:
+            field.use(time)
+
+    def end(self, time: float) -> float:
+        """Until when the records in use at `time`, s, are enough, which no step passes; infinity if nothing moves."""
+        return min([math.inf, *(field.instants.end(time) for field in self.fields)])
+
     def slot(self, role: str, quantity: Quantity) -> int | None:
         """Place of a quantity's factor among `series`, None if it does not change with time."""
         if quantity.series.is_constant:
@@ -111,8 +128,8 @@ class Terms:
         return total
 
 
-def terms_of(given: Sequence[Term], grid: Grid) -> Terms:
-    """Collect the terms of a run.
+def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
+    """Collect the terms of a run that begins at `start`, s.
 
     Raises
     ------
@@ -128,7 +145,9 @@ def terms_of(given: Sequence[Term], grid: Grid) -> Terms:
         if kinds.count(kind) > 1:
             raise InputError(f"{kinds.count(kind)} sources of kind {kind}", allowed="one of each kind")
     ordered = sorted(given, key=lambda term: (_place(term), type(term).__name__))
-    return Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
+    found = Terms(grid, *(_parts(ordered, role, grid) for role in ROLES))
+    found.use(start)
+    return found
 
 
 def _place(term: Term) -> int:

@@ -23,6 +23,7 @@ from eagre.models.shallow_water.reference import low_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
 from eagre.stepping.substeps import across_of, stage_of
 from eagre.terms.collect import Terms
+from eagre.terms.moving import Moving
 
 SUM, RATE, BOOKED = 0, 1, 2
 RATE_2 = 3  # where the second stage of a tile leaves its half of the rate; else 0
@@ -172,11 +173,33 @@ class Balance:
     ) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
         self._rain, self._places = [one.series for one in terms.sources], terms.places
-        rained = [float(one.map(grid).sum()) * grid.cell_area for one in terms.sources]
-        self._weights = np.append(self._open.lengths, rained or [0.0])
+        self._grid = grid
+        self._weights = np.append(self._open.lengths, np.zeros(max(1, len(terms.sources))))
+        sides = self._open.lengths.size
+        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
+        self._settled = np.zeros(self._weights.size)  # m3 of records that are not in use any more
+        self.weigh(terms)
         faces = [faces_of(row) for row, segment in zip(table, segments, strict=True) if not segment.condition.closed]
         self._faces = device.array(np.concatenate([np.zeros((0, 4), np.int64), *faces]))
         self.book = device.zeros((self._weights.size, COLUMNS), np.float64)
+
+    def weigh(self, terms: Terms) -> None:
+        """Take the sums over the domain of what brings water, m3 s-1, with the records in use of what moves."""
+        for k, one in enumerate(terms.sources, self._open.lengths.size):
+            self._weights[k] = one.total(self._grid) * self._grid.cell_area
+
+    def settle(self, time: float, terms: Terms) -> None:
+        """Book the rain of records up to `time`, s, and weigh those that come into use."""
+        if self._moving:
+            rows = self.device.host(self.book)
+            self._settled[self._moving] += self._volumes(rows, time)[self._moving]
+            rows[self._moving] = 0.0
+            rows[self._moving, BOOKED] = time
+            self.device.fill(self.book, rows)
+            self.weigh(terms)
+
+    def _volumes(self, rows: np.ndarray, time: float) -> np.ndarray:
+        return self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
 
     @property
     def sources(self) -> int:
@@ -209,10 +232,12 @@ class Balance:
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
             row[RATE] = series(time)
         self.device.fill(self.book, rows)
+        self.resume_settled({})
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and what it is of, for a restart."""
-        return {"book": self.device.host(self.book), "open_sides": self._open.places()}
+        settled = {"settled": self._settled.copy()} if self._settled.any() else {}
+        return {"book": self.device.host(self.book), "open_sides": self._open.places(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same open sides."""
@@ -229,9 +254,16 @@ class Balance:
             if series.is_constant and row[RATE] != series(time):
                 row[:] = row[SUM] + (time - row[BOOKED]) * row[RATE], series(time), time, 0.0
         self.device.fill(self.book, rows)
+        self.resume_settled(state)
+
+    def resume_settled(self, state: Mapping[str, np.ndarray], terms: Terms | None = None) -> None:
+        """Go on with what a state has of records that are not in use any more; terms : to weigh those that are."""
+        self._settled[:] = state.get("settled", 0.0)
+        if terms is not None:
+            self.weigh(terms)
 
     def amounts(self, time: float) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side or inside, by its name, and as rain, to `time`, s; m3."""
         rows = self.device.host(self.book)
-        came = self._weights * (rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2]))
+        came = self._settled + self._volumes(rows, time)
         return self._open.by_name(came, self._places)

@@ -93,8 +93,9 @@ class Engine(Legs):
             return self.device.array(values.astype(self.real))
 
         wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, Places(place, place))
-        self.terms = bound.arguments
+        places = Places(place, place, self.device)
+        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
+        self.terms, self.records = bound.arguments, bound.records
         self.switches |= bound.switches
 
     def _first_clock(self) -> np.ndarray:
@@ -256,6 +257,7 @@ class Engine(Legs):
         clock[ck.T] = clock[ck.UNTIL] = time
         self.write_clock(clock)
         self._set_forcing(time)
+        self.begin_records()
         self.balance.begin(time)
         self.lines.begin(time)
         self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
@@ -267,6 +269,16 @@ class Engine(Legs):
         values = self.setup.values_at(time)
         self.device.fill(self.forcing, values)
         self.schedule.set_forcing(values)
+
+    def begin_records(self) -> None:
+        """Take the records in use of what moves."""
+        self.records.load()
+        self.balance.weigh(self.setup.terms)
+
+    def next_records(self, time: float) -> None:
+        """The same in a run that has come to `time`, s: the rain of the records before is booked."""
+        self.balance.settle(time, self.setup.terms)
+        self.records.load()
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs; ghosts too, which tiles do without."""
@@ -296,6 +308,7 @@ class Engine(Legs):
         self.write_clock(clock)
         self._set_forcing(clock[ck.T])
         self.device.fill(self.schedule.rates, np.zeros(self.schedule.rates.shape))
+        self.begin_records()
         self.balance.resume(state, clock[ck.T])
         self.lines.resume(state, clock[ck.T])
         self.device.fill(self._bad, np.zeros(1))

@@ -160,7 +160,7 @@ class ShallowWater(BaseModel):
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.checked_segments(grid, gravity)
-        terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid))
+        terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid, start_time))
         cfl = checked_number("cfl", cfl, 1e-6, 0.5)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)

@@ -142,6 +142,12 @@ class Setup:
         return any(not series.is_constant for series in self.series)
 
     @property
+    def words(self) -> int:
+        """Arrays on a device, a word a cell each: three states of three fields, bed, friction, terms."""
+        terms = sum(self.terms.maps(role) for role in ("water", "x", "y"))
+        return 10 + (not self.uniform_manning) + terms
+
+    @property
     def closed(self) -> bool:
         """Whether no water crosses any side."""
         return all(segment.condition.closed for segment in self.segments)

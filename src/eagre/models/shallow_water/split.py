@@ -77,12 +77,6 @@ def band_setup(setup: Setup, first: int, last: int, corners: np.ndarray) -> Band
     )
 
 
-def words_of(setup: Setup) -> int:
-    """Arrays of a run on a device, a word a cell each: three states of three fields, bed, friction, terms."""
-    terms = sum(setup.terms.maps(role) for role in ("water", "x", "y"))
-    return 10 + (not setup.uniform_manning) + terms
-
-
 class Rates:
     """Where the bands leave and find rates: own of even and of odd stages, zeros, those of all bands.
 
@@ -210,7 +204,7 @@ class Bands(Legs):
             grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
         )
         itemsize = np.dtype(self.real).itemsize
-        check_memory_of_each(group, [words_of(setup) * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
+        check_memory_of_each(group, [setup.words * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
         counts = [len(march_tiles.tiles_of(rows, grid.nx)[0]) if group.kind == "cpu" else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
@@ -228,8 +222,8 @@ class Bands(Legs):
 
     def arrange(self) -> None:
         """Put the lists of the bands side by side, with waits and exchanges between them."""
-        transport, marches = LocalTransport(self.device), [band.march for band in self.bands]
-        self.transport = transport
+        self.transport = transport = LocalTransport(self.device)
+        marches = [band.march for band in self.bands]
         for rank, march in enumerate(marches):
             transport.publish(rank, "rates", march.rates)
         self.round: list[Stage] = []
@@ -321,6 +315,7 @@ class Bands(Legs):
         for band in self.bands:
             rows = slice(band.first, band.last)
             band.set_state(eta[rows], hu[rows], hv[rows], time)
+        self._book.resume_settled({}, self.setup.terms)
         for fill in self._fill:
             self.device.run(fill)
         self.device.synchronize()
@@ -342,9 +337,16 @@ class Bands(Legs):
         book = state["book"] if self._book.goes_on(state) else None
         for band in self.bands:
             band.restore(band.resume_book(state, book))
+        self._book.resume_settled(state if book is not None else {}, self.setup.terms)
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(self.seen[ck.T])):
             self.device.run(self._fill[self.current])
         self.device.synchronize()
+
+    def next_records(self, time: float) -> None:
+        """Like `Engine.next_records`."""
+        self.balance.settle(time, self.setup.terms)
+        for band in self.bands:
+            band.next_records(time)
 
     @property
     def balance(self) -> Balance:
@@ -361,23 +363,21 @@ class Bands(Legs):
     def sums(self) -> dict[str, float]:
         """Like `Engine.sums`."""
         self.device.synchronize()
-        found = named_sums(np.concatenate([band.row_sums() for band in self.bands]), self.setup.grid)
-        return over_zero(found, self.setup)
+        rows = np.concatenate([band.row_sums() for band in self.bands])
+        return over_zero(named_sums(rows, self.setup.grid), self.setup)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""
         self.device.synchronize()
         for band in self.bands:
-            found = band.bad_cell()
-            if found is not None:
+            if (found := band.bad_cell()) is not None:
                 return found[0] + band.first, found[1]
         return None
 
     def fastest_cell(self) -> tuple[int, int]:
         """(j, i) of the largest speed."""
         speed = np.hypot(*self.derived()[4:])
-        j, i = np.unravel_index(np.argmax(speed), speed.shape)
-        return int(j), int(i)
+        return divmod(int(np.argmax(speed)), speed.shape[1])
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Like `Engine.at`."""

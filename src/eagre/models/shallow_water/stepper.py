@@ -35,8 +35,14 @@ class Stepper:
         return float(self.engine.seen[ck.T])
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps towards `until`, s."""
-        return self.engine.leg(until, count)
+        """Make up to `count` steps towards `until`, s, or to where other records of what moves are needed."""
+        terms = self.engine.setup.terms
+        end = terms.end(self.time)
+        made = self.engine.leg(min(until, end), count)
+        if self.time >= end:
+            terms.use(self.time)
+            self.engine.next_records(self.time)
+        return made
 
     def look(self) -> Failure | None:
         """What the last leg reported; with a fixed step, which the waves do not bound, also what they have become."""
@@ -63,6 +69,7 @@ class Stepper:
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
+        self.engine.setup.terms.use(float(state["clock"][ck.T]))
         self.engine.restore(state)
         if self.reach is not None:
             self.reach = self._reach(self.reach, state["q"][0, 2:-2, 2:-2])

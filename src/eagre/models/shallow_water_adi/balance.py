@@ -20,6 +20,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.layout import PADDING
 from eagre.terms.collect import Terms
+from eagre.terms.moving import Moving
 
 FACE_J, FACE_I, INWARD, IS_X = 0, 1, 2, 3  # place of a face in its array, sign of inflow, whether west or east
 SOURCES = switch("SOURCES", 0)  # how many rows behind those of the faces are of terms that bring water
@@ -111,11 +112,28 @@ class Balance:
     def __init__(self, segments: Sequence[Segment], grid: Grid, bed: np.ndarray, terms: Terms, device: Device) -> None:
         self.device, self._open = device, OpenSides(segments, grid)
         self._sources, self._places = len(terms.sources), terms.places
-        rained = [float((one.map(grid) * (bed < LAND)).sum()) * grid.cell_area for one in terms.sources]
-        self._weights = np.append(self._open.lengths, rained or [0.0])
+        self._grid, self._wet = grid, bed < LAND
+        sides = self._open.lengths.size
+        self._weights = np.append(self._open.lengths, np.zeros(max(1, self._sources)))
+        self._moving = [sides + k for k, one in enumerate(terms.sources) if isinstance(one, Moving)]
+        self._settled = np.zeros(self._weights.size)  # m3 of records that are not in use any more
+        self.weigh(terms)
         rows = [row for segment in self._open.segments for row in _faces_of(segment, grid)]
         self._faces = device.array(np.array(rows, np.int64).reshape(-1, 4))
         self.book = device.zeros((self._weights.size,), np.float64)
+
+    def weigh(self, terms: Terms) -> None:
+        """Take the sums over the domain of what brings water, m3 s-1, with the records in use of what moves."""
+        for k, one in enumerate(terms.sources, self._open.lengths.size):
+            self._weights[k] = one.total(self._grid, self._wet) * self._grid.cell_area
+
+    def settle(self) -> None:
+        """Book the rain of records before others come into use."""
+        if self._moving:
+            book = self.device.host(self.book)
+            self._settled[self._moving] += (self._weights * book)[self._moving]
+            book[self._moving] = 0.0
+            self.device.fill(self.book, book)
 
     def asked(self, start: float, end: float) -> dict[str, float]:
         """See `OpenSides.asked`."""
@@ -130,7 +148,8 @@ class Balance:
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and what it is of, for a restart."""
-        return {"book": self.device.host(self.book), "open_sides": self._open.places()}
+        settled = {"settled": self._settled.copy()} if self._settled.any() else {}
+        return {"book": self.device.host(self.book), "open_sides": self._open.places(), **settled}
 
     def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
         """Whether the book of a state is one of the same open sides."""
@@ -144,9 +163,13 @@ class Balance:
         """Go on with a book."""
         self.device.fill(self.book, book)
 
+    def resume_settled(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what a state has of records that are not in use any more."""
+        self._settled[:] = state.get("settled", 0.0) if self.goes_on(state) else 0.0
+
     def amounts(self) -> tuple[dict[str, float], float]:
         """Water that came in through each open part of a side or inside, by its name, and as rain, m3."""
-        came = self._weights * self.device.host(self.book)
+        came = self._settled + self._weights * self.device.host(self.book)
         return self._open.by_name(came, self._places)
 
 

@@ -148,6 +148,19 @@ class Bands:
         self._book.resume(book)
         return self._book
 
+    def next_records(self) -> None:
+        """As of one device."""
+        self.balance.settle()
+        for engine in self.engines:
+            engine.next_records()
+        self._book.weigh(self.setup.terms)
+
+    def load_records(self) -> None:
+        """As of one device."""
+        for engine in self.engines:
+            engine.load_records()
+        self._book.weigh(self.setup.terms)
+
     def row_sums(self) -> np.ndarray:
         """As `Engine.row_sums`, of all rows of the domain."""
         self.device.synchronize()
@@ -236,7 +249,9 @@ class Bands:
         if any([engine.resume_plan(state, rank, count) for rank, engine in enumerate(self.engines)]):
             self.rounds.clear()
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
+        self.load_records()
         book = self._book.book_of(state)
+        self._book.resume_settled(state)
         for band in self.bands:
             band.engine.balance.resume(cut_book(book, band.places, band.engine.balance.book.size))
         self.device.synchronize()

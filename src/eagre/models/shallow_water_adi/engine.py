@@ -13,7 +13,7 @@ from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
 from eagre.models.shallow_water_adi.balance import Balance, LineBook
-from eagre.models.shallow_water_adi.forcing import terms_along, with_walls
+from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
 from eagre.models.shallow_water_adi.gathering import Gathering
 from eagre.models.shallow_water_adi.layout import PADDING, layout_of, padded, unpadded
 from eagre.models.shallow_water_adi.plan import EPSILON, Plan, plan_of, resumed
@@ -65,6 +65,18 @@ class Engine:
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
         bound = [terms_along(along, setup, device, real, self.values, len(self.sides)) for along in "xy"]
         self._terms = [with_walls(one, setup, device) for one in bound]
+        self.load_records()
+
+    def load_records(self) -> None:
+        """Take the records in use of what moves."""
+        for bound in self._terms:
+            bound.records.load()
+        self.balance.weigh(self.setup.terms)
+
+    def next_records(self) -> None:
+        """The same within a run: the rain of the records before is booked."""
+        self.balance.settle()
+        self.load_records()
 
     def _ends_of(self, names: tuple[str, str]) -> cells.Ends:
         grid = self.setup.grid
@@ -111,7 +123,7 @@ class Engine:
 
     def _switches_of_lines(self) -> list[dict[str, Any]]:
         """Switches of the sweeps along x and y that solve whole lines."""
-        own = {**self.switches, "MAP_AT": reference.picked}
+        own = {**self.switches, "MAP_AT": reference.picked, "WHERE": reference.row_and_column}
         return [
             {**own, **bound.switches, "ALONG_X": along == "x", "OPEN": self._is_open(sides)}
             for along, sides, bound in zip("xy", ("west east", "south north"), self._terms, strict=True)
@@ -141,7 +153,7 @@ class Engine:
         self._seams = device.zeros((strips * segments * 2 * plan.width,), real)
         self._flags = device.zeros((strips * segments + 1,), np.uint32)
         along_x, along_y = (
-            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded}
+            {**self.switches, **bound.switches, "MAP_AT": sweep.loaded, "WHERE": row_and_column}
             for bound, sweep in zip(self._terms, (sweep_cuda_x, sweep_cuda_y), strict=True)
         )
         programs = [device.program(sweep_cuda_x.sweep_x_cuda, self.precision, {**along_x, **plan.switches_x})]
@@ -358,7 +370,9 @@ class Engine:
         """Take up a state of `state`."""
         self.resume_plan(state)
         self.set_state(state["z"], *stopped_at_walls(state, self.sides, self.setup.walls))
+        self.load_records()
         self.balance.resume(self.balance.book_of(state))
+        self.balance.resume_settled(state)
         self.lines.resume(state)
 
     def restagger(self, dt: float) -> None:

@@ -8,7 +8,7 @@ from eagre.backend.cells import cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.kernels.roots import select
 from eagre.models.shallow_water_adi.kernels import LAND, MAY_DRY
-from eagre.models.shallow_water_adi.layout import faces_of, layout_of, padded
+from eagre.models.shallow_water_adi.layout import PADDING, faces_of, layout_of, padded
 from eagre.terms.compose import FORCE, WATER, Bound, Places, bind
 
 
@@ -25,6 +25,12 @@ def water_on(d, forcing, row, at, p):
 def push_on(depths, p_here, q_sum, forcing, row, at, p):
     """Explicit forces on a face times dt, m2 s-1; depths, q_sum : sums of two depths and of four fluxes across."""
     return p.dt * FORCE(real(0.0), real(0.5) * depths, p_here, real(0.25) * q_sum, forcing, row, at)
+
+
+@cell
+def row_and_column(row, at, pitch):
+    """`eagre.terms.moving.WHERE` of a flat index and an offset, in a row of the padded arrays."""
+    return np.int32(row) - 1, np.int32(np.int64(at[0]) + at[1] - np.int64(row) * np.int64(pitch)) - PADDING
 
 
 WALLS = switch("WALLS", False)  # whether faces are closed inside the domain
@@ -46,7 +52,8 @@ def with_walls(bound: Bound, setup: Any, device: Device) -> Bound:
         return bound
     bits = device.array(padded(setup.walls, setup.grid, np.uint8, 0))
     text = f"def walls_of(terms):\n    return terms[{len(bound.arguments)}]\n"
-    return Bound((*bound.arguments, bits), {**bound.switches, "WALLS": True, "WALLS_OF": written(text, {})})
+    switches = {**bound.switches, "WALLS": True, "WALLS_OF": written(text, {})}
+    return bound._replace(arguments=(*bound.arguments, bits), switches=switches)
 
 
 def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, first: int) -> Bound:
@@ -63,6 +70,9 @@ def terms_along(along: str, setup: Any, device: Device, kind: Any, values: Any, 
         return device.array(table)
 
     def map_of(role: str, values: np.ndarray) -> Any:
-        return device.array(padded(values if role == "water" else faces_of(values, role), grid, kind, 0.0))
+        if role != "water" and values.shape == grid.shape:
+            values = faces_of(values, role)
+        return device.array(padded(values, grid, kind, 0.0))
 
-    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, Places(column, map_of))
+    places = Places(column, map_of, device, layout_of(grid.shape).shape[1], at_faces=True)
+    return bind(setup.terms, {"WATER": "water", "FORCE": along}, values, first, kind, places)

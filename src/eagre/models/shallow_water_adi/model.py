@@ -147,7 +147,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.grid, self.precision = grid, precision
         self.device = select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        terms = terms_of(sources, grid)
+        terms = terms_of(sources, grid, start_time)
         words = DEVICE_WORDS + maps_of(terms) + planes_of(maps)
         check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")

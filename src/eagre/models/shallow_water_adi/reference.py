@@ -54,6 +54,14 @@ def picked(array, at):
 
 
 @cell
+def row_and_column(row, at, pitch):
+    """`eagre.terms.moving.WHERE` for `picked`: of a cell in row `row` of the padded arrays."""
+    if ALONG_X:
+        return np.int64(row) - 1, np.int64(at[1]) + at[2]
+    return np.int64(row) - 1, np.int64(at[1])
+
+
+@cell
 def table_row(j, along):
     """Row of a column of values that belongs to the cell so many cells along the line from one in row j."""
     if ALONG_X:

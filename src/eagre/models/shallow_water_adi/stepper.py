@@ -39,9 +39,15 @@ class Stepper:
         self.look_steps = engine.look_steps
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps of a length that lands on `until`, s."""
+        """Make up to `count` steps of a length that lands on `until`, s, or where other records of what moves begin."""
+        terms = self.engine.setup.terms
+        end = terms.end(self.time)
+        until = min(until, end)
         made = min(count, self._steps_to(until))
         self._make(made, until)
+        if self.time >= end:
+            terms.use(self.time)
+            self.engine.next_records()
         return made
 
     def make(self, count: int) -> None:
@@ -109,6 +115,7 @@ class Stepper:
         self.first_volume = clock[8]
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
+        self.engine.setup.terms.use(self.time)
         self.engine.restore(state)
         self.engine.resume_maps(state, self.time)
         self.brake.resume(self.time)

@@ -1,0 +1,215 @@
+"""Quantities that are fields in space and time: how a cell reads them on a device, and when their records change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch
+from eagre.backend.device import Device
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.moving import MovingField
+from eagre.terms.base import Quantity
+
+
+@cell
+def row_and_column(row, at, pitch):
+    """Row and column of the cell at `at` = (j, i)."""
+    return row, at[1]
+
+
+WHERE = switch("WHERE", row_and_column)
+"""WHERE(row, at, pitch): row and column of the cell, from what a kernel's own `MAP_AT` understands."""
+
+
+@cell
+def node_below(place, nodes):
+    """The node at or before a place among `nodes` of them, which has one after it."""
+    last = np.int32(nodes - 2)  # of 32 bits: what a vector unit converts and compares
+    return np.uint32(min(max(np.int32(place), np.int32(0)), last))
+
+
+@cell
+def node_value(record, row, column, step_y, first_y, step_x, first_x):
+    """Value of a record between its nodes, bilinear.
+
+    row, column : of the cell; step_y, step_x : 1 / cells between nodes; first_y, first_x : place of cell 0 (a power
+    of two divides all of them: the place is exact).
+    """
+    y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
+    m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
+    b, a = y - real(m), x - real(n)
+    low = record[m, n] + a * (record[m, n + 1] - record[m, n])
+    high = record[m + 1, n] + a * (record[m + 1, n + 1] - record[m + 1, n])
+    return low + b * (high - low)
+
+
+@cell
+def node_slope_x(record, row, column, step_y, first_y, step_x, first_x, scale):
+    """`scale` times what `node_value` changes by from node to node along x: of equal nodes exactly 0."""
+    y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
+    m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
+    low, high = record[m, n + 1] - record[m, n], record[m + 1, n + 1] - record[m + 1, n]
+    return scale * (low + (y - real(m)) * (high - low))
+
+
+@cell
+def node_slope_y(record, row, column, step_y, first_y, step_x, first_x, scale):
+    """As `node_slope_x`, along y."""
+    y, x = real(row) * step_y + first_y, real(column) * step_x + first_x
+    m, n = node_below(y, record.shape[0]), node_below(x, record.shape[1])
+    low, high = record[m + 1, n] - record[m, n], record[m + 1, n + 1] - record[m, n + 1]
+    return scale * (low + (x - real(n)) * (high - low))
+
+
+READERS = {"value": node_value, "x": node_slope_x, "y": node_slope_y}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Moving(Quantity):
+    """A record of a field times the factor of its slot, or the slope of it along "x" or "y" times `scale`.
+
+    `values` is the bound of the field: what it can be at most, as its records are not known yet.
+    """
+
+    field: MovingField
+    slot: int
+    way: str = "value"
+    scale: float = 1.0
+    first_row: int = 0
+
+    @classmethod
+    def pair(cls, field: MovingField, way: str = "value", scale: float = 1.0) -> tuple[Moving, Moving]:
+        """The two records in use; their sum is the field."""
+        bound = np.array(field.most * abs(scale))
+        even, odd = (
+            cls(values=bound, series=hat, field=field, slot=slot, way=way, scale=scale)
+            for slot, hat in enumerate(field.instants.hats)
+        )
+        return even, odd
+
+    def rows(self, low: int, high: int) -> Moving:
+        return replace(self, first_row=self.first_row + low)
+
+    def map(self, grid: Grid, at_faces: str = "") -> np.ndarray:
+        """The record in use at centres, or at the faces across "x" or "y": a slope there is the mean of both sides."""
+        shape = grid.ny + (at_faces == "y"), grid.nx + (at_faces == "x")
+        low = [0.5, 0.5]
+        if not at_faces:
+            return self._values(grid, shape, low)
+        along = 1 if at_faces == "x" else 0
+        if self.way == "value":
+            low[along] = 0.0
+            return self._values(grid, shape, low)
+        sides = []
+        for shift in (-0.25, 0.25):
+            low[along] = shift
+            sides.append(self._values(grid, shape, low))
+        return 0.5 * (sides[0] + sides[1])
+
+    def _values(self, grid: Grid, shape: tuple[int, int], low: Sequence[float]) -> np.ndarray:
+        """On places a cell apart, the first of them `low` = (y, x) cells from the corner."""
+        nodes, record = self.field.nodes, self.field.in_use(self.slot)
+        m, b = nodes.place(0, self.first_row + low[0], shape[0])
+        n, a = nodes.place(1, low[1], shape[1])
+        if self.way == "x":
+            slope = np.diff(record, axis=1)[:, n]
+            return (slope[m] + b[:, None] * (slope[m + 1] - slope[m])) * (self.scale / (nodes.step_x * grid.dx))
+        if self.way == "y":
+            slope = np.diff(record, axis=0)[m]
+            return (slope[:, n] + a * (slope[:, n + 1] - slope[:, n])) * (self.scale / (nodes.step_y * grid.dy))
+        along = record[:, n] + a * (record[:, n + 1] - record[:, n])
+        return along[m] + b[:, None] * (along[m + 1] - along[m])
+
+    def total(self, grid: Grid, where: np.ndarray | None = None) -> float:
+        """Sum over all cells, or those of a mask: of the record in use, by what each node counts."""
+        nodes, record = self.field.nodes, self.field.in_use(self.slot)
+        m, b = nodes.place(0, self.first_row + 0.5, grid.ny)
+        n, a = nodes.place(1, 0.5, grid.nx)
+        if where is None:
+            counts = np.outer(_gathered(np.ones(grid.ny), m, b), _gathered(np.ones(grid.nx), n, a))
+        else:
+            counts = _gathered(_gathered(where.astype(np.float64), n, a).T, m, b).T
+        first = int(m[0])
+        return float((counts * record[first : first + len(counts)]).sum())
+
+
+def _gathered(values: np.ndarray, node: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Sums over the last axis of what each node from the first to the last one counts in values at cells."""
+    starts = np.flatnonzero(np.diff(node, prepend=node[0] - 1))
+    low, high = (np.add.reduceat(values * share, starts, axis=-1) for share in (1.0 - part, part))
+    found = np.zeros((*values.shape[:-1], starts.size + 1))
+    found[..., :-1] += low
+    found[..., 1:] += high
+    return found
+
+
+def checked_field(field: Any, grid: Grid, name: str) -> MovingField:
+    """A field on nodes of this grid."""
+    if not isinstance(field, MovingField):
+        raise InputError(f"{name} = {field!r}", allowed="a MovingField", fix=f"{name}=weather.{name}")
+    if (field.nodes.ny, field.nodes.nx) != grid.shape:
+        got = f"{name} for a grid of {field.nodes.ny} rows of {field.nodes.nx} cells"
+        raise InputError(got, allowed=f"one for the model's own, (ny, nx) = {grid.shape}")
+    return field
+
+
+class Records:
+    """The records in use of a run's fields on a device, as kernels read them: on their nodes, or as maps.
+
+    Loops of a CPU are faster with maps: one that reads from nodes takes no vector instructions.
+
+    Parameters
+    ----------
+    device : Device
+    kind : type
+        Of the run's numbers.
+    """
+
+    def __init__(self, device: Device | None, kind: Any) -> None:
+        self.device, self.kind = device, kind
+        self._arrays: dict[Any, tuple[MovingField, int, Any, Callable[[], np.ndarray]]] = {}
+        self._held: dict[Any, int] = {}
+
+    @property
+    def in_maps(self) -> bool:
+        """Whether records are laid out as maps."""
+        return self.device is not None and self.device.kind == "cpu"
+
+    def nodes(self, quantity: Moving) -> Any:
+        """The device array of a quantity's record on its nodes; one for all that read it."""
+        field, slot = quantity.field, quantity.slot
+        return self._array((id(field), slot), quantity, lambda: field.in_use(slot).astype(self.kind))
+
+    def map(
+        self, quantity: Moving, grid: Grid, role: str, laid_out: Callable[[str, np.ndarray], Any], at_faces: bool
+    ) -> Any:
+        """The array of a quantity as a map that `laid_out` makes for a role."""
+        place = role if at_faces and role != "water" else ""
+        key = id(quantity.field), quantity.slot, quantity.way, place if at_faces else "centre"
+        return self._array(key, quantity, lambda: laid_out(role, quantity.map(grid, place)))
+
+    def _array(self, key: Any, quantity: Moving, made: Callable[[], np.ndarray]) -> Any:
+        if key not in self._arrays:
+            assert self.device is not None, "terms that move need places on a device"
+            self._arrays[key] = quantity.field, quantity.slot, self.device.array(made()), made
+            self._held[key] = quantity.field.used[quantity.slot]
+        return self._arrays[key][2]
+
+    def load(self) -> None:
+        """Put the records in use into the arrays."""
+        for key, (field, slot, array, made) in self._arrays.items():
+            if self._held[key] != field.used[slot]:
+                assert self.device is not None
+                self.device.fill(array, made())
+                self._held[key] = field.used[slot]
+
+
+def fields_of(quantities: Sequence[Quantity]) -> list[MovingField]:
+    """The fields of quantities, each once."""
+    found = {id(one.field): one.field for one in quantities if isinstance(one, Moving)}
+    return list(found.values())

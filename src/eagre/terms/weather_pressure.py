@@ -1,0 +1,40 @@
+"""Pressure of the air that changes in space and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.constants import WATER_DENSITY
+from eagre.grid import Grid
+from eagre.moving import MovingField
+from eagre.terms.base import Quantity, Term
+from eagre.terms.moving import Moving, checked_field
+
+
+@cell
+def weather_pressure(h, along, across, before, after):
+    """Force on the unit discharge, m2 s-2: -h/rho dp/ds along the line, as `atmospheric_pressure`."""
+    return h * (before + after)
+
+
+@dataclass(frozen=True, eq=False)
+class WeatherPressure(Term):
+    """Sea-level pressure from a field, Pa: a force -h/rho grad p.
+
+    The gradient is that of the bilinear field, so that the force has a potential: at rest eta = -p / (rho g).
+    """
+
+    pressure: MovingField
+
+    force_cell: ClassVar[Cell | None] = weather_pressure
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        return Moving.pair(checked_field(self.pressure, grid, "pressure"), along, -1.0 / WATER_DENSITY)
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.refuse_members("a field would be read across all of them")

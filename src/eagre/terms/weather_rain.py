@@ -1,0 +1,36 @@
+"""Rain that changes in space and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.grid import Grid
+from eagre.moving import MovingField
+from eagre.terms.base import Quantity, Term
+from eagre.terms.moving import Moving, checked_field
+
+
+@cell
+def weather_rain(before, after):
+    """Water that falls on a cell, m s-1: the shares of two records. It brings no momentum."""
+    return before + after
+
+
+@dataclass(frozen=True, eq=False)
+class WeatherRain(Term):
+    """Rain from a field, m s-1, bilinear in space and linear in time."""
+
+    rate: MovingField
+
+    water_cell: ClassVar[Cell | None] = weather_rain
+
+    def water(self, grid: Grid) -> tuple[Quantity, ...]:
+        return Moving.pair(checked_field(self.rate, grid, "rain"))
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.refuse_members("a field would be read across all of them")

@@ -1,0 +1,106 @@
+"""Wind that changes in space and time, and the laws of its drag."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell
+from eagre.constants import WATER_DENSITY
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.moving import MovingField
+from eagre.terms.base import Quantity, Term
+from eagre.terms.moving import Moving, checked_field
+
+AIR_DENSITY = 1.225
+"""Of the standard atmosphere at 15 degrees Celsius, kg m-3."""
+
+LARGEST_DRAG = 2.5e-3
+"""Above some 33 m/s drag does not grow any more: M. D. Powell, P. J. Vickery and T. A. Reinhold, Nature 422, 279-283
+(2003), doi:10.1038/nature01481."""
+
+
+class DragLaw(NamedTuple):
+    """C_d = min(most, max(least, intercept + slope U)), U the speed of the wind at 10 m, m s-1."""
+
+    intercept: float
+    slope: float  # s m-1
+    least: float = 0.0
+
+
+LAWS = {
+    "large-pond": DragLaw(0.49e-3, 0.065e-3, 1.2e-3),
+    "garratt": DragLaw(0.75e-3, 0.067e-3),
+    "wu": DragLaw(0.80e-3, 0.065e-3),
+    "smith-banke": DragLaw(0.63e-3, 0.066e-3),
+}
+"""W. G. Large and S. Pond, J. Phys. Oceanogr. 11, 324-336 (1981), doi:10.1175/1520-0485(1981)011<0324:OOMFMI>2.0.CO;2:
+1.2e-3 to 11 m/s. J. R. Garratt, Mon. Weather Rev. 105, 915-929 (1977),
+doi:10.1175/1520-0493(1977)105<0915:RODCOO>2.0.CO;2. J. Wu, J. Geophys. Res. 87, 9704-9706 (1982),
+doi:10.1029/JC087iC12p09704. S. D. Smith and E. G. Banke, Q. J. R. Meteorol. Soc. 101, 665-673 (1975),
+doi:10.1002/qj.49710142920."""
+
+
+@cell
+def weather_wind(h, along, across, own, own_after, other, other_after, intercept, slope, least, most):
+    """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind along the line, U its speed.
+
+    The coefficients are those of `DragLaw` times rho_a / rho.
+    """
+    u, v = own + own_after, other + other_after
+    speed = math.sqrt(u * u + v * v)
+    return min(most, max(least, intercept + slope * speed)) * speed * u
+
+
+@dataclass(frozen=True, eq=False)
+class WeatherWind(Term):
+    """Stress of a wind that is a field, on the surface, rho_a C_d |U| U.
+
+    Parameters
+    ----------
+    x, y : MovingField, m s-1
+        Wind at 10 m, towards the east (x) and the north (y) of the grid.
+    drag : str or float
+        A law (`LAWS`), or the coefficient itself.
+    largest_drag : float
+        Bound of the coefficient of a law.
+    air_density : float, kg m-3
+    """
+
+    x: MovingField
+    y: MovingField
+    drag: str | float = "large-pond"
+    largest_drag: float = LARGEST_DRAG
+    air_density: float = AIR_DENSITY
+
+    force_cell: ClassVar[Cell | None] = weather_wind
+
+    @property
+    def law(self) -> tuple[float, float, float, float]:
+        """Intercept, slope, s m-1, least and most of the coefficient."""
+        if not isinstance(self.drag, str):
+            if not (isinstance(self.drag, (int, float)) and 0.0 < self.drag <= 0.01):
+                raise InputError(f"drag = {self.drag!r}", allowed="a coefficient above 0, to 0.01", fix="drag = 1.3e-3")
+            return float(self.drag), 0.0, 0.0, float(self.drag)
+        if self.drag not in LAWS:
+            raise InputError(f'drag = "{self.drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"')
+        if not 0.0 < self.largest_drag <= 0.01:
+            raise InputError(f"largest_drag = {self.largest_drag!r}", allowed="above 0, to 0.01")
+        law = LAWS[self.drag]
+        return law.intercept, law.slope, law.least, self.largest_drag
+
+    def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
+        x, y = (Moving.pair(checked_field(one, grid, name)) for one, name in ((self.x, "wind_x"), (self.y, "wind_y")))
+        if not 0.5 < self.air_density < 2.0:
+            raise InputError(f"air_density = {self.air_density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225")
+        ratio = self.air_density / WATER_DENSITY
+        winds = (*x, *y) if along == "x" else (*y, *x)
+        return *winds, *(Quantity.of(ratio * number) for number in self.law)
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        self.refuse_members("a field would be read across all of them")
