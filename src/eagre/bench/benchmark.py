@@ -128,8 +128,9 @@ def subject_of(kind: str, variants: Iterable[str] = ()) -> Benchmark:
     module, name = SUBJECTS[kind]
     subject = getattr(import_module(module), name)()
     for variant in variants:
-        if variant not in subject.variants:
-            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, subject.variants)))
+        if variant not in (*subject.variants, *subject.also):
+            allowed = (*subject.variants, *subject.also)
+            raise InputError(f"the variant {variant!r}", allowed=", ".join(map(repr, allowed)))
     return subject
 
 

@@ -16,6 +16,7 @@ class Benchmark(ABC):
 
     case: ClassVar[str]
     variants: ClassVar[tuple[str, ...]]
+    also: ClassVar[tuple[str, ...]] = ()  # variants that are measured only where they are named
     sizes: ClassVar[Mapping[str, Sequence[int]]]  # cells or points a side, by kind of device
     resident: ClassVar[float]  # words a cell that a step touches
     steps_a_call: ClassVar[Mapping[str, int]]  # enough to hide a call from Python, by kind of device

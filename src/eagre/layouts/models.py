@@ -41,6 +41,10 @@ EXPLICIT = (
         "shallow-water.march.listed", whole(1, 1024), "blocks a multiprocessor", True,
         "That take the tiles of a list in turn.",
     ),
+    Parameter(
+        "shallow-water.sweeps.registers", by_precision(named(x=REGISTERS, y=REGISTERS)), "registers a thread", True,
+        "Of a stage along x and along y.",
+    ),
     Parameter("shallow-water.tiles.registers", by_precision(REGISTERS), "registers a thread", True, "Of both stages."),
     Parameter(
         "shallow-water.tiles.most", whole(0, 64), "tiles a multiprocessor", False,

@@ -1,0 +1,196 @@
+"""A stage of a sweep along x or y on the CPU, for the split schemes: tiles march as in `march_cpu`, in one direction.
+
+Along x every row is made by itself; along y what the next row needs again stays in the scratch of the tile.
+"""
+
+import numpy as np
+
+from eagre.backend.cells import cell, entry, prange, real
+from eagre.boundaries.edges import NORTH, SOUTH
+from eagre.kernels.bits import to_bits
+from eagre.kernels.elevation import depth, noise_of, surface
+from eagre.models.shallow_water.kernels import (
+    PRIMITIVE,
+    SKIP_DRY,
+    bed_centre,
+    covered,
+    first_of_sweep,
+    manning_of,
+    over_depth,
+    second_of_sweep,
+    seed_of_sweep,
+    with_terms_of_sweep,
+)
+from eagre.models.shallow_water.march_cpu import (
+    COVERED,
+    DRY,
+    FACE_L,
+    FACE_M,
+    FACE_R,
+    FACE_T,
+    NORTH_B,
+    NORTH_M,
+    NORTH_T,
+    OVER0,
+    RISE0,
+    RISE_X,
+    SCRATCH,
+    SHORES,
+    SOUTH_M,
+    SOUTH_N,
+    SOUTH_T,
+    U0,
+    V0,
+    W0,
+    WIDTH,
+    close_ends,
+    close_y,
+    fluxes_x,
+    fluxes_y,
+    look_at_row,
+    velocities,
+)
+from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.substeps import stage_of
+from eagre.terms.compose import TERM_FACTORS, TERMS
+
+ETA_N, HU_N, HV_N = SCRATCH, SCRATCH + WIDTH, SCRATCH + 2 * WIDTH  # a row of the state before the sweep
+SWEEP_SCRATCH = SCRATCH + 3 * WIDTH
+
+
+@cell
+def row_of_sweep(q, bed, s, j, i0, n, p):
+    """Surface, velocities and 1/h of row j."""
+    for i in range(n):
+        b = bed_centre(bed, j, i0 + i)
+        over_h = over_depth(depth(q[0, j, i0 + i], b), p)
+        s[W0 + i] = surface(q[0, j, i0 + i], b)
+        s[OVER0 + i] = over_h
+        s[U0 + i] = PRIMITIVE(q[1, j, i0 + i], over_h)
+        s[V0 + i] = PRIMITIVE(q[2, j, i0 + i], over_h)
+
+
+@cell
+def look_along(bed, s, j, i0, n, p):
+    """As `march_cpu.look_at_row`, of row j for fluxes in x alone."""
+    uncovered = 0
+    for i in range(n):
+        c = i0 + i
+        w = s[W0 + 1 + i]
+        high = max(max(bed[j, c + 1], bed[j, c + 2]), max(bed[j + 1, c + 1], bed[j + 1, c + 2]))
+        uncovered += 0 if covered(min(w, min(s[W0 + i], s[W0 + 2 + i])) - high, w, p) else 1
+    if uncovered == 0:
+        return COVERED
+    wet = 0
+    for i in range(n):
+        wet += 1 if s[OVER0 + 1 + i] > real(0.0) else 0
+    return DRY if SKIP_DRY and wet == 0 else SHORES
+
+
+@cell
+def keep_before(old, s, j, i0, n):
+    """Keep row j of the state before the sweep: read here, it cannot be what `out` is."""
+    for i in range(n):
+        s[ETA_N + i] = old[0, j, i0 + 2 + i]
+        s[HU_N + i] = old[1, j, i0 + 2 + i]
+        s[HV_N + i] = old[2, j, i0 + 2 + i]
+
+
+@cell
+def update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
+    """Interior row `row` of the new state."""
+    j = row + 2
+    for i in range(n):
+        c = i0 + i + 2
+        h = depth(q[0, j, c], bed_centre(bed, j, c))
+        gh = p.g * h
+        if across == 1:
+            m, t, u_m, u_t = q[1, j, c], q[2, j, c], s[U0 + i + 2], s[V0 + i + 2]
+            r_h = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1])
+            r_m = p.over_dx * (s[FACE_R + i] - s[FACE_L + i + 1] - gh * s[RISE_X + i + 1])
+            r_t = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1])
+            m_n, t_n = s[HU_N + i], s[HV_N + i]
+        else:
+            m, t, u_m, u_t = q[2, j, c], q[1, j, c], s[V0 + i + 2], s[U0 + i + 2]
+            r_h = p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
+            r_m = p.over_dy * (s[SOUTH_N + i] - s[NORTH_B + i] - gh * s[RISE0 + i])
+            r_t = p.over_dy * (s[SOUTH_T + i] - s[NORTH_T + i])
+            m_n, t_n = s[HV_N + i], s[HU_N + i]
+        if TERMS:
+            r_h, r_m = with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, row, i0 + i)
+        own = (h, s[OVER0 + i + 2], u_m, u_t, r_h, r_m, r_t, manning_of(manning, row, i0 + i, p))
+        noise = noise_of(seed, row, i0 + i)
+        if second:
+            eta, m, t = second_of_sweep(q[0, j, c], m, t, s[ETA_N + i], m_n, t_n, *own, noise, p, dt)
+        else:
+            eta, m, t = first_of_sweep(q[0, j, c], m, t, *own, noise, p, dt)
+        out[0, j, c] = eta
+        out[across, j, c] = m
+        out[3 - across, j, c] = t
+
+
+@cell
+def update_row(q, old, out, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
+    """`update_of_sweep`, each stage by itself: no question is left in a loop over cells."""
+    if second:
+        keep_before(old, s, row + 2, i0, n)
+        update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, True, seed, p, dt)
+    else:
+        update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, False, seed, p, dt)
+
+
+@cell
+def tile_along_x(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+    """One tile with low corner (j0, i0) of its ghosts after a stage along x: bits of its largest rate, s-1."""
+    rate, nx = real(0.0), q.shape[2] - 4
+    forcing = (terms, TERM_FACTORS(terms, 0))
+    for r in range(rows):
+        j, row = j0 + r + 2, j0 + r
+        row_of_sweep(q, bed, s, j, i0, columns + 4, p)
+        own = look_along(bed, s, j, i0, columns + 2, p)
+        rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, own, p) * p.over_dx)
+        close_ends(edges, s, row, i0, columns, nx)
+        update_row(q, old, out, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
+    return to_bits(rate)
+
+
+@cell
+def tile_along_y(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+    """As `tile_along_x`, along y."""
+    for k in range(SWEEP_SCRATCH):
+        s[k] = real(0.0)
+    rate, ny = real(0.0), q.shape[1] - 4
+    forcing = (terms, TERM_FACTORS(terms, 0))
+    own, above = SHORES, SHORES
+    for r in range(rows + 4):
+        velocities(q, bed, s, j0 + r, i0, columns + 4, p)
+        if r >= 2:
+            own, above = above, look_at_row(bed, s, j0 + (r - 2), i0, columns + 2, p)
+            met = fluxes_y(q, bed, s, j0 + (r - 2), i0, columns, own, above, p)
+            rate = max(rate, met * p.over_dy) if r >= 3 else rate  # the first have nothing below them yet
+        if r == 3 and j0 == 0:
+            close_y(edges, s, SOUTH, i0, columns)
+        if r >= 4:
+            row = j0 + (r - 4)  # of the new state
+            if row == ny - 1:
+                close_y(edges, s, NORTH, i0, columns)
+            update_row(q, old, out, bed, manning, forcing, s, row, i0, columns, 2, second, seed, p, dt)
+    return to_bits(rate)
+
+
+@entry
+def sweep_cpu(q, old, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, across, second):
+    """One stage of a sweep from q into out over all tiles (j0, i0, rows, columns)."""
+    dt, seed, count = real(clock[DT]), seed_of_sweep(clock, stage_of(turn), p), tiles.shape[0]
+    workers = min(count, scratch.shape[0]) if open_gate(clock, turn) else 0
+    for worker in prange(workers):
+        s, largest = scratch[worker], to_bits(real(0.0))
+        for k in range(worker, count, workers):
+            j0, i0, rows, columns = tiles[k, 0], tiles[k, 1], np.int64(tiles[k, 2]), np.int64(tiles[k, 3])
+            fields = (q, old, out, bed, manning, terms, edges)
+            if across == 1:
+                rate = tile_along_x(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
+            else:
+                rate = tile_along_y(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
+            largest = max(largest, rate)
+        rates[worker] = largest
