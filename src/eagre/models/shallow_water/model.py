@@ -155,7 +155,7 @@ class ShallowWater(BaseModel):
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps))
+        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps) + 3 * (scheme == "ds2"))
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
