@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 Instants = Callable[[float, float, int], list[float]]
-"""Times between two, s, without them: the first so many."""
+"""Times after one and up to another, s: the first so many."""
 
 Batch = Callable[[], dict[str, np.ndarray]]
 """Gives fields by name, (times, points)."""

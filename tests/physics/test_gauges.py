@@ -9,7 +9,7 @@ import eagre
 from eagre.contract import Recording
 from eagre.stepping import recording
 from eagre.stepping.run import Event, run
-from physics.test_maps import dam_break
+from physics.test_maps import dam_break, flood
 from physics.test_reach import GRID, HUMP, STEP
 
 POINTS = [(0, 0), (3, 7), (7, 23), (4, 8)]
@@ -72,6 +72,15 @@ def test_values_taken_on_the_way_are_those_of_stops(options):
         assert ours.model.statistics()["redone_steps"] > 0
     changes = np.ptp(np.array(ours.values)[:, 0], axis=0)
     assert (changes > 0.0).tolist() == [True, True, False, True]  # one stays dry
+
+
+def test_the_implicit_model_takes_its_values_on_the_way():
+    """Steps do not divide the interval; another event changes their length twice."""
+    made = [Gauges(flood(maps=None), every=7.0) for _ in range(2)]
+    for one, on_its_way in zip(made, (True, False), strict=True):
+        one.run(on_its_way, end=60.0)
+    assert_same(*made)
+    assert len(made[0].times) == 10 and np.ptp(np.array(made[0].values)[:, 0, 1]) > 0.0
 
 
 def test_a_run_is_not_stopped_for_its_values(monkeypatch):

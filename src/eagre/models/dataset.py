@@ -59,6 +59,8 @@ def run_to_dataset(
             kept[name].append(model.field(name))
 
     def keep_gauges(_: Any) -> None:
+        if gauge_times[-1:] == [model.time]:
+            return
         gauge_times.append(model.time)
         for name, values in model.sample(moving, list(points.values())).items():
             gauge_kept[name].append(values)

@@ -117,7 +117,7 @@ class Recorder:
         """The landings of the next leg, s, on the way to `until` in so many steps at most; it may end before."""
         most = min(steps, *(ring.size for ring in self._rings))
         instants = self._recording.instants(now, until, most)
-        landings = instants if len(instants) == most else [*instants, until]
+        landings = instants if len(instants) == most or instants[-1:] == [until] else [*instants, until]
         self._ordered = np.array(instants)
         for ring in self._rings:
             ring.order(landings)

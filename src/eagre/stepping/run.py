@@ -64,17 +64,13 @@ class Event:
         return min(following)
 
     def between(self, start: float, end: float, most: int, nearly: float) -> list[float]:
-        """The next times of this event after `start` and before `end`, s, `most` at most."""
+        """The next times of this event after `start` and up to `end`, s, `most` at most; what is nearly `end` is that."""
         found: list[float] = []
         at = self.after(start, nearly)
-        while at < end - nearly and len(found) < most:
-            found.append(at)
+        while at <= end + nearly and len(found) < most:
+            found.append(at if at < end - nearly else end)
             at = self.after(at, nearly)
         return found
-
-    def is_at(self, time: float, nearly: float) -> bool:
-        """Whether a time, s, is one of this event's."""
-        return self.after(time - 2.0 * nearly, nearly) <= time + nearly
 
 
 @dataclass(frozen=True)
@@ -193,14 +189,13 @@ class _Loop:
     def _next(self, time: float) -> tuple[float, list[Event]]:
         """The next instant at which something is due, and what."""
         nearly = self.nearly
-        passed = list(zip(self.events, self.followed, strict=True))
-        times = [math.inf if followed else event.after(time, nearly) for event, followed in passed]
+        each = zip(self.events, self.followed, strict=True)
+        times = [math.inf if followed else event.after(time, nearly) for event, followed in each]
         target = min([*times, self.until])
         at_end = target > self.until - nearly
         target, last = (self.until, self.until) if at_end else (target, target + nearly)
         due = [event for event, at in zip(self.events, times, strict=True) if at <= last or (at_end and event.at_end)]
-        also = [event for event, followed in passed if followed and event.is_at(target, nearly) and event not in due]
-        return target, due + also
+        return target, due
 
     def _do(self, due: Sequence[Event]) -> None:
         for event in due:

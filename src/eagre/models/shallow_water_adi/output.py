@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from eagre.backend.group import Group
 from eagre.checks import check_sample
+from eagre.contract import Recording
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.taking import Taking
 from eagre.stepping.mapped import RunMaps
 from eagre.stepping.maps import Water
+from eagre.stepping.recording import Recorder
 
 
 class Fields:
@@ -22,7 +27,9 @@ class Fields:
     setup: Any
     bed: np.ndarray
     time: Any
+    device: Any
     _engine: Any
+    _stepper: Any
 
     def _forget(self) -> None:
         """Drop fields that were computed for an earlier state."""
@@ -49,12 +56,28 @@ class Fields:
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields in cells (j, i)."""
         j, i = check_sample(names, points, self.variables, self.grid)
-        z, p, p_high, before, before_high, after, after_high = self._engine.at(j, i)
+        return self._values_of(self._engine.at(j, i), j=j, i=i, names=names)
+
+    def _values_of(
+        self, words: Sequence[np.ndarray] | np.ndarray, *, j: np.ndarray, i: np.ndarray, names: Sequence[str]
+    ) -> dict[str, np.ndarray]:
+        """Values in cells (j, i) from z, p at the low and high faces, and q before and after at these."""
+        z, p, p_high, before, before_high, after, after_high = words
         q, q_high = _mean(before, after), _mean(before_high, after_high)
-        found = self._fields_of(
-            z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], self.bed[j, i].astype(z.dtype)
-        )
-        return {name: found[name] for name in names}
+        bed = self.bed[j, i].astype(z.dtype)
+        found = self._fields_of(z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], bed)
+        return {name: np.broadcast_to(found[name], z.shape) for name in names}
+
+    def record(self, recording: Recording | None) -> bool:
+        """Take values on the way from now on, or None: no more. Several devices do not."""
+        self._stepper.taking = None
+        if isinstance(self.device, Group):
+            return False
+        if recording is not None:
+            j, i = check_sample(recording.names, recording.points, self.variables, self.grid)
+            values_of = partial(self._values_of, j=j, i=i, names=recording.names)
+            self._stepper.taking = Taking(self._engine, partial(Recorder, recording, values_of, self.time), j, i)
+        return True
 
     @property
     def maps(self) -> RunMaps | None:

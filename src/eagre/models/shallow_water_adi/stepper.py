@@ -12,6 +12,7 @@ from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water_adi.brake import Brake
 from eagre.models.shallow_water_adi.kernels import LAND
 from eagre.models.shallow_water_adi.stepping import first_bad
+from eagre.models.shallow_water_adi.taking import Taking
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 from eagre.stepping.reach import Reach, cell_of_extreme, highest_surface, reach_of
@@ -37,17 +38,37 @@ class Stepper:
         self.brake.look(engine, rows, start)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
         self.look_steps = engine.look_steps
+        self.taking: Taking | None = None  # of values on the way
 
     def step(self, until: float, count: int) -> int:
-        """Make up to `count` steps of a length that lands on `until`, s, or where other records of what moves begin."""
+        """Make up to `count` steps towards `until`, s, that land there, or where other records of what moves begin.
+
+        On the way they land where values are to be taken.
+        """
         terms = self.engine.setup.terms
         end = terms.end(self.time)
         until = min(until, end)
-        made = min(count, self._steps_to(until))
-        self._make(made, until)
+        made = self._towards(until, count) if self.taking is None else self._by_landings(self.taking, until, count)
         if self.time >= end:
             terms.use(self.time)
             self.engine.next_records()
+        return made
+
+    def _by_landings(self, taking: Taking, until: float, count: int) -> int:
+        """Make up to `count` steps towards `until`, s, and take values on the way."""
+        made = 0
+        for landing in taking.order(self.time, until, count):
+            made += self._towards(landing, count - made)
+            if self.time < landing:
+                break
+            taking.take()
+        return made
+
+    def _towards(self, until: float, count: int) -> int:
+        """Make up to `count` steps of a length that lands on `until`, s."""
+        made = min(count, self._steps_to(until)) if count > 0 else 0
+        if made > 0:
+            self._make(made, until)
         return made
 
     def make(self, count: int) -> None:
@@ -84,6 +105,12 @@ class Stepper:
 
     def look(self) -> Failure | None:
         """What is wrong with the state; if nothing is, the engine checks what it was laid out for."""
+        failure = self._failure()
+        if self.taking is not None:
+            self.taking.look(good=failure is None)
+        return failure
+
+    def _failure(self) -> Failure | None:
         rows = self.engine.row_sums()
         cell = first_bad(rows)
         if cell is not None:
