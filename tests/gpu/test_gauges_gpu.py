@@ -6,6 +6,7 @@ import pytest
 
 from gpu.test_maps_gpu import march_only
 from physics.test_gauges import assert_same, both
+from physics.test_maps import flood
 
 pytestmark = pytest.mark.gpu
 
@@ -16,3 +17,8 @@ def test_values_taken_on_the_way_are_those_of_stops(kernel, precision, monkeypat
     march_only(kernel, monkeypatch)
     options = {"kernels": "reference"} if kernel == "reference" else {}
     assert_same(*both(precision=precision, device="cuda", **options))
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_the_implicit_model_takes_its_values_on_the_way(precision):
+    assert_same(*both(flood, every=7.0, end=60.0, precision=precision, device="cuda"))

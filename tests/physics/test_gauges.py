@@ -51,9 +51,9 @@ def assert_same(ours, theirs):
     np.testing.assert_array_equal(ours.model.field("discharge_x"), theirs.model.field("discharge_x"))
 
 
-def both(points=POINTS, every=EVERY, end=END, **options):
+def both(make=dam_break, points=POINTS, every=EVERY, end=END, **options):
     """A run that takes its values on its way, and one that stops for them."""
-    made = [Gauges(dam_break(maps=None, **options), points, every) for _ in range(2)]
+    made = [Gauges(make(maps=None, **options), points, every) for _ in range(2)]
     for one, on_its_way in zip(made, (True, False), strict=True):
         one.run(on_its_way, end)
     return made
@@ -76,11 +76,9 @@ def test_values_taken_on_the_way_are_those_of_stops(options):
 
 def test_the_implicit_model_takes_its_values_on_the_way():
     """Steps do not divide the interval; another event changes their length twice."""
-    made = [Gauges(flood(maps=None), every=7.0) for _ in range(2)]
-    for one, on_its_way in zip(made, (True, False), strict=True):
-        one.run(on_its_way, end=60.0)
-    assert_same(*made)
-    assert len(made[0].times) == 10 and np.ptp(np.array(made[0].values)[:, 0, 1]) > 0.0
+    ours, theirs = both(flood, every=7.0, end=60.0)
+    assert_same(ours, theirs)
+    assert len(ours.times) == 10 and np.ptp(np.array(ours.values)[:, 0, 1]) > 0.0
 
 
 def test_a_run_is_not_stopped_for_its_values(monkeypatch):
@@ -108,7 +106,7 @@ def test_where_there_is_room_for_few_values_a_leg_is_shorter(monkeypatch):
 
 @pytest.mark.parametrize("points", [POINTS, []])
 def test_intervals_shorter_than_a_step_and_no_gauge(points):
-    ours, theirs = both(points, every=0.004, end=0.1)
+    ours, theirs = both(points=points, every=0.004, end=0.1)
     assert_same(ours, theirs)
     assert len(ours.times) == 26 <= ours.model.steps + 1
 
