@@ -37,7 +37,7 @@ class Event:
     at_start, at_end : bool
         Do it at the first and at the last instant of the run too.
     follow : callable or None
-        Gets the model and its instants: lets it do this on its way, without a stop, where nothing else is due. Returns
+        Gets the model and its instants: lets it do this on its way, without a stop of the run. Returns
         whether it can. With None in their place it is no longer to do so.
     """
 
@@ -64,7 +64,7 @@ class Event:
         return min(following)
 
     def between(self, start: float, end: float, most: int, nearly: float) -> list[float]:
-        """The next times of this event after `start` and up to `end`, s, `most` at most; what is nearly `end` is that."""
+        """The next times of this event up to `end`, s, `most` at most; what is nearly `end` is that."""
         found: list[float] = []
         at = self.after(start, nearly)
         while at <= end + nearly and len(found) < most:
