@@ -127,7 +127,7 @@ class MovingField:
         self, instants: Instants, nodes: Nodes, read: Callable[[int], np.ndarray], name: str, most: float, unit: str
     ) -> None:
         self.instants, self.nodes, self.name, self.most, self.unit = instants, nodes, name, most, unit
-        self._read = read
+        self.read = read
         self._records: dict[int, np.ndarray] = {}
         self._coming: dict[int, Future[np.ndarray]] = {}
         self._pool: ThreadPoolExecutor | None = None
@@ -143,7 +143,7 @@ class MovingField:
         """
         if k not in self._records:
             coming = self._coming.pop(k, None)
-            values = np.asarray(self._read(k) if coming is None else coming.result(), np.float64)
+            values = np.asarray(self.read(k) if coming is None else coming.result(), np.float64)
             self._records[k] = self._checked(values, k)
             for old in sorted(self._records, key=lambda one: abs(one - k))[KEPT:]:
                 del self._records[old]
@@ -156,7 +156,7 @@ class MovingField:
         self._coming.clear()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="eagre-weather")
-        self._coming[k] = self._pool.submit(self._read, k)
+        self._coming[k] = self._pool.submit(self.read, k)
 
     def _checked(self, values: np.ndarray, k: int) -> np.ndarray:
         where = f"{self.instants.name}: {self.name} at t = {self.instants.times[k]:g} s"

@@ -18,7 +18,8 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 
 
-def _crs(text: str) -> str:
+def checked_crs(text: str) -> str:
+    """A coordinate system that can be read."""
     from eagre.io.raster import parse_crs
 
     if parse_crs(text) is None:
@@ -51,7 +52,7 @@ class GridSection(Section):
     extent: Extent | None = Field(
         default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
     )
-    crs: Annotated[str, AfterValidator(_crs)] | None = Field(
+    crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
         default=None, description="coordinate reference system, such as EPSG:32633"
     )
 

@@ -17,6 +17,7 @@ from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal, signal
 from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
 from eagre.config.values import Beta, Frequency
+from eagre.config.weather import WeatherSection
 from eagre.errors import InputError
 from eagre.series import Series
 
@@ -103,6 +104,7 @@ class SourcesSection(Section):
         default=None, description="the section [sources.atmospheric_pressure]"
     )
     body_force: BodyForceSection | None = Field(default=None, description="the section [sources.body_force]")
+    weather: WeatherSection | None = Field(default=None, description="the section [sources.weather]")
 
 
 class WaterCase(Case):
@@ -169,6 +171,10 @@ class WaterCase(Case):
         made: list[Any] = []
         for name, section in self.sources:
             if section is None:
+                continue
+            if isinstance(section, WeatherSection):
+                with self.at("sources", "weather", "file"):
+                    made += section.make(grid, self.run.end_time, self.run.start_date)
                 continue
             values: dict[str, Any] = {}
             for key in type(section).model_fields:

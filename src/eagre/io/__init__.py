@@ -15,6 +15,7 @@ from eagre.io.profiles import ProfileWriter
 from eagre.io.resample import dem_to_corners, grid_from_dem, raster_to_centres
 from eagre.io.restart import RestartHeader, read_restart, read_restart_header, write_restart
 from eagre.io.series import read_series
+from eagre.io.weather import Weather, read_weather
 
 __all__ = [
     "Dem",
@@ -25,6 +26,7 @@ __all__ = [
     "ProbeWriter",
     "ProfileWriter",
     "RestartHeader",
+    "Weather",
     "WriteError",
     "dem_to_corners",
     "grid_from_dem",
@@ -35,5 +37,6 @@ __all__ = [
     "read_restart",
     "read_restart_header",
     "read_series",
+    "read_weather",
     "write_restart",
 ]

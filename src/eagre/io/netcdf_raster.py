@@ -93,7 +93,7 @@ def read_netcdf_raster(
         crs = crs_of(dataset, array)
         x, y = dataset[x_name], dataset[y_name]
         values = np.asarray(array.values, dtype=np.float64)
-        degrees = _is_degrees(x)
+        degrees = is_degrees(x)
         if degrees and around is None:
             middle = (float(np.mean(x.values)), float(np.mean(y.values)))
             refuse_degrees(str(path), middle, abs(float(x.values[-1] - x.values[0])) / max(x.size - 1, 1))
@@ -128,7 +128,7 @@ def _at_record(array: Any, record: int, path: Path) -> Any:
 
 
 def _is_axis_name(array: Any, name: Any, axis: str) -> bool:
-    return name in array.coords and _is_axis(array.coords[name], axis)
+    return name in array.coords and is_axis(array.coords[name], axis)
 
 
 def _choose_variable(
@@ -164,11 +164,11 @@ def _axes(array: Any, path: Path) -> tuple[str, str]:
                 f"{path}: {array.name} without a one-dimensional coordinate {name}",
                 allowed="one-dimensional x and y (a curvilinear grid has to be resampled first)",
             )
-    transposed = _is_axis(array.coords[first], "x") or _is_axis(array.coords[second], "y")
+    transposed = is_axis(array.coords[first], "x") or is_axis(array.coords[second], "y")
     return (second, first) if transposed else (first, second)
 
 
-def _is_axis(coordinate: Any, axis: str) -> bool:
+def is_axis(coordinate: Any, axis: str) -> bool:
     """True if a coordinate says by attribute or by name that it is x (or y)."""
     said = str(coordinate.attrs.get("axis", "")).lower()
     if said:
@@ -179,7 +179,7 @@ def _is_axis(coordinate: Any, axis: str) -> bool:
     return str(coordinate.name).lower() in (_X_NAMES if axis == "x" else _Y_NAMES)
 
 
-def _is_degrees(coordinate: Any) -> bool:
+def is_degrees(coordinate: Any) -> bool:
     """True if a coordinate is longitude or latitude."""
     units = str(coordinate.attrs.get("units", "")).lower()
     if units:

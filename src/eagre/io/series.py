@@ -125,7 +125,7 @@ def _from_table(table: Table, time: str | None, value: str | None) -> Column:
         times = table.dates(at)
         return times - times[0], float(times[0]), table.numbers([of])[:, 0], split_unit(names[of])[1]
     data = table.numbers([at, of])
-    times = data[:, 0] * _seconds_per_unit(names[at], table.path)
+    times = data[:, 0] * seconds_per_unit(names[at], table.path)
     return times, _date_of_zero(names[at], table.path), data[:, 1], split_unit(names[of])[1]
 
 
@@ -147,7 +147,7 @@ def _time_column(names: list[str]) -> int:
     return 0
 
 
-def _seconds_per_unit(name: str, path: Path) -> float:
+def seconds_per_unit(name: str, path: Path) -> float:
     """Factor from the unit in a time column's name to seconds."""
     unit = split_unit(name)[1].casefold().split(" since ")[0].strip()
     if not unit:
@@ -196,4 +196,4 @@ def _netcdf_times(coordinate: Any, path: Path) -> tuple[np.ndarray, float | None
     if values.dtype.kind not in "fiu":
         raise InputError(f"{path}: times of type {values.dtype}", allowed="numbers of seconds, or dates")
     unit = str(coordinate.attrs.get("units", "s"))
-    return values.astype(np.float64) * _seconds_per_unit(f"{coordinate.name} ({unit})", path), None
+    return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path), None

@@ -1,0 +1,113 @@
+"""Section [sources.weather]: rain, wind and pressure that change in space and time, from a file."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
+
+from eagre.config.section import Section
+from eagre.config.terrain import checked_crs
+from eagre.config.toml import literal
+from eagre.config.values import InputFile, key_of
+from eagre.errors import InputError
+from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
+
+if TYPE_CHECKING:
+    from eagre.grid import Grid
+    from eagre.io.weather import Weather
+
+
+def _drag(value: Any, info: ValidationInfo) -> str | float:
+    if isinstance(value, str) and value in LAWS:
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value <= 0.01:
+        return float(value)
+    allowed = f"{', '.join(LAWS)}, or a coefficient above 0, to 0.01"
+    raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='drag = "garratt"')
+
+
+def _names(value: Any, info: ValidationInfo) -> bool | str:
+    if isinstance(value, (bool, str)):
+        return value
+    raise InputError(
+        f"{key_of(info)} = {literal(value)}",
+        allowed="false, true, or the name of a variable",
+        fix=f'{key_of(info)} = "tp"',
+    )
+
+
+def _pair(value: Any, info: ValidationInfo) -> bool | list[str]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value):
+        return value
+    raise InputError(
+        f"{key_of(info)} = {literal(value)}", allowed="false, true, or the names of both components",
+        fix='wind = ["u10", "v10"]',
+    )  # fmt: skip
+
+
+Name = Annotated[bool | str, PlainValidator(_names)]
+
+
+class WeatherSection(Section):
+    """Rain, 10 m wind and sea-level pressure from a NetCDF file, such as one of ERA5."""
+
+    file: InputFile = Field(description="a NetCDF file with a time, relative to the case file", examples=["era5.nc"])
+    rain: Name = Field(
+        default=True, description="true (where the file has it), false, or the variable's name", examples=["tp"]
+    )
+    wind: Annotated[bool | list[str], PlainValidator(_pair)] = Field(
+        default=True, description="true, false, or the names of both components", examples=[["u10", "v10"]]
+    )
+    pressure: Name = Field(
+        default=True, description="true (where the file has it), false, or the variable's name", examples=["msl"]
+    )
+    crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
+        default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
+    )
+    drag: Annotated[str | float, PlainValidator(_drag)] = Field(
+        default="large-pond",
+        description=f"law of the wind's drag: {', '.join(LAWS)}, or a number",
+        examples=["garratt"],
+    )
+    largest_drag: float = Field(
+        default=LARGEST_DRAG, gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG]
+    )
+    air_density: float = Field(
+        default=AIR_DENSITY, ge=0.5, le=2.0, description="density of the air, kg/m3", examples=[AIR_DENSITY]
+    )
+
+    def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
+        """The fields, which have to reach from time 0 to `end`, s."""
+        from eagre.io.weather import read_weather
+
+        given: dict[str, str] = {}
+        leave_out: list[str] = []
+        for kinds, value in ((["rain"], self.rain), (["wind_x", "wind_y"], self.wind), (["pressure"], self.pressure)):
+            if value is False:
+                leave_out += kinds
+            elif value is not True:
+                given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
+        found = read_weather(
+            self.file, grid, variables=given, leave_out=tuple(leave_out), crs=self.crs, start=start_date
+        )
+        for field in (found.rain, found.wind_x, found.pressure):
+            if field is not None:
+                field.instants.hats[0].covers(0.0, end)
+        return found
+
+    def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
+        """The terms of a run."""
+        from eagre.terms import WeatherPressure, WeatherRain, WeatherWind
+
+        found, made = self.read(grid, end, start_date), []
+        if found.rain is not None:
+            made.append(WeatherRain(found.rain))
+        if found.wind_x is not None and found.wind_y is not None:
+            made.append(WeatherWind(found.wind_x, found.wind_y, self.drag, self.largest_drag, self.air_density))
+        if found.pressure is not None:
+            made.append(WeatherPressure(found.pressure))
+        return made

@@ -1,0 +1,155 @@
+"""The points of a file's grid, and where the nodes of a model's lie among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io.raster import parse_crs
+from eagre.moving import Nodes
+
+DEGREE = 111_195.0  # m along a meridian
+BEYOND = 0.51  # of the file's spacing by which the domain may reach beyond its outermost points, centres of its cells
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Bilinear reading of a file's points at nodes.
+
+    Attributes
+    ----------
+    nodes : Nodes
+        At most half the file's spacing apart.
+    rows, columns : (my, mx) arrays
+        Point before each node along y and x of the file, and `parts`, of the way to the next.
+    directions : pair of pairs, or None
+        Where the file's x and y axes point in the grid: cosines along the grid's x and y, at nodes; None: as they are.
+    """
+
+    nodes: Nodes
+    rows: np.ndarray
+    columns: np.ndarray
+    parts: tuple[np.ndarray, np.ndarray]
+    flips: tuple[bool, bool]
+    closed: bool  # whether the first column follows the last
+    directions: tuple[Any, Any] | None
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray, degrees: bool, crs: Any, grid: Grid, what: str) -> Lattice:
+        """From the coordinates of a file, its system and the model's grid.
+
+        Raises
+        ------
+        InputError
+            If coordinates do not run one way, the grid's system is not known, or the file does not cover the grid.
+        """
+        for name, values in (("x", x), ("y", y)):
+            steps = np.diff(values)
+            if values.size < 2 or not ((steps > 0).all() or (steps < 0).all()):
+                raise InputError(f"{what}: {name} of {values.size} values", allowed="two or more, that run one way")
+        flips = bool(y[1] < y[0]), bool(x[1] < x[0])
+        x, y = x[:: -1 if flips[1] else 1], y[:: -1 if flips[0] else 1]
+        closed = degrees and abs(x[-1] - x[0] + (x[1] - x[0]) - 360.0) < 1e-3
+        if closed:
+            x = np.append(x, x[0] + 360.0)
+        to_file = _transform(grid, crs, what)
+        west, east, south, north = grid.extent
+        middle = float(to_file(np.array([0.5 * (west + east)]), np.array([0.5 * (south + north)]))[1][0])
+        metres = (DEGREE * np.cos(np.radians(middle)), DEGREE) if degrees else (1.0, 1.0)
+        spacing = min(float(np.median(np.diff(x))) * metres[0], float(np.median(np.diff(y))) * metres[1])
+        nodes = Nodes.within(grid, 0.5 * spacing)
+        at = np.meshgrid(*nodes.points(grid))
+        inside_x, inside_y = to_file(np.minimum(at[0], east), np.minimum(at[1], north))
+        _check_cover(x, y, inside_x, inside_y, degrees, what)
+        node_x, node_y = to_file(*at)
+        columns, along = _place(x, _wrapped(x, node_x, degrees))
+        rows, up = _place(y, node_y)
+        directions = None if crs is None else _directions(grid, crs, node_x, node_y, degrees)
+        return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
+
+    def at_nodes(self, array: Any) -> np.ndarray:
+        """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read."""
+        count_y, count_x = array.shape
+        low, high = int(self.rows.min()), int(self.rows.max()) + 2
+        west, east = (0, count_x) if self.closed else (int(self.columns.min()), int(self.columns.max()) + 2)
+        cut_y = slice(count_y - high, count_y - low) if self.flips[0] else slice(low, high)
+        cut_x = slice(count_x - east, count_x - west) if self.flips[1] else slice(west, east)
+        values = np.asarray(array[cut_y, cut_x].values, np.float64)
+        values = values[:: -1 if self.flips[0] else 1, :: -1 if self.flips[1] else 1]
+        if self.closed:
+            values = np.concatenate([values, values[:, :1]], axis=1)
+        m, n, (up, along) = self.rows - low, self.columns - west, self.parts
+        below = (1.0 - along) * values[m, n] + along * values[m, n + 1]
+        above = (1.0 - along) * values[m + 1, n] + along * values[m + 1, n + 1]
+        return (1.0 - up) * below + up * above
+
+
+def _transform(grid: Grid, crs: Any, what: str) -> Any:
+    """A function from the grid's x and y to those of a system."""
+    target = parse_crs(crs) if isinstance(crs, str) else crs
+    own = parse_crs(grid.crs)
+    if target is None or (own is not None and own == target):
+        return lambda x, y: (np.asarray(x, float), np.asarray(y, float))
+    if own is None:
+        raise InputError(
+            f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
+            allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid]',
+        )  # fmt: skip
+    return lambda x, y: _moved(own, target, x, y)
+
+
+def _moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from rasterio.warp import transform
+
+    shape = np.shape(x)
+    found = transform(source, target, np.ravel(x).tolist(), np.ravel(y).tolist())
+    return np.reshape(found[0], shape), np.reshape(found[1], shape)
+
+
+def _wrapped(x: np.ndarray, places: np.ndarray, degrees: bool) -> np.ndarray:
+    """Longitudes within a turn around the middle of the file's."""
+    if not degrees:
+        return places
+    west = 0.5 * (x[0] + x[-1]) - 180.0
+    return west + np.mod(places - west, 360.0)
+
+
+def _place(points: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Point before each place, and the part of the way to the next."""
+    before = np.clip(np.searchsorted(points, places, side="right") - 1, 0, points.size - 2)
+    return before, (places - points[before]) / (points[before + 1] - points[before])
+
+
+def _check_cover(
+    x: np.ndarray, y: np.ndarray, inside_x: np.ndarray, inside_y: np.ndarray, degrees: bool, what: str
+) -> None:
+    inside_x = _wrapped(x, inside_x, degrees)
+    unit = "degrees" if degrees else "m"
+    for name, points, places in (("x", x, inside_x), ("y", y, inside_y)):
+        room = BEYOND * max(points[1] - points[0], points[-1] - points[-2])
+        if not (places.min() >= points[0] - room and places.max() <= points[-1] + room):
+            raise InputError(
+                f"{what} from {name} = {points[0]:g} to {points[-1]:g} {unit} for a domain from {places.min():g} to "
+                f"{places.max():g} {unit}",
+                allowed="a file that covers the domain",
+            )
+
+
+def _directions(grid: Grid, crs: Any, x: np.ndarray, y: np.ndarray, degrees: bool) -> tuple[Any, Any] | None:
+    """Cosines of the file's x and y axes along the grid's; None where the systems are one."""
+    source, own = (parse_crs(crs) if isinstance(crs, str) else crs), parse_crs(grid.crs)
+    if own is None or source == own:
+        return None
+    step = 1e-4 if degrees else 10.0
+    here = _moved(source, own, x, y)
+    found = []
+    for dx, dy in ((step, 0.0), (0.0, step)):
+        there = _moved(source, own, x + dx, y + dy)
+        east, north = there[0] - here[0], there[1] - here[1]
+        long = np.hypot(east, north)
+        found.append((east / long, north / long))
+    return found[0], found[1]

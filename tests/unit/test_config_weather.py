@@ -1,0 +1,68 @@
+"""The section [sources.weather] of a case file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.config.problems import ConfigError
+from eagre.models.shallow_water.config import ShallowWaterCase
+from unit.test_io_weather import era5
+
+HEAD = """
+model = "shallow-water"
+[run]
+end_time = "3 h"
+start_date = 2026-01-31
+device = "cpu"
+[grid]
+crs = "EPSG:32633"
+dx = 2000.0
+extent = [400e3, 416e3, 5300e3, 5312e3]
+[bed]
+value = -10.0
+[sources.weather]
+file = "era5.nc"
+"""
+
+
+@pytest.fixture
+def case(tmp_path):
+    """A function that reads a case beside a file of ERA5, with more lines in its section."""
+    era5(tmp_path / "era5.nc")
+    return lambda more="", head=HEAD: ShallowWaterCase.loads(head + more, tmp_path)
+
+
+def terms_of_case(case):
+    grid, _, bed = case._terrain()
+    return {type(term).__name__: term for term in case._sources(grid, bed)}
+
+
+def test_what_the_file_has_is_used(case):
+    made = terms_of_case(case('drag = "garratt"\nlargest_drag = 2e-3'))
+    assert list(made) == ["WeatherRain", "WeatherWind", "WeatherPressure"]
+    assert made["WeatherWind"].law == (0.75e-3, 0.067e-3, 0.0, 2e-3)
+    np.testing.assert_allclose(made["WeatherPressure"].pressure.record(0).mean(), 1e5, atol=200.0)
+
+
+def test_parts_are_left_out_and_named(case):
+    made = terms_of_case(case('rain = false\nwind = ["u10", "v10"]\npressure = "msl"\ndrag = 1.5e-3'))
+    assert list(made) == ["WeatherWind", "WeatherPressure"]
+    assert made["WeatherWind"].law == (1.5e-3, 0.0, 0.0, 1.5e-3)
+
+
+@pytest.mark.parametrize(
+    ("more", "head", "match"),
+    [
+        ('drag = "gharat"', HEAD, "garratt"),
+        ('wind = "u10"', HEAD, "both components"),
+        ('rain = "tpp"', HEAD, "tpp"),
+        ("", HEAD.replace("3 h", "4 h"), "covers the whole run"),
+        ("", HEAD.replace("start_date = 2026-01-31\n", ""), "start_date"),
+        ("", HEAD.replace('"EPSG:32633"', '"EPSG:32640"'), "covers the domain"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_key(case, more, head, match):
+    with pytest.raises(ConfigError, match=match) as raised:
+        terms_of_case(case(more, head))
+    assert "sources.weather" in str(raised.value)

@@ -1,0 +1,130 @@
+"""Fields from NetCDF: names, units, axes, longitudes, packing, coordinate systems, amounts, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray
+
+import eagre
+from eagre.io.weather import read_weather
+
+DAY = "2026-01-31T00:00:00"
+UTM = eagre.Grid(8, 6, 2000.0, 2000.0, 400e3, 5300e3, "EPSG:32633")  # around 14 degrees east, 48 north
+
+
+def era5(path, *, lon=None, lat=None, names=("u10", "v10", "msl", "tp"), hours=4, packed=True, time="valid_time"):
+    """Hourly fields that are linear in longitude, latitude and time, as ERA5 has them: north first, packed."""
+    lon = np.arange(13.0, 16.01, 0.25) if lon is None else lon
+    lat = np.arange(49.0, 46.99, -0.25) if lat is None else lat
+    t = np.arange(hours)
+    times = np.datetime64(DAY, "ns") + t * np.timedelta64(1, "h")
+    shape = t[:, None, None], lat[None, :, None], (np.mod(lon + 180.0, 360.0) - 180.0)[None, None, :]
+    wave = 0.1 * shape[0] + shape[1] - 48.0 + 0.5 * (shape[2] - 14.0)
+    values = {"u10": 10.0 + wave, "v10": 0.0 * wave, "msl": 1e5 + 100.0 * wave, "tp": 1e-3 + 1e-4 * wave}
+    units = {"u10": "m s**-1", "v10": "m s**-1", "msl": "Pa", "tp": "m"}
+    data = {name: ((time, "latitude", "longitude"), values[name], {"units": units[name]}) for name in names}
+    coords = {
+        time: times, "latitude": ("latitude", lat, {"units": "degrees_north"}),
+        "longitude": ("longitude", lon, {"units": "degrees_east"}),
+    }  # fmt: skip
+    encoding = {
+        name: {
+            "dtype": "int32",
+            "_FillValue": -(2**31),
+            "scale_factor": 1e-6 * 10.0 ** (name == "msl"),
+            "add_offset": float(values[name].mean()),
+        }
+        for name in names
+    }
+    encoding |= {time: {"units": "hours since 1900-01-01", "dtype": "int64"}}
+    dataset = xarray.Dataset(data, coords)
+    dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding if packed else {time: encoding[time]})
+    return path
+
+
+def degrees(grid):
+    """Longitude and latitude of the nodes."""
+    from rasterio.warp import transform
+
+    x, y = np.meshgrid(*grid)
+    lon, lat = transform(UTM.crs, "EPSG:4326", x.ravel().tolist(), y.ravel().tolist())
+    return np.reshape(lon, x.shape), np.reshape(lat, x.shape)
+
+
+@pytest.mark.parametrize("turn", [0.0, 360.0])
+def test_pressure_of_era5_at_the_nodes(tmp_path, turn):
+    """Linear in degrees: bilinear reading is exact. Longitudes of either convention; north first or south first."""
+    lon = np.arange(13.0, 16.01, 0.25) - turn
+    lat = np.arange(47.0, 49.01, 0.25) if turn else None
+    found = read_weather(era5(tmp_path / "e.nc", lon=lon, lat=lat), UTM, start=DAY).pressure
+    lon, lat = degrees(found.nodes.points(UTM))
+    for k in range(4):
+        expected = 1e5 + 100.0 * (0.1 * k + lat - 48.0 + 0.5 * (lon - 14.0))
+        np.testing.assert_allclose(found.record(k), expected, atol=1e-4)
+    np.testing.assert_array_equal(found.instants.times, 3600.0 * np.arange(4))
+
+
+def test_winds_are_turned_to_the_axes_of_the_grid(tmp_path):
+    """14 degrees east is a degree west of the middle of zone 33: its north lies 0.74 degrees to the right of y."""
+    found = read_weather(era5(tmp_path / "e.nc", packed=False), UTM, start=DAY)
+    lon, lat = degrees(found.wind_x.nodes.points(UTM))
+    u = 10.0 + lat - 48.0 + 0.5 * (lon - 14.0)
+    turn = np.radians((lon - 15.0) * np.sin(np.radians(lat)))  # convergence of meridians, positive east of the middle
+    np.testing.assert_allclose(found.wind_x.record(0), u * np.cos(turn), rtol=1e-6)
+    np.testing.assert_allclose(found.wind_y.record(0), u * np.sin(turn), rtol=2e-3)
+
+
+def test_amounts_become_rates_at_the_middle_of_their_hours(tmp_path):
+    """tp is what fell in the hour before: the first hour begins an hour before the first record."""
+    found = read_weather(era5(tmp_path / "e.nc", packed=False), UTM, start=DAY).rain
+    np.testing.assert_allclose(found.instants.times, 3600.0 * np.array([-1.0, -0.5, 0.5, 1.5, 2.5, 3.0]))
+    lon, lat = degrees(found.nodes.points(UTM))
+    for k, record in enumerate([0, 0, 1, 2, 3, 3]):
+        amount = 1e-3 + 1e-4 * (0.1 * record + lat - 48.0 + 0.5 * (lon - 14.0))
+        np.testing.assert_allclose(found.record(k), amount / 3600.0, rtol=1e-6)
+
+
+def test_the_run_begins_at_another_date(tmp_path):
+    found = read_weather(era5(tmp_path / "e.nc"), UTM, start="2026-01-31T01:30:00").pressure
+    np.testing.assert_array_equal(found.instants.times, 3600.0 * (np.arange(4) - 1.5))
+
+
+def test_a_file_around_the_globe_meets_itself(tmp_path):
+    """A grid at 180 degrees: the file's first column follows its last."""
+    lon = np.arange(-180.0, 180.0, 0.5)
+    grid = eagre.Grid(8, 6, 5000.0, 5000.0, 690e3, 5300e3, "EPSG:32660")  # from 179.6 degrees east over the line
+    path = era5(tmp_path / "e.nc", lon=lon, lat=np.arange(49.0, 46.9, -0.5), names=("msl",))
+    found = read_weather(path, grid, start=DAY).pressure
+    assert np.ptp(found.record(0)) > 1e4  # the jump of this made field between 180 and -180 lies in the domain
+
+
+@pytest.mark.parametrize(
+    ("grid", "options", "match"),
+    [
+        (UTM, {"start": None}, "start_date"),
+        (eagre.Grid(8, 6, 2000.0, 2000.0), {}, "crs"),
+        (eagre.Grid(8, 6, 2000.0, 2000.0, 900e3, 5300e3, "EPSG:32633"), {}, "covers the domain"),
+        (UTM, {"variables": {"rain": "rian"}}, "rian"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, grid, options, match):
+    path = era5(tmp_path / "e.nc")
+    with pytest.raises(eagre.InputError, match=match):
+        read_weather(path, grid, **{"start": DAY, **options})
+
+
+def test_a_gap_and_a_wrong_unit_are_told(tmp_path):
+    path = era5(tmp_path / "e.nc", names=("msl",), packed=False)
+    with xarray.open_dataset(path) as dataset:
+        holed = dataset.load()
+    holed["msl"][1, 2:6, 2:6] = np.nan
+    holed.to_netcdf(tmp_path / "gap.nc", engine="h5netcdf")
+    found = read_weather(tmp_path / "gap.nc", UTM, start=DAY).pressure
+    found.record(0)
+    with pytest.raises(eagre.InputError, match="pressure at t = 3600 s is missing"):
+        found.record(1)
+    holed["msl"].attrs["units"] = "psi"
+    holed.to_netcdf(tmp_path / "unit.nc", engine="h5netcdf")
+    with pytest.raises(eagre.InputError, match="psi"):
+        read_weather(tmp_path / "unit.nc", UTM, start=DAY)
