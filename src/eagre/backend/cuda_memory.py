@@ -73,6 +73,51 @@ load_here = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
+def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str]:
+    """Pointer to element k, the offset in 32 bits, kind and letter of an element."""
+    array_type = signature.args[0]
+    array = context.make_array(array_type)(context, builder, value=arguments[0])
+    k = context.cast(builder, arguments[1], signature.args[1], types.int64)
+    offset = context.cast(builder, arguments[2], signature.args[2], types.uint32)
+    letter = "f" if array_type.dtype.bitwidth == 32 else "d"
+    return builder.gep(array.data, [k]), offset, context.get_value_type(array_type.dtype), letter
+
+
+@intrinsic
+def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
+    """As `load_here`, element ``k + offset``, the offset in 32 bits: one instruction finds the place.
+
+    k is a place that many loads have in common. Of 64 bits LLVM makes one sum, which takes four.
+    """
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, offset_, kind, letter = _beside(context_, builder, signature, arguments)
+        bits = signature.args[0].dtype.bitwidth
+        text = f"{{.reg .u64 place; mad.wide.u32 place, $2, {bits // 8}, $1; ld.global.f{bits} $0, [place];}}"
+        kinds = ir.FunctionType(kind, [pointer.type, SHORT])
+        return builder.call(ir.InlineAsm(kinds, text, f"={letter},l,r", side_effect=True), [pointer, offset_])
+
+    return array.dtype(array, k, offset), generate
+
+
+@intrinsic
+def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any:
+    """As `flat_store`, with places as of `load_beside`."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, offset_, kind, letter = _beside(context_, builder, signature, arguments)
+        value_ = context_.cast(builder, arguments[3], signature.args[3], signature.args[0].dtype)
+        bits = signature.args[0].dtype.bitwidth
+        text = f"{{.reg .u64 place; mad.wide.u32 place, $1, {bits // 8}, $0; st.global.f{bits} [place], $2;}}"
+        kinds = ir.FunctionType(ir.VoidType(), [pointer.type, SHORT, kind])
+        builder.call(
+            ir.InlineAsm(kinds, text, f"l,r,{letter},~{{memory}}", side_effect=True), [pointer, offset_, value_]
+        )
+        return context_.get_dummy_value()
+
+    return types.void(array, k, offset, value), generate
+
+
 @intrinsic
 def prefetch_l2(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """Ask for element ``k + offset`` to be brought to the second-level cache; waits for nothing."""

@@ -36,7 +36,8 @@ _HEADERS = {
     "cuda": (
         "from eagre.backend.cuda import cuda, formula\n"
         "from eagre.backend.cuda import {precision}_driver as driver\n"
-        "from eagre.backend.cuda_memory import flat_load, flat_store, load_here, load_volatile, prefetch_l2\n"
+        "from eagre.backend.cuda_memory import flat_load, flat_store, load_beside, load_here\n"
+        "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_beside\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two\n"
         "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
@@ -46,7 +47,8 @@ _HEADERS = {
     "simulator": (
         "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
         "from eagre.backend.simulator import load_ahead, prefetch_l2\n"
-        "from eagre.backend.simulator import flat_load, flat_store, load_volatile, load_here\n"
+        "from eagre.backend.simulator import flat_load, flat_store, load_here, load_volatile\n"
+        "from eagre.backend.simulator import load_beside, store_beside\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
         "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.simulator import copies_arrived, copies_arrived_but_last, copies_in_group\n"

@@ -35,7 +35,8 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
     array[_place(array, k, offset)] = value
 
 
-load_volatile = load_here = flat_load
+load_volatile = load_here = load_beside = flat_load
+store_beside = flat_store
 
 
 def prefetch_l2(array: Any, k: int, offset: int) -> None:

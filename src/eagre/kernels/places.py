@@ -1,6 +1,6 @@
 """Points beyond the ends of a line of points: where walls stand on the outermost points, or the line is a ring."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,17 +26,19 @@ def place(i, steps, n, periodic):
 class Ends(NamedTuple):
     """What stands beyond the ends of a line of n points: point low + sign m for m < 0, high + sign m for m >= n."""
 
-    n: int
-    low: int
-    high: int
-    sign: int
+    n: Any
+    low: Any
+    high: Any
+    sign: Any
 
 
 @cell
 def ends_of(n, periodic):
-    """Numbers from which `folded` makes what `place` finds with branches."""
-    sign = 0 if n == 1 else (1 if periodic else -1)
-    return Ends(n, n if periodic and n > 1 else 0, -n if periodic and n > 1 else 2 * n - 2, sign)
+    """Numbers from which `folded` makes what `place` finds with branches, of 32 bits: n is below 2^30."""
+    n, round_ = np.int32(n), np.int32(periodic)
+    sign = np.int32(0 if n == 1 else (1 if round_ else -1))
+    low, high = np.int32(n if round_ and n > 1 else 0), np.int32(-n if round_ and n > 1 else 2 * n - 2)
+    return Ends(n, low, high, sign)
 
 
 @cell

@@ -57,23 +57,26 @@ def _sum(weights: Any, names: list[str]) -> str:
 # What a tile has beyond an end of the grid needs differences of its own: Psi below the bottom is found there as well.
 PLACES = """
     tx, ty = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    j, i = np.int32(cuda.blockIdx.y) * TALL + ty, np.int32(cuda.blockIdx.x) * WIDE + tx
+    corner_y, corner_x = np.int32(np.int32(cuda.blockIdx.y) * TALL), np.int32(np.int32(cuda.blockIdx.x) * WIDE)
+    j, i = np.int32(corner_y + ty), np.int32(corner_x + tx)
     ny, nx = np.int32(psi.shape[1]), np.int32(psi.shape[2])
     layer = np.int64(ny) * nx
-    t = ty * WIDE + tx
-    if t < ABOVE * WIDE:
-        r, c = t // WIDE, t % WIDE + HALF
-        r = r if r < HALF else r + TALL
+    t = np.uint32(ty * WIDE + tx)
+    has_rim = t < np.uint32(ABOVE * WIDE + BESIDE * TALL)
+    if t < np.uint32(ABOVE * WIDE):
+        r, c = np.int32(t // np.uint32(WIDE)), np.int32(t % np.uint32(WIDE) + np.uint32(HALF))
+        r = np.int32(r if r < HALF else r + TALL)
     else:
-        r, c = (t - ABOVE * WIDE) // BESIDE + HALF, (t - ABOVE * WIDE) % BESIDE
-        c = c if c < HALF else c + WIDE
-    has_rim = t < ABOVE * WIDE + BESIDE * TALL
-    at, rim = np.int64((ty + HALF) * PITCH + tx + HALF), np.int64(r * PITCH + c)
+        t = np.uint32(t - np.uint32(ABOVE * WIDE))
+        r, c = np.int32(t // np.uint32(BESIDE) + np.uint32(HALF)), np.int32(t % np.uint32(BESIDE))
+        c = np.int32(c if c < HALF else c + WIDE)
+    at, rim = np.uint32((ty + HALF) * PITCH + tx + HALF), np.uint32(r * PITCH + c)
     rows, columns = ends_of(ny, round_y), ends_of(nx, round_x)
-    own = placed(min(j, ny - 1 + 2 * HALF), rows) * nx + placed(min(i, nx - 1 + 2 * HALF), columns)
-    over = placed(min(j - ty + r - HALF, ny - 1 + 2 * HALF), rows)
-    across = placed(min(i - tx + c - HALF, nx - 1 + 2 * HALF), columns)
-    outer = over * nx + across
+    last_j, last_i = np.int32(ny - 1 + 2 * HALF), np.int32(nx - 1 + 2 * HALF)
+    own = np.uint32(placed(min(j, last_j), rows) * nx + placed(min(i, last_i), columns))
+    over = np.int32(placed(min(np.int32(corner_y + r - HALF), last_j), rows))
+    across = np.int32(placed(min(np.int32(corner_x + c - HALF), last_i), columns))
+    outer = np.uint32(over * nx + across)
     if not has_rim:
         outer = own
 """

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, flat_store, load_here, real
+from eagre.backend.cells import cell, cuda, entry, load_beside, real, store_beside
 from eagre.backend.warp import from_lane_above, from_lane_below
 from eagre.kernels.places import ends_of, folded
 from eagre.stepping.until import is_iterating
@@ -28,28 +28,36 @@ BESIDE = 4  # read on each side
 @cell
 def near(m, ends):
     """The point that stands at m; what lies further beyond the end than is read is cut."""
-    return folded(min(m, ends.n + BESIDE), ends)
+    return np.int32(folded(np.int32(min(m, np.int32(ends.n + BESIDE))), ends))
 
 
 @cell
 def columns_of(nx, periodic):
     """The two columns of this lane, as they are counted and where they are in the grid."""
-    first = np.int32(cuda.blockIdx.x) * STRIP - BESIDE + 2 * np.int32(cuda.threadIdx.x)
-    ends = ends_of(np.int32(nx), periodic)
-    return np.int64(first), near(first, ends), near(first + 1, ends)
+    first = np.int32(np.int32(cuda.blockIdx.x) * STRIP - BESIDE + 2 * np.int32(cuda.threadIdx.x))
+    ends = ends_of(nx, periodic)
+    return first, near(first, ends), near(np.int32(first + 1), ends)
+
+
+@cell
+def rows_of(ny, rows):
+    """The first row of this warp and the one behind its last."""
+    start = np.int32(np.int32(cuda.blockIdx.y) * rows)
+    return start, np.int32(min(np.int32(start + rows), ny))
+
+
+@cell
+def is_within(j, start, end):
+    """Whether row j is one of this warp's."""
+    return j >= start and j < end
 
 
 @cell
 def row(f, q, base, j, ends, nx, here):
     """f and q of row j at this lane's points."""
-    at = near(np.int32(j), ends) * nx
-    west, east = at + here[0], at + here[1]
-    return (
-        load_here(f, base + west, 0),
-        load_here(f, base + east, 0),
-        load_here(q, west, 0),
-        load_here(q, east, 0),
-    )
+    at = np.int32(near(np.int32(j), ends) * nx)
+    west, east = np.uint32(at + here[0]), np.uint32(at + here[1])
+    return load_beside(f, base, west), load_beside(f, base, east), load_beside(q, 0, west), load_beside(q, 0, east)
 
 
 @cell
@@ -85,27 +93,29 @@ def down(f, q, s, coarse, layers, rows, points, control):
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
-        ny, nx, coarse_nx = np.int64(f.shape[1]), np.int64(f.shape[2]), np.int64(coarse.shape[2])
+        ny, nx, coarse_nx = np.int32(f.shape[1]), np.int32(f.shape[2]), np.int32(coarse.shape[2])
         first, west, east = columns_of(nx, points.periodic_x)
-        here, base, lane = (west, east), layer * ny * nx, np.int64(cuda.threadIdx.x)
-        stored = m == layer and lane >= 2 and lane < 2 + STRIP // 2 and first // 2 < coarse_nx
-        start = np.int64(cuda.blockIdx.y) * rows
-        end = min(start + rows, ny)
-        j, ends = start - BESIDE, ends_of(np.int32(ny), points.periodic_y)
+        here, lane = (west, east), np.int32(cuda.threadIdx.x)
+        base, coarse_base = layer * ny * nx, layer * coarse.shape[1] * coarse_nx
+        screened = s[layer]
+        stored = m == layer and lane >= 2 and lane < 2 + STRIP // 2 and first >> 1 < coarse_nx
+        start, end = rows_of(ny, np.int32(rows))
+        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
         even = row(f, q, base, j, ends, nx, here)
         odd = row(f, q, base, j + 1, ends, nx, here)
         state, before = (zero, zero, zero, zero, zero, zero), zero
-        while j <= end + 2:
+        last = np.int32(end + 2)
+        while j <= last:
             next_even = row(f, q, base, j + 2, ends, nx, here)
             next_odd = row(f, q, base, j + 3, ends, nx, here)
-            centre, state = down_row(False, state, even, s[layer], points)
-            corners, state = down_row(True, state, odd, s[layer], points)
+            centre, state = down_row(False, state, even, screened, points)
+            corners, state = down_row(True, state, odd, screened, points)
             corners += from_lane_below(corners, 1)
-            if stored and j - 2 >= start and j - 2 < end:
+            if stored and is_within(np.int32(j - 2), start, end):
                 value = real(0.25) * centre + real(0.0625) * (before + corners)
-                flat_store(coarse, (layer * coarse.shape[1] + (j - 2) // 2) * coarse_nx + first // 2, 0, value)
+                store_beside(coarse, coarse_base, np.uint32(((j - 2) >> 1) * coarse_nx + (first >> 1)), value)
             before, even, odd = corners, next_even, next_odd
-            j += 2
+            j = np.int32(j + 2)
 
 
 @cell
@@ -141,38 +151,44 @@ def up(u, f, q, s, e, layers, rows, points, control):
     if is_iterating(control):
         m = np.int64(cuda.blockIdx.z) * np.int64(cuda.blockDim.y) + np.int64(cuda.threadIdx.y)
         layer, zero = min(m, np.int64(layers - 1)), real(0.0)
-        ny, nx = np.int64(f.shape[1]), np.int64(f.shape[2])
-        coarse_nx = np.int64(e.shape[2])
+        ny, nx, coarse_nx = np.int32(f.shape[1]), np.int32(f.shape[2]), np.int32(e.shape[2])
         first, west, east = columns_of(nx, points.periodic_x)
-        here, base, lane = (west, east), layer * ny * nx, np.int64(cuda.threadIdx.x)
-        coarse_base = layer * e.shape[1] * coarse_nx
+        here, lane = (west, east), np.int32(cuda.threadIdx.x)
+        base, coarse_base = layer * ny * nx, layer * e.shape[1] * coarse_nx
+        screened = s[layer]
         inside = m == layer and lane >= 2 and lane < 2 + STRIP // 2
-        start = np.int64(cuda.blockIdx.y) * rows
-        end = min(start + rows, ny)
-        j, ends = start - BESIDE, ends_of(np.int32(ny), points.periodic_y)
+        start, end = rows_of(ny, np.int32(rows))
+        j, ends = np.int32(start - BESIDE), ends_of(ny, points.periodic_y)
         even, odd = row(f, q, base, j, ends, nx, here), row(f, q, base, j + 1, ends, nx, here)
-        below = load_here(e, coarse_base + (near(np.int32(j), ends) >> 1) * coarse_nx, west >> 1)
+        below = above_of(e, coarse_base, j, ends, coarse_nx, west)
         four, six = (zero, zero, zero, zero), (zero, zero, zero, zero, zero, zero)
         state = (zero, zero, zero, zero, zero, zero, four, six, zero)
-        while j <= end + 3:
+        last = np.int32(end + 3)
+        while j <= last:
             next_even, next_odd = row(f, q, base, j + 2, ends, nx, here), row(f, q, base, j + 3, ends, nx, here)
-            above = load_here(e, coarse_base + (near(np.int32(j + 2), ends) >> 1) * coarse_nx, west >> 1)
+            above = above_of(e, coarse_base, j + 2, ends, coarse_nx, west)
             # An even row's black points lie between two points of a coarser row, an odd row's between two rows.
             added = real(0.5) * (below + from_lane_above(below, 1))
-            red, black, state = up_row(False, state, even, added, s[layer], points)
-            if inside and j - 3 >= start and j - 3 < end:  # an odd row: its red point stands at the odd column
-                put(u, base + (j - 3) * nx, first, black, red, nx)
-            red, black, state = up_row(True, state, odd, real(0.5) * (below + above), s[layer], points)
-            if inside and j - 2 >= start and j - 2 < end:
-                put(u, base + (j - 2) * nx, first, red, black, nx)
+            red, black, state = up_row(False, state, even, added, screened, points)
+            if inside and is_within(np.int32(j - 3), start, end):  # an odd row: its red point stands at the odd column
+                put(u, base, (j - 3) * nx, first, black, red, nx)
+            red, black, state = up_row(True, state, odd, real(0.5) * (below + above), screened, points)
+            if inside and is_within(np.int32(j - 2), start, end):
+                put(u, base, (j - 2) * nx, first, red, black, nx)
             even, odd, below = next_even, next_odd, above
-            j += 2
+            j = np.int32(j + 2)
 
 
 @cell
-def put(u, at, column, west, east, nx):
-    """Store this lane's two points of a row."""
+def above_of(e, base, j, ends, coarse_nx, column):
+    """The coarser solution at row j of this grid, an even one, and this lane's even column."""
+    return load_beside(e, base, np.uint32((near(np.int32(j), ends) >> 1) * coarse_nx + (column >> 1)))
+
+
+@cell
+def put(u, base, at, column, west, east, nx):
+    """Store this lane's two points of the row that begins at `at`."""
     if column < nx:
-        flat_store(u, at + column, 0, west)
-    if column + 1 < nx:
-        flat_store(u, at + column + 1, 0, east)
+        store_beside(u, base, np.uint32(at + column), west)
+    if np.int32(column + 1) < nx:
+        store_beside(u, base + 1, np.uint32(at + column), east)
