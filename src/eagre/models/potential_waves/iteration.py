@@ -22,7 +22,7 @@ CHEBYSHEV = (1.106, 0.796, 0.622)
 SLOW = 0.28  # of the norm of a correction to that before
 FAILING = 0.6
 STEEP = 0.6  # slope of the bed
-LOOK_EVERY = 4  # iterations between looks of the host at a GPU: as many as most solutions need
+LOOK_EVERY = 3  # iterations between looks of the host at a GPU: as many as most solutions need
 FIRST, MORE = 6, 3  # iterations between looks at the rate: whole turns
 
 
