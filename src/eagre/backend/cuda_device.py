@@ -15,7 +15,7 @@ import numpy as np
 
 from eagre.backend.cuda import cuda
 from eagre.backend.cuda_facts import facts_from
-from eagre.backend.cuda_launch import kernel_of, launch_early
+from eagre.backend.cuda_launch import Packed, kernel_of, launch_early
 from eagre.backend.cuda_outbox import Outbox
 from eagre.backend.device import Device, HostCall, Launch, Transfer, Work
 from eagre.errors import DeviceError
@@ -136,24 +136,35 @@ class CudaDevice(Device):
                 with self.stream:
                     launch.program(*launch.arguments)
                 continue
+            early = launch.early and self.starts_early
+            if isinstance(launch.program, Packed):
+                launch.program.launch(launch, self.stream.ptr, early=early)
+                continue
             arguments = _numba_arrays(launch.arguments)
             if launch.shared > STATIC_SHARED:
                 _allow_shared(launch.program, arguments, launch.shared, self.index)
-            if launch.early and self.starts_early:
+            if early:
                 launch_early(launch, arguments, self.stream.ptr)
             else:
                 launch.program[launch.grid, launch.block, self._numba_stream, launch.shared](*arguments)
 
     def bound(self, launches: Sequence[Work]) -> list[Work]:
-        """Launches with Numba's views of their arrays and with loaded programs: a captured stream can make neither."""
+        """Launches with packed arguments and loaded programs: a captured stream can make neither."""
         self.use()
-        made: list[Work] = []
+        made: dict[int, Work] = {}  # a list of many rounds has the same launches again and again
         for launch in launches:
-            if isinstance(launch, Launch):
-                launch = launch._replace(arguments=_numba_arrays(launch.arguments))
-                kernel_of(launch.program, launch.arguments).bind()
-            made.append(launch)
-        return made
+            if id(launch) not in made:
+                made[id(launch)] = self._bound(launch) if isinstance(launch, Launch) else launch
+        return [made[id(launch)] for launch in launches]
+
+    def _bound(self, launch: Launch) -> Launch:
+        arguments = _numba_arrays(launch.arguments)
+        kernel_of(launch.program, arguments).bind()
+        if not Packed.takes(launch.program, arguments):
+            return launch._replace(arguments=arguments)
+        if launch.shared > STATIC_SHARED:
+            _allow_shared(launch.program, arguments, launch.shared, self.index)
+        return launch._replace(program=Packed(launch.program, arguments), arguments=())
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """Capture `times` rounds in one CUDA graph: 1 us a kernel instead of 13; just run what none can hold."""

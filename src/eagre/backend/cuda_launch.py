@@ -26,24 +26,54 @@ def kernel_of(program: Any, arguments: tuple[Any, ...]) -> Any:
 
 def launch_early(launch: Any, arguments: tuple[Any, ...], stream: int) -> None:
     """Launch a kernel that may overlap the end of the one before it on the stream."""
-    kernel = kernel_of(launch.program, arguments)
-    words: list[Any] = []
-    for kind, value in zip(kernel.argument_types, arguments, strict=True):
-        words += _words(kind, value)
-    pointers = (ctypes.c_void_p * len(words))(*(ctypes.addressof(word) for word in words))
-    config = driver.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = (*launch.grid, 1, 1)[:3]
-    config.blockDimX, config.blockDimY, config.blockDimZ = (*launch.block, 1, 1)[:3]
-    config.sharedMemBytes = launch.shared
-    config.hStream = stream
-    overlap = driver.CUlaunchAttribute()
-    overlap.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    overlap.value.programmaticStreamSerializationAllowed = 1
-    config.attrs, config.numAttrs = [overlap], 1
-    function = driver.CUfunction(int(kernel._codelibrary.get_cufunc().kernel.handle))
-    (status,) = driver.cuLaunchKernelEx(config, function, ctypes.addressof(pointers), 0)
-    if status != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"a kernel could not be launched: {status.name}")
+    Packed(launch.program, arguments).launch(launch, stream, early=True)
+
+
+class Packed:
+    """A program with its arguments as its kernel takes them: found once for launches that are made again and again.
+
+    Parameters
+    ----------
+    program : a kernel's dispatcher
+    arguments : tuple
+        Numba's views of arrays, numbers and tuples of them.
+    """
+
+    def __init__(self, program: Any, arguments: tuple[Any, ...]) -> None:
+        kernel = kernel_of(program, arguments)
+        words: list[Any] = []
+        for kind, value in zip(kernel.argument_types, arguments, strict=True):
+            words += _words(kind, value)
+        self._kept = arguments, words  # the kernel reads them by address
+        self._pointers = (ctypes.c_void_p * len(words))(*(ctypes.addressof(word) for word in words))
+        self._function = driver.CUfunction(int(kernel._codelibrary.get_cufunc().kernel.handle))
+
+    @staticmethod
+    def takes(program: Any, arguments: tuple[Any, ...]) -> bool:
+        """Whether all arguments are of kinds that it knows."""
+        return all(_is_known(kind) for kind in kernel_of(program, arguments).argument_types)
+
+    def launch(self, launch: Any, stream: int, *, early: bool) -> None:
+        """Launch it with the grid, block and shared memory of a `Launch`."""
+        config = driver.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = (*launch.grid, 1, 1)[:3]
+        config.blockDimX, config.blockDimY, config.blockDimZ = (*launch.block, 1, 1)[:3]
+        config.sharedMemBytes, config.hStream = launch.shared, stream
+        if early:
+            overlap = driver.CUlaunchAttribute()
+            overlap.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            overlap.value.programmaticStreamSerializationAllowed = 1
+            config.attrs, config.numAttrs = [overlap], 1
+        (status,) = driver.cuLaunchKernelEx(config, self._function, ctypes.addressof(self._pointers), 0)
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"a kernel could not be launched: {status.name}")
+
+
+def _is_known(kind: Any) -> bool:
+    """Whether `_words` packs arguments of this kind."""
+    if isinstance(kind, types.BaseTuple):
+        return all(_is_known(part) for part in kind)
+    return isinstance(kind, (types.Array, types.Integer, types.Float, types.Boolean))
 
 
 def _words(kind: Any, value: Any) -> list[Any]:
@@ -57,4 +87,4 @@ def _words(kind: Any, value: Any) -> list[Any]:
     if isinstance(kind, types.BaseTuple):
         return [word for one, part in zip(kind, value, strict=True) for word in _words(one, part)]
     name = {"float32": "c_float", "float64": "c_double"}.get(str(kind), f"c_{kind}")
-    return [getattr(ctypes, name)(value)]
+    return [getattr(ctypes, name)(int(value) if isinstance(kind, (types.Integer, types.Boolean)) else value)]

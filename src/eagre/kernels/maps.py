@@ -46,9 +46,10 @@ class Kept(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a cell has so far."""
+    """What a cell has so far; when : of the highest surface, if it has risen since it was read."""
 
     highest: float
+    when: float
     fastest: float
     strongest: float
     rating: float
@@ -67,6 +68,7 @@ def held(kept, j, i):
     zero = real(0.0)
     return Held(
         kept.planes[AT_HIGHEST, j, i] if AT_HIGHEST >= 0 else zero,
+        zero,
         kept.planes[AT_FASTEST, j, i] if AT_FASTEST >= 0 else zero,
         kept.planes[AT_STRONGEST, j, i] if AT_STRONGEST >= 0 else zero,
         kept.planes[AT_RATING, j, i] if AT_RATING >= 0 else zero,
@@ -79,6 +81,7 @@ def held_ahead(kept, j, i):
     zero = real(0.0)
     return Held(
         load_ahead(kept.planes, AT_HIGHEST, j, i) if AT_HIGHEST >= 0 else zero,
+        zero,
         load_ahead(kept.planes, AT_FASTEST, j, i) if AT_FASTEST >= 0 else zero,
         load_ahead(kept.planes, AT_STRONGEST, j, i) if AT_STRONGEST >= 0 else zero,
         load_ahead(kept.planes, AT_RATING, j, i) if AT_RATING >= 0 else zero,
@@ -100,12 +103,9 @@ def arrive(kept, at, j, i, now):
 
 @cell
 def rise_to(kept, j, i, eta, h, highest, now):
-    """A cell has a higher surface than ever; what surely came with the highest one before needs no look."""
+    """A cell has a higher surface than ever: note arrivals; what surely came with the highest one needs no look."""
     apart = eta - highest
     near = real(ROUNDING) * (abs(eta) + h)
-    kept.planes[AT_HIGHEST, j, i] = eta
-    if AT_TIME >= 0:
-        kept.planes[AT_TIME, j, i] = now
     for n in range(ARRIVALS):
         level = real(kept.numbers[THRESHOLDS + n])
         if h > level and h - apart <= level + near:
@@ -137,26 +137,49 @@ def count_wet(kept, j, i, h, now):
 
 
 @cell
-def take_up(kept, j, i, eta, h, u, v, hu, hv, own, moment):
-    """Take up the state of interior cell (j, i).
+def with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment):
+    """What a cell has, `own` so far, with one more state; arrivals and durations are stored, the rest is not yet.
 
-    eta, h : surface as the model stores it, and depth, m; u, v : m s-1; hu, hv : m2 s-1; own : `held`.
+    eta, h : surface as the model stores it, and depth, m; u, v : m s-1; hu, hv : m2 s-1.
     """
+    highest, when, fastest, strongest, rating = own
     if DURATIONS > 0:
         count_wet(kept, j, i, h, moment.now)
     if h > moment.wet:
         if AT_HIGHEST >= 0:
-            if eta > own.highest:
-                rise_to(kept, j, i, eta, h, own.highest, moment.now)
+            if eta > highest:
+                if ARRIVALS + RISES > 0:
+                    rise_to(kept, j, i, eta, h, highest, moment.now)
+                highest, when = eta, moment.now
         if AT_FASTEST >= 0:
-            fast = u * u + v * v
-            if fast > own.fastest:
-                kept.planes[AT_FASTEST, j, i] = fast
+            fastest = max(fastest, u * u + v * v)
         if AT_STRONGEST >= 0:
-            strong = hu * hu + hv * hv
-            if strong > own.strongest:
-                kept.planes[AT_STRONGEST, j, i] = strong
+            strongest = max(strongest, hu * hu + hv * hv)
         if AT_RATING >= 0:
-            rating = h * (root(u * u + v * v) + real(0.5))
-            if rating > own.rating:
-                kept.planes[AT_RATING, j, i] = rating
+            rating = max(rating, h * (root(u * u + v * v) + real(0.5)))
+    return Held(highest, when, fastest, strongest, rating)
+
+
+@cell
+def keep(kept, j, i, before, after):
+    """Store what has become larger."""
+    if AT_HIGHEST >= 0:
+        if after.highest > before.highest:
+            kept.planes[AT_HIGHEST, j, i] = after.highest
+            if AT_TIME >= 0:
+                kept.planes[AT_TIME, j, i] = after.when
+    if AT_FASTEST >= 0:
+        if after.fastest > before.fastest:
+            kept.planes[AT_FASTEST, j, i] = after.fastest
+    if AT_STRONGEST >= 0:
+        if after.strongest > before.strongest:
+            kept.planes[AT_STRONGEST, j, i] = after.strongest
+    if AT_RATING >= 0:
+        if after.rating > before.rating:
+            kept.planes[AT_RATING, j, i] = after.rating
+
+
+@cell
+def take_up(kept, j, i, eta, h, u, v, hu, hv, own, moment):
+    """Take up the state of interior cell (j, i), see `with_state`; own : `held`."""
+    keep(kept, j, i, own, with_state(kept, j, i, eta, h, u, v, hu, hv, own, moment))

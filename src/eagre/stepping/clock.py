@@ -116,10 +116,16 @@ def allowed(rate, dt, courant, tolerance):
 
 
 @cell
+def moved(now, dt, until):
+    """The time after a step of dt, s, towards `until`: that one if the step lands."""
+    return until if dt >= until - now else now + dt
+
+
+@cell
 def move(clock, now, dt, until, count):
     """Book `count` accepted steps of dt; returns the new time."""
     steps, left, shortest, longest = clock[STEPS], clock[STEPS_LEFT], clock[DT_MIN], clock[DT_MAX]
-    time = until if count * dt >= until - now else now + count * dt
+    time = moved(now, count * dt, until)
     clock[T] = time
     clock[STEPS] = steps + count
     clock[STEPS_LEFT] = left - count

@@ -261,6 +261,7 @@ class Engine(Legs):
         self.balance.begin(time)
         self.lines.begin(time)
         self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
+        self._take_present()
         for fill in self.schedule.fill:
             self.device.run(fill)
         self._begin_lists()
@@ -288,9 +289,13 @@ class Engine(Legs):
 
     def maps_state(self) -> dict[str, np.ndarray]:
         """The maps of the run with the present state taken up, for a restart; nothing where none were asked for."""
+        self._take_present()
+        return self.gathered.state()
+
+    def _take_present(self) -> None:
+        """Take up the present state in the maps of the run, if it has any: its steps may not begin with that."""
         if self.setup.maps is not None:
             self.device.run([diagnostics.take(self, diagnostics.ALWAYS)])
-        return self.gathered.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
@@ -314,6 +319,7 @@ class Engine(Legs):
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
         self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
+        self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()
         self._begin_lists()

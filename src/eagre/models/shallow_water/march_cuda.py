@@ -13,9 +13,9 @@ from eagre.backend.warp import anywhere, from_lane_above, from_lane_below, raise
 from eagre.boundaries.edges import SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.central_upwind import central_upwind, covered_flux
-from eagre.kernels.elevation import noise_of
+from eagre.kernels.elevation import depth, noise_of
 from eagre.kernels.limiters import scaled_difference
-from eagre.kernels.maps import TAKEN, held_ahead, moment_of, take_up
+from eagre.kernels.maps import TAKEN, held_ahead, keep, moment_of, take_up, with_state
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
@@ -23,6 +23,7 @@ from eagre.models.shallow_water.kernels import (
     FRICTION,
     SECOND,
     SKIP_DRY,
+    over_depth,
     seed_of_stage,
     updated,
     with_terms,
@@ -33,6 +34,7 @@ from eagre.models.shallow_water.march_lanes import (
     Flux,
     Row,
     State,
+    bed_between,
     load_corners,
     load_state,
     make_row,
@@ -42,7 +44,7 @@ from eagre.models.shallow_water.march_lanes import (
     walls_of,
 )
 from eagre.models.shallow_water.march_listed import LISTED, leave_bits, live_bits, place_of_tile, tiles_to_do
-from eagre.stepping.clock import DT, T, open_gate
+from eagre.stepping.clock import DT, UNTIL, T, moved, open_gate
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
 ROWS = switch("ROWS", 32)  # rows that a warp marches
@@ -147,7 +149,7 @@ def inner_column(i, q):
 def store_row(
     out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, south_flux, y, rise, store, faced, seed, p, dt
 ):  # fmt: skip
-    """Write interior row j of the new state; returns the largest rate met.
+    """Write interior row j of the new state; returns the largest rate met, and that state.
 
     x, south_flux, y : `Flux` through its west, south and north faces; rise_x, rise : of its surface in x and y.
     """
@@ -164,7 +166,7 @@ def store_row(
     r_v = p.over_dx * (x.tangential - from_lane_above(x.tangential, 1)) + p.over_dy * (
         south_flux.high - y.low - gh * rise
     )
-    fastest = real(0.0)
+    fastest, after = real(0.0), before
     if faced:
         fastest = x.speed * p.over_dx
     if store:
@@ -178,7 +180,17 @@ def store_row(
         out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu
         out[2, j + 2, i] = hv
-    return fastest
+        after = State(eta, hu, hv)
+    return fastest, after
+
+
+@cell
+def with_own(kept, j, i, state, b, own, moment, p):
+    """What a cell has, with a state that it has or is given; b : its bed, m."""
+    h = depth(state.eta, b)
+    over_h = over_depth(h, p)
+    u, v = over_h * state.hu, over_h * state.hv
+    return with_state(kept, j, i, state.eta, h, u, v, state.hu, state.hv, own, moment)
 
 
 @cell
@@ -212,6 +224,7 @@ def update_row(
     p,
     dt,
     moment,
+    then,
 ):
     """Update interior row j and move one row north.
 
@@ -234,18 +247,22 @@ def update_row(
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         x, rise_x = any_flux_x(row, south, north, p)
-        fastest = store_row(
+        fastest, after = store_row(
             out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         x, rise_x = covered_flux_x(row, south, north, p)
-        fastest = store_row(
+        fastest, after = store_row(
             out, g_n2, forcing, edges, walls, j, i, row, before, x, rise_x, flux, y, rise, store, faced, seed, p, dt
         )  # fmt: skip
-    if TAKEN and store:
+    if TAKEN and not SECOND and store:
         u, v = row.over_h * row.hu, row.over_h * row.hv
         take_up(kept, j, np.uint32(i - 2), row.eta, row.h, u, v, row.hu, row.hv, own, moment)
+    if TAKEN and SECOND and store:
+        b, column = bed_between(south, north), np.uint32(i - 2)
+        first = with_own(kept, j, column, before, b, own, moment, p)
+        keep(kept, j, column, own, with_own(kept, j, column, after, b, first, then, p))
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, fastest
 
 
@@ -287,6 +304,7 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
             return
         dt, seed = real(clock[DT]), seed_of_stage(clock, SECOND, p)
         forcing, moment = (terms, TERM_FACTORS(terms, 0)), moment_of(kept, clock[T])
+        then = moment_of(kept, moved(clock[T], clock[DT], clock[UNTIL]))
 
         zero = real(0.0)
         nothing = Row(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -316,13 +334,13 @@ def stage_cuda(q, old, out, bed, manning, terms, kept, edges, rates, active, p, 
             top, state_5, corners_6, flux, face, rise, shore, rate = update_row(
                 q, old, out, bed, manning, forcing, kept, edges, walls, j, min(np.uint32(j + 5), last), i,
                 row, above, top_state, south, north, next_north, top_corners,
-                flux, face, rise, shore, store, faced, seed, p, dt, moment,
+                flux, face, rise, shore, store, faced, seed, p, dt, moment, then,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row(
                 q, old, out, bed, manning, forcing, kept, edges, walls, j + 1, min(np.uint32(j + 6), last), i,
                 above, top, state_5, north, next_north, top_corners, corners_6,
-                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment,
+                flux, face, rise, shore, store and more, faced and more, seed, p, dt, moment, then,
             )  # fmt: skip
             fastest = larger(fastest, rate)
             row, above, top_state = top, next_top, state_6

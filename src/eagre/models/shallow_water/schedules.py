@@ -137,7 +137,7 @@ class March:
         layout = device.layout("shallow-water.march")
         registers = layout.registers[engine.precision]["second" if switches["SECOND"] else "first"]
         own: dict[str, Any] = {"ROWS": rows, "LISTED": listed, "PARTS": engine.setup.has_parts, "REGISTERS": registers}
-        if not switches["SECOND"]:
+        if self._takes_up_in(turn, switches["SECOND"]):
             own |= engine.gathered.switches
         program = device.program(march_cuda.stage_cuda, engine.precision, {**engine.switches, **switches, **own})
         fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.gathered.kept, engine.edges)
@@ -146,8 +146,15 @@ class March:
         arguments = (*fields, self.rates, active, engine.parameters, engine.clock, turn)
         return Launch(program, arguments, blocks, threads, early=grid.cells <= layout.early_cells)
 
+    def _takes_up_in(self, turn: int, second: bool) -> bool:
+        """Whether a stage takes up states: of RK2 the second one of every other step, both the old one and the new.
+
+        By then the step counts, and a map is read and written once for two states.
+        """
+        return second and turn == 0 if self.steps_a_round == 2 and self.engine.setup.scheme == "rk2" else not second
+
     def maps(self, turn: int) -> list[Launch]:
-        """See `step.Stages`; on a GPU the first stage does it."""
+        """See `step.Stages`; on a GPU a stage does it."""
         engine = self.engine
         if engine.setup.maps is None or self.takes_up:
             return []
@@ -155,7 +162,7 @@ class March:
 
     @property
     def takes_up(self) -> bool:
-        """Whether the first stage takes up the state of the step in the maps of the run."""
+        """Whether a stage takes up states in the maps of the run."""
         return self.engine.device.kind == "cuda"
 
     def boundary(self, turn: int, q: Any, **switches: Any) -> list[Launch]:
