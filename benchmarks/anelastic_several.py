@@ -39,10 +39,11 @@ def main() -> None:
     for points in given.points:
         found, speed = [], []
         for device in (given.devices.split(",")[0], given.devices):
-            known = {"time_step": 0.6 / points, "tolerance": 1e-7, "precision": given.precision}
-            model = decaying_turbulence(points, device=device, **known)
+            known = {"time_step": 2.5 / points, "tolerance": 1e-6, "precision": given.precision}
+            model = decaying_turbulence(points, "solenoidal", device=device, **known)
             speed.append(seconds_a_step(model, given.steps))
             found.append(model.field("u"))
+            print(f"  {device}: {model.facts}, {model.statistics()}")
         apart = float(np.abs(found[1] - found[0]).max() / np.abs(found[0]).max())
         told = ", ".join(f"{seconds * 1e3:.3f} ms" for seconds in speed)
         print(f"{points}^3 {given.precision}: one and {given.devices}: {told} a step, "

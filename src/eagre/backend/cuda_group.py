@@ -44,10 +44,10 @@ class CudaGroup(Group):
 
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
         """Capture `times` rounds on all devices in one CUDA graph, if copies are direct and all calls can be held."""
+        schedule = [self._bound(stage) for stage in schedule]
         if not self.graphs or not _can_be_held(schedule):
             return super().repeated(schedule, times)
         first = self._gpus[0]
-        schedule = [self._bound(stage) for stage in schedule]
         self.synchronize()
         first.use()
         first.stream.begin_capture()

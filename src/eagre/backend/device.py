@@ -137,6 +137,10 @@ class Device:
         """
         raise NotImplementedError
 
+    def complex_transforms(self, a: Any, count: int) -> tuple[HostCall, HostCall]:
+        """The Fourier transform of a complex array over its first `count` axes, in place, and back, times n."""
+        raise NotImplementedError
+
     def synchronize(self) -> None:
         """Wait until everything has run."""
 
@@ -214,6 +218,19 @@ class HostArrays(Device):
             target[...] = scipy.fft.irfftn(spectrum, s=shape, axes=axes, norm="forward")
 
         return HostCall(forward, (a,)), HostCall(backward, (out,))
+
+    def complex_transforms(self, a: np.ndarray, count: int) -> tuple[HostCall, HostCall]:
+        import scipy.fft
+
+        axes = tuple(range(count))
+
+        def forward() -> None:
+            a[...] = scipy.fft.fftn(a, axes=axes)
+
+        def backward() -> None:
+            a[...] = scipy.fft.ifftn(a, axes=axes, norm="forward")
+
+        return HostCall(forward, ()), HostCall(backward, ())
 
 
 class CpuDevice(HostArrays):

@@ -1,5 +1,5 @@
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportMissingImports=false
-"""Real transforms on an NVIDIA GPU between arrays that stay where they are, and that a graph can hold.
+"""Transforms on an NVIDIA GPU between arrays that stay where they are, and that a graph can hold.
 
 CuPy makes the plan. Its own calls are refused while a stream is captured, which the library itself allows: it is called
 directly.
@@ -8,8 +8,10 @@ directly.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from eagre.errors import DeviceError
 
 FORWARD = {4: "cufftExecR2C", 8: "cufftExecD2Z"}
 BACKWARD = {4: "cufftExecC2R", 8: "cufftExecZ2D"}
+COMPLEX = {8: ("cufftExecC2C", 0x29), 16: ("cufftExecZ2Z", 0x69)}  # by bytes of a number: call, kind of plan
+DIRECTIONS = (-1, 1)  # there and back
 
 
 @cache
@@ -67,6 +71,46 @@ class RealTransforms:
     def _run(self, way: int, source: Any, target: Any) -> None:
         places = (ctypes.c_void_p(source.data.ptr), ctypes.c_void_p(target.data.ptr))
         _checked(self._names[way], getattr(library(), self._names[way])(_handle(self._plans[way]), *places))
+
+
+class ComplexTransforms:
+    """Transforms over the first axes of a complex array, in place; backward without the factor 1 / n.
+
+    Parameters
+    ----------
+    a : CuPy array
+        Complex, C-contiguous.
+    count : int
+        Of axes.
+    stream : int
+        Address of the CUDA stream.
+    """
+
+    def __init__(self, a: Any, count: int, stream: int) -> None:
+        self._a, self._plan = a, ctypes.c_int()
+        self._name, kind = COMPLEX[a.dtype.itemsize]
+        sizes, behind = (ctypes.c_int * count)(*map(int, a.shape[:count])), math.prod(map(int, a.shape[count:]))
+        layout = sizes, ctypes.c_int(behind), ctypes.c_int(1)  # as whole, from one to the next along, and of the next
+        known = ctypes.byref(self._plan), ctypes.c_int(count), sizes, *layout, *layout
+        _checked("cufftPlanMany", library().cufftPlanMany(*known, ctypes.c_int(kind), ctypes.c_int(behind)))
+        _checked("cufftSetStream", library().cufftSetStream(self._plan, ctypes.c_void_p(stream)))
+
+    def forward(self) -> None:
+        """To the spectrum."""
+        self._run(0)
+
+    def backward(self) -> None:
+        """And back, times n."""
+        self._run(1)
+
+    def _run(self, way: int) -> None:
+        place = ctypes.c_void_p(self._a.data.ptr)
+        direction = ctypes.c_int(DIRECTIONS[way])
+        _checked(self._name, getattr(library(), self._name)(self._plan, place, place, direction))
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # at the end of the process the library may be gone
+            library().cufftDestroy(self._plan)
 
 
 def _handle(plan: Any) -> ctypes.c_int:

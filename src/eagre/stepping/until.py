@@ -162,7 +162,7 @@ class Lead(NamedTuple):
 
 
 NOTHING = Lead("", ())
-MORE = "more"  # name of the graph of a further round
+START, MORE = "start", "more"  # names of the graphs of the start and of a further round
 
 
 class Until:
@@ -241,7 +241,7 @@ class Until:
         device = self._device
         device.fill(self._test.control, control)
         self._once(lead.name, lead.launches)
-        device.run(self._start)
+        self._once(START, self._start)
         found = device.host(self._test.control)
         while found[ITERATING] > 0.0 and math.isfinite(found[NORM]):
             self._rounds.run(0, self._round)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.arrays import array_module, fourier_module
-from eagre.backend.device import Device, HostCall, check_precision
+from eagre.backend.device import Device, HostCall, Work, check_precision
 from eagre.backend.exchange import LocalTransport, Message
-from eagre.backend.group import BARRIER, Stage
+from eagre.backend.group import BARRIER
 from eagre.decomposition import equal_parts
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.modes import Basis, Modes
@@ -24,7 +24,7 @@ from eagre.several import Banded, SeveralDevices
 
 
 class Share:
-    """The modes of x that a device has, (nz, ny, n) of them.
+    """The modes of x that a device has.
 
     Parameters
     ----------
@@ -36,6 +36,11 @@ class Share:
         Modes of x.
     dz, sign
         As of `Modes`.
+
+    Attributes
+    ----------
+    numbers : (nz, ny, n), real
+        Of the modes; in memory rows come first where a GPU transforms along these alone.
     """
 
     def __init__(self, device: Device, precision: str, basis: Basis, own: slice, dz: float, sign: float) -> None:
@@ -45,13 +50,21 @@ class Share:
         self.modes = Modes(device, precision, self._basis, dz, sign)
         self._is_complex = 2 in basis.waves
         self._waves = tuple(k for k in basis.waves if k < 2)
-        shape = (*basis.shape[:2], own.stop - own.start)
-        self.spectrum = device.zeros(shape, complex_of(self._real) if self._is_complex else self._real)
+        nz, ny, n = *basis.shape[:2], own.stop - own.start
+        self._held = device.kind == "cuda" and self._is_complex and 1 in basis.waves
+        rows_first = self._held and 0 not in basis.waves
+        dtype = complex_of(self._real) if self._is_complex else self._real
+        self.spectrum = device.zeros((ny, nz, n) if rows_first else (nz, ny, n), dtype)
+        numbers = self.spectrum.view(self._real)
+        self.numbers = numbers.transpose(1, 0, 2) if rows_first else numbers
 
     @property
-    def call(self) -> HostCall:
-        """Solve for the modes, in their place."""
-        return HostCall(self._solve, ())
+    def work(self) -> list[Work]:
+        """Solve for the modes, in their place; a graph can hold it where x and y are periodic."""
+        if not self._held:
+            return [HostCall(self._solve, ())]
+        forward, backward = self._device.complex_transforms(self.spectrum, len(self._waves))
+        return [forward, self.modes.launch(self.numbers), backward]
 
     def _solve(self) -> None:
         a, fft, waves = self.spectrum, fourier_module(self.spectrum), self._waves
@@ -106,7 +119,7 @@ class SpectralBands:
         transport = LocalTransport(self._devices.group)
         for rank, (rows, share) in enumerate(zip(self._rows, self._shares, strict=True)):
             transport.publish(rank, "rows", rows.view(self._real))
-            transport.publish(rank, "modes", share.spectrum.view(self._real))
+            transport.publish(rank, "modes", share.numbers)
         ranks, there, back = range(len(self._rows)), [], []
         for band in ranks:
             inside, own, all_ = self._devices.inside(band), self._devices.own(band), slice(None)
@@ -139,14 +152,14 @@ class SpectralBands:
         for share in self._shares:
             share.modes.set_coefficients(across, up, scale)
 
-    def launches(self, right: Banded, out: Banded) -> list[Stage]:
+    def launches(self, right: Banded, out: Banded) -> list[Any]:
         """out = P^-1 right."""
         there, back = [], []
         for rank, member in enumerate(self._devices.members):
             forward, backward = self._along_x(rank, member, right.parts[rank], out.parts[rank])
             there.append([forward])
             back.append([backward])
-        return [there, BARRIER, self._there, [[share.call] for share in self._shares], BARRIER, self._back, back]
+        return [there, BARRIER, self._there, [share.work for share in self._shares], BARRIER, self._back, back]
 
     def _along_x(self, rank: int, member: Device, right: Any, out: Any) -> tuple[HostCall, HostCall]:
         """Transforms of all rows that a band holds."""

@@ -6,7 +6,7 @@ projection; behind the step every band takes its neighbours' rows of the new sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,7 @@ class StepsBands:
         self.projection = ProjectionBands(*known)
         set_wind_through(self.projection, setup, rest)
         self._exchanged = self._exchange()
+        self._graphs: dict[str, Callable[[], None]] = {}
         self._dt = 0.0
 
     def _joined(self) -> Fields:
@@ -156,11 +157,20 @@ class StepsBands:
     def step(self, dt: float, time: float = 0.0) -> Projected:
         """As `Steps.step`."""
         self.set_out(dt, time)
-        self.devices.run(self._explicit())
+        self._run("explicit", self._explicit)
         made = self.projection.solve(dt)
-        self.devices.run([self._finish(), *self._exchanged])
+        self._run("finish", lambda: [self._finish(), *self._exchanged])
         self.before = dt
         return made
+
+    def _run(self, name: str, stages: Callable[[], list[Stage]]) -> None:
+        """Run stages, on GPUs as a graph: there they are always the same."""
+        if not self.devices.graphs:
+            self.devices.run(stages())
+            return
+        if name not in self._graphs:
+            self._graphs[name] = self.devices.repeated(stages(), 1)
+        self._graphs[name]()
 
     def exchange(self) -> None:
         """Take the neighbours' rows of the present state, which was written in own rows alone."""
