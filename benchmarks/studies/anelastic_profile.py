@@ -129,7 +129,7 @@ def main() -> None:
                 if pressure == "gcr" and not given.hill:
                     steps = engine.steps
                     steps.projection = Projection(
-                        engine.device, precision, engine.metric, steps._rest.density, velocity=steps.fields.now,
+                        engine.device, precision, engine.metric, steps.rest.density, velocity=steps.fields.now,
                         forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=1e-7, method="gcr",
                         preconditioner="none", kept=1,
                     )  # fmt: skip

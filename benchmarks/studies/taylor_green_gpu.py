@@ -32,17 +32,20 @@ def run(points: int, end: float, courant: float, options: dict[str, str]) -> Non
     """Print what a run of so many points finds."""
     dt = EVERY / math.ceil(EVERY / (courant * 2.0 * math.pi / points))
     begin = time.perf_counter()
-    taylor_green_cube(points, time_step=dt, **options).advance(3.0 * dt)  # type: ignore[arg-type]
-    warm = time.perf_counter() - begin
     model = taylor_green_cube(points, time_step=dt, **options)  # type: ignore[arg-type]
+    model.advance(dt)  # all is compiled by now
+    warm = time.perf_counter() - begin
     times, energies = np.arange(0.0, end + 0.5 * EVERY, EVERY), [0.125]
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), model.statistics()["steps"]
     for moment in times[1:]:
         model.advance(float(moment))
         parts = (0.5 * float((x * x).mean(dtype=np.float64)) for x in model.engine.steps.fields.now)
         energies.append(sum(parts))
+        if points > 256 and round(moment, 6).is_integer():
+            spent = time.perf_counter() - begin
+            print(f"  t = {moment:.1f} s, energy {energies[-1]:.6f}, {spent:.1f} s", flush=True)
     spent = time.perf_counter() - begin
-    steps = model.statistics()["steps"]
+    steps = model.statistics()["steps"] - before
     speed = steps * points**3 / spent / 1e9
     print(f"{points}^3 {options['precision']}: {steps:.0f} steps of {dt:.4g} s in {spent:.2f} s "
           f"({speed:.3f} Gcell-steps/s), {warm:.1f} s before", flush=True)  # fmt: skip

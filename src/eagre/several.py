@@ -43,11 +43,13 @@ class Banded:
         """Of its elements."""
         return self.parts[0].dtype
 
-    def __getitem__(self, some: slice) -> Banded:
-        """Some of the first axis, which is not that of rows."""
+    def __getitem__(self, some: slice | int) -> Banded:
+        """Some or one of the first axis, which is not that of rows."""
         if self.axis is not None and len(self.shape) <= -self.axis:
             raise EagreError("rows cannot be taken out of an array in bands")
         parts = [part[some] for part in self.parts]
+        if isinstance(some, int):
+            return Banded(parts, self.shape[1:], self.axis)
         return Banded(parts, (len(range(*some.indices(self.shape[0]))), *self.shape[1:]), self.axis)
 
 
@@ -111,6 +113,21 @@ class SeveralDevices(Device):
         """A copy of host values of all rows, which lie along an axis."""
         parts = [member.array(self.cut(values, rank, axis)) for rank, member in enumerate(self.members)]
         return Banded(parts, values.shape, axis)
+
+    def own_rows(self, values: np.ndarray) -> Banded:
+        """Values of rows, (ny,), on each device with 0 for rows of its neighbours."""
+        parts = []
+        for rank, member in enumerate(self.members):
+            low, high = self.held(rank)
+            own = np.zeros(high - low, values.dtype)
+            own[self.inside(rank)] = values[self.own(rank)]
+            parts.append(member.array(own))
+        return Banded(parts, values.shape, -1)
+
+    def add_up(self, sums: Banded) -> None:
+        """Let every device have the sum of all devices' numbers in an array that each has the whole of."""
+        found = [member.host(part) for member, part in zip(self.members, sums.parts, strict=True)]
+        self.fill(sums, sum(found[1:], found[0]))
 
     def host(self, array: Any) -> np.ndarray:
         if not isinstance(array, Banded):

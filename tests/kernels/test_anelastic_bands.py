@@ -35,10 +35,11 @@ def flow(device, hill, **options):
     """Stratified noise over flat ground, or over a hill between walls along y."""
     grid = Grid.of_points(3, 8, 200.0, 800.0, periodic=(True, not hill))
     ground = hill * np.exp(-(((grid.y[:, None] - 400.0) / 200.0) ** 2)) * np.ones(3)
+    side = "wall" if hill else "periodic"
     wind = np.random.default_rng(1).standard_normal((3, 3, 8, 3))
     air = boussinesq(buoyancy_frequency=0.02)
     return AnelasticFlow(
-        grid, 3, height=300.0, atmosphere=air, velocity=tuple(wind), ground=ground, time_step=2.0, sides={"y": "wall" if hill else "periodic"},
+        grid, 3, height=300.0, atmosphere=air, velocity=tuple(wind), ground=ground, time_step=2.0, sides={"y": side},
         tolerance=1e-7, coriolis=0.02 if hill else 0.0, precision="double", device=device, **options,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.averages import subgrid_of
+from eagre.models.anelastic.averages import subgrids_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
@@ -78,7 +78,7 @@ def expected_of(model):
 def test_fluxes_are_those_of_the_transcription(hill):
     model = noisy(hill)
     expected, k = expected_of(model)
-    closure = subgrid_of(model.engine)
+    closure = subgrids_of(model.engine)[0]
     closure.set_time(0.0)
     model.engine.device.run(closure.eddies())
     np.testing.assert_allclose(model.engine.steps.tendencies.diffusion.mixing, k, rtol=1e-11, atol=1e-12)

@@ -131,3 +131,20 @@ def test_rounds_are_bound_once():
     rounds.clear()
     rounds.run(0, 2)
     assert asked == [(1, 8), (0, 2), (0, 2)] and made[24:] == [0, 1, 0, 1]
+
+
+def test_copies_of_a_large_state_are_rare(monkeypatch):
+    """Twenty times as long as one takes lies between two."""
+    now = [0.0]
+    monkeypatch.setattr("eagre.stepping.keeper.perf_counter", lambda: now[0])
+
+    def take():
+        now[0] += 2.0
+        return {}
+
+    keeper = Keeper(take, lambda _: None, 5.0)
+    keeper.keep()
+    for later, copied in ((6.0, False), (39.9, False), (40.1, True)):
+        keeper.steps, now[0] = 1, 2.0 + later
+        keeper.keep()
+        assert (keeper.steps == 0) == copied

@@ -11,6 +11,9 @@ import numpy as np
 State = dict[str, np.ndarray]
 
 
+SHARE = 20  # times as long as a copy takes lie between two
+
+
 class Keeper:
     """Keeps the last state that was found good.
 
@@ -21,7 +24,8 @@ class Keeper:
     put : callable
         Takes up such a state.
     seconds : float
-        Wall time between two copies, which cost bandwidth; 0: a copy at every `keep`.
+        Wall time between two copies, which cost bandwidth, but 20 times what a copy takes at least: large states take
+        seconds. 0: a copy at every `keep`.
 
     Attributes
     ----------
@@ -37,12 +41,14 @@ class Keeper:
     def forget(self) -> None:
         """Have no state: the next `keep` copies one."""
         self.state: State | None = None
-        self._time, self.steps = -math.inf, 0
+        self._time, self._apart, self.steps = -math.inf, self.seconds, 0
 
     def keep(self) -> None:
         """Copy the present state, known to be good, if the last copy is old enough."""
-        if self.state is None or perf_counter() - self._time >= self.seconds:
+        if self.state is None or perf_counter() - self._time >= self._apart:
+            begin = perf_counter()
             self.state, self._time, self.steps = self._take(), perf_counter(), 0
+            self._apart = max(self.seconds, SHARE * (self._time - begin)) if self.seconds else 0.0
 
     def roll_back(self) -> None:
         """Take up the kept state."""

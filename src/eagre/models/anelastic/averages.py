@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import Cell
-from eagre.backend.device import Launch, Work
+from eagre.backend.device import Work
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -31,6 +31,7 @@ from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
 from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_closure, of_scalar
 from eagre.models.anelastic.subgrid import SubgridFluxes
+from eagre.several import Banded, SeveralDevices, part_of
 
 Array = np.ndarray
 EVERY = 10
@@ -82,16 +83,13 @@ class Averages:
     """
 
     def __init__(self, engine: Engine, time: float, every: int = EVERY, heights: Any = None) -> None:
-        if len(engine.parts) > 1:
-            raise InputError(f"profiles on {engine.device}", allowed="one device: averages are not joined yet",
-                             fix='device = "cuda"')  # fmt: skip
         self._engine = engine
         self.every = int(checked_number("every", every, 1, 2**31))
         self.heights, interpolated = _heights(engine, heights)
         carried = (*(("theta",) if engine.setup.stratified else ()), *engine.setup.scalars)
         self._carried = carried
-        self._subgrid = subgrid_of(engine)
-        closed = () if self._subgrid is None else (*(f"closure {name}" for name in self._subgrid.names), "eddies")
+        self._subgrids = subgrids_of(engine)
+        closed = (*(f"closure {name}" for name in self._subgrids[0].names), "eddies") if self._subgrids else ()
         moments = (*WIND, *(f"{name} {one}" for name in carried for one in CARRIED), *closed)
         self._rows = Rows(("u", "v", "w", "pressure", *carried), moments)
         self._columns, self.share = _columns(engine, self.heights, interpolated)
@@ -116,7 +114,7 @@ class Averages:
         carried = [one for name in self._engine.setup.scalars for one in of_scalar(name)]
         stratified = self._engine.setup.stratified
         budget = [one for one in BUDGET if stratified or one.name != "tke_buoyancy"]
-        closed = () if self._subgrid is None else of_closure(stratified, self._engine.setup.scalars)
+        closed = of_closure(stratified, self._engine.setup.scalars) if self._subgrids else ()
         return (*MEANS, *WINDS, *(THETA if stratified else ()), *carried, *closed, *budget)
 
     # -- time ---------------------------------------------------------------------------------------
@@ -168,15 +166,33 @@ class Averages:
     def _sample(self, time: float, lasted: float) -> None:
         """Averages of the present time, s, in `_found`, and added to `_gathered` for a time, s."""
         device, dt = self._engine.device, self._engine.steps.before
-        if self._subgrid is not None:
-            self._subgrid.set_time(time)
+        for subgrid in self._subgrids:
+            subgrid.set_time(time)
         device.fill(self._numbers, np.array([2.0 / dt if dt else 0.0, lasted]))
         if self._sums is None:
-            self._sums = device.repeated(self._launches(), 1)
+            self._sums = self._sampling()
         self._sums()
 
-    def _launches(self) -> list[Work]:
-        """What a sample runs; all that changes from one to the next is `_numbers`: of the pressure, and its time."""
+    def _sampling(self) -> Callable[[], None]:
+        """A function that runs a sample; sums of several devices are added on the host, in the order of their rows."""
+        device, means, (sums, first, second, last) = self._engine.device, len(self._rows.means), self._launches()
+        if not isinstance(device, SeveralDevices):
+            return device.repeated([*first, *second, *last], 1)
+
+        def sample() -> None:
+            device.run(first)
+            device.add_up(sums[:means])
+            device.run(second)
+            device.add_up(sums[means:])
+            device.run(last)
+
+        return sample
+
+    def _launches(self) -> tuple[Any, list[Any], list[Any], list[Any]]:
+        """Sums along y, and what a sample runs, which sets first those of means, then those of moments.
+
+        All that changes from one sample to the next is `_numbers`: of the pressure, and its time.
+        """
         engine, rows, columns = self._engine, self._rows, self._columns
         device, own, means = engine.device, engine.steps.fields, len(self._rows.means)
         plane, found = (self.heights.size, engine.setup.shape[2]), self._found
@@ -186,41 +202,53 @@ class Averages:
         fields = Winds(own.now.u, own.now.v, own.now.w, engine.steps.projection.phi)
         mean = [found[row] for row in range(means)]
         wind = Winds(*mean[:4])
-        work = [
+        first = [
             self._over(cells.sum_field, plane, field, scale if row == PRESSURE else one, columns, row, sums)
             for row, field in enumerate((*fields, *carried))
         ]
-        work.append(self._over(cells.average, (means, plane[0]), sums[:means], self._over_weight, found))
+        work = [self._over(cells.average, (means, plane[0]), sums[:means], self._over_weight, found)]
         work.append(self._over(cells.sum_wind, plane, fields, scale, columns, wind, means, sums))
         for n, (field, average) in enumerate(zip(carried, mean[4:], strict=True)):
             row = means + len(WIND) + n * len(CARRIED)
             work.append(self._over(cells.sum_carried, plane, field, own.now.w, average, mean[2], columns, row, sums))
         work += self._closed(plane, one, sums)
         region = len(rows.moments), plane[0]
-        work.append(self._over(cells.average, region, sums[means:], self._over_weight, found[means:]))
+        last = [self._over(cells.average, region, sums[means:], self._over_weight, found[means:])]
         u, v, w = (found[rows.of(name)] for name in ("uw", "vw", "ww"))
         shear = wind, Winds(u, v, w, w), *self._near, found[rows.of("shear")]
-        work.append(self._over(cells.set_shear, plane[:1], *shear))
-        work.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
-        return work
+        last.append(self._over(cells.set_shear, plane[:1], *shear))
+        last.append(self._over(cells.gather, (rows.count, plane[0]), found, weight, self._gathered))
+        return sums, first, work, last
 
-    def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Work]:
+    def _closed(self, plane: tuple[int, int], one: Any, sums: Any) -> list[Any]:
         """Sums of what the closure carries and takes."""
-        if self._subgrid is None:
+        subgrids, row = self._subgrids, self._rows.of
+        if not subgrids:
             return []
-        work, row = self._subgrid.eddies(), self._rows.of
-        for name in self._subgrid.names:
-            columns = self._columns, row(f"closure {name}"), sums
-            work += [
-                *self._subgrid.launches(name),
-                self._over(cells.sum_field, plane, self._subgrid.field, one, *columns),
-            ]
-        mixing = self._engine.parts[0].tendencies.diffusion.mixing
+        field = self._joined([subgrid.field for subgrid in subgrids])
+        work = self._each([subgrid.eddies() for subgrid in subgrids])
+        for name in subgrids[0].names:
+            work += self._each([subgrid.launches(name) for subgrid in subgrids])
+            work.append(self._over(cells.sum_field, plane, field, one, self._columns, row(f"closure {name}"), sums))
+        mixing = self._joined([part.tendencies.diffusion.mixing for part in self._engine.parts])
         return [*work, self._over(cells.sum_field, plane, mixing, one, self._columns, row("eddies"), sums)]
 
-    def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Launch:
+    def _each(self, launches: list[list[Work]]) -> list[Any]:
+        """Launches of each device as one stage; those of one device as they are."""
+        return [launches] if isinstance(self._engine.device, SeveralDevices) else list(launches[0])
+
+    def _joined(self, fields: list[Any]) -> Any:
+        """Fields of the parts as one."""
+        several = isinstance(self._engine.device, SeveralDevices)
+        return Banded(fields, self._engine.setup.shape, -2) if several else fields[0]
+
+    def _over(self, cell: Cell, region: tuple[int, ...], *arguments: Any) -> Any:
+        """A loop; of several devices a stage, in which each has its parts of arrays."""
         device = self._engine.device
-        return device.over(device.loop(cell, "double", {"INTERPOLATED": self._interpolated}), region, arguments)
+        loop = device.loop(cell, "double", {"INTERPOLATED": self._interpolated})
+        if not isinstance(device, SeveralDevices):
+            return device.over(loop, region, arguments)
+        return [[one.over(loop, region, part_of(arguments, rank))] for rank, one in enumerate(device.members)]
 
     # -- what a record holds ------------------------------------------------------------------------
 
@@ -240,8 +268,8 @@ class Averages:
         for name in self._carried:
             keys = [f"{name} {one}" for one in CARRIED]
             result |= {one.name: found[row(key)] for key, one in zip(keys, of_scalar(name)[1:], strict=True)}
-        if self._subgrid is not None:
-            keys = (*(f"closure {name}" for name in self._subgrid.names), "eddies")
+        if self._subgrids:
+            keys = (*(f"closure {name}" for name in self._subgrids[0].names), "eddies")
             closed = of_closure(self._engine.setup.stratified, self._engine.setup.scalars)
             result |= {one.name: found[row(key)] for key, one in zip(keys, closed, strict=True)}
         return result | {"turbulent_kinetic_energy": self._energy(found)}
@@ -285,13 +313,17 @@ class Averages:
         self.start, self._last, self._since = start, last, int(since)
 
 
-def subgrid_of(engine: Engine) -> SubgridFluxes | None:
-    """What the closure carries; None without one."""
+def subgrids_of(engine: Engine) -> list[SubgridFluxes]:
+    """What the closure carries, of each device; none without one."""
     if engine.setup.closure is None:
-        return None
-    tendencies, present = engine.parts[0].tendencies, engine.steps.fields.present
-    known = (engine.setup, engine.device, engine.precision, engine.rest.density, present)
-    return SubgridFluxes(*known, tendencies.diffusion, tendencies.ground)
+        return []
+    return [
+        SubgridFluxes(
+            part.setup, part.device, engine.precision, part.rest.density, part.fields.present,
+            part.tendencies.diffusion, part.tendencies.ground,
+        )
+        for part in engine.parts
+    ]  # fmt: skip
 
 
 def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
@@ -312,13 +344,16 @@ def _heights(engine: Engine, heights: Any) -> tuple[Array, bool]:
 
 def _columns(engine: Engine, heights: Array, interpolated: bool) -> tuple[Columns, Array]:
     """The columns on the device, and the share of the plane at each height that is in the air."""
-    levels, array = engine.setup.levels, engine.device.array
+    levels, device = engine.setup.levels, engine.device
     ground = np.zeros(engine.setup.shape[1:]) if levels.ground is None else levels.ground
     y, x = plane_weights(engine.setup.shape, engine.setup.sides)
     plane = np.multiply.outer(y, x)
     share = np.array([(plane * (ground <= z)).sum() for z in heights]) / plane.sum()
     planes = (ground, 1.0 / (1.0 - ground / levels.height[-1])) if interpolated else (np.zeros((1, 1)),) * 2
-    return Columns(*map(array, (heights, levels.height, *planes, y, x))), share
+    put = device.field if interpolated else device.array
+    weights = device.own_rows(y) if isinstance(device, SeveralDevices) else device.array(y)
+    places = device.array(heights), device.array(levels.height), put(planes[0]), put(planes[1])
+    return Columns(*places, weights, device.array(x)), share
 
 
 def _neighbours(heights: Array, side: str, period: float) -> tuple[Array, Array, Array]:

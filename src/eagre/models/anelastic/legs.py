@@ -30,8 +30,7 @@ SIZES = (10, 1)  # steps of a graph
 MANY = 100  # launches of a step: a graph holds one
 SPARE = 16  # iterations of which one more is allowed for
 SPARE_IN_VAIN = 4  # where those made in vain cost next to nothing
-FEWER = 0.75  # share of the iterations that are allowed for: a leg that needs fewer than this is calm
-CALM = 10  # of these in a row, and the next has fewer: a leg in vain costs more than their spare iterations
+FEWER = 0.75  # share of the iterations that are allowed for: a leg that needs fewer than this has fewer in the next one
 
 
 class Book(NamedTuple):
@@ -92,7 +91,7 @@ class Legs:
         self._copies: dict[str, Any] = {}
         self._before = (0.0, (0.0, 0.0))
         self._rounds: dict[tuple[int, int], Rounds] = {}
-        self.iterations, self._calm = 1, 0
+        self.iterations = 1
 
     def run(self, dt: float, times: Sequence[float]) -> Book:
         """Make steps of dt, s, that begin at these model times, s; see `take_back` for those that were in vain."""
@@ -137,10 +136,8 @@ class Legs:
 
     def finished(self, made: Book) -> bool:
         """Whether all steps reached the tolerance."""
-        is_calm = made.unfinished == 0.0 and made.most < FEWER * self.iterations
-        self._calm = self._calm + 1 if is_calm else 0
-        if self._calm >= CALM:
-            self.iterations, self._calm = max(1, allowed(int(made.most), self._spare)), 0
+        if made.unfinished == 0.0 and made.most < FEWER * self.iterations:
+            self.iterations = max(1, allowed(int(made.most), self._spare))
         return made.unfinished == 0.0
 
     def allow(self, needed: int) -> None:

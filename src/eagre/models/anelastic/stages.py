@@ -131,7 +131,7 @@ class Stages:
         masses: Any, driven: Sequence[str],
     ) -> None:  # fmt: skip
         self.setup, self.device, self.precision, self.slopes = setup, device, precision, slopes
-        self._rest = rest
+        self.rest = rest
         self._real = np.float32 if precision == "single" else np.float64
         self.fields = fields = Fields.zeros(setup, device, self._real, driven)
         self.tendencies = Tendencies(setup, device, precision, rest, h, slopes, metric, fields.present, fields.drag)
@@ -152,7 +152,7 @@ class Stages:
 
     def take_implicit(self, dt: float) -> dict[str, np.ndarray]:
         """Take what is implicit for a time step, s; returns it, as `RestState.implicit`."""
-        parts = self._rest.implicit(dt, self.setup.coriolis)
+        parts = self.rest.implicit(dt, self.setup.coriolis)
         if self._at_rest is None:
             self._at_rest = AtRest(*(self.device.array(parts[name].astype(self._real)) for name in AtRest._fields))
         else:
