@@ -51,8 +51,10 @@ FLAT = [
     pytest.param(box, {"sides": {"x": "wall", "z": "periodic"}}, id="walls along x, a ring of heights"),
     pytest.param(box, {"sides": {"x": "wall", "y": "wall", "z": "periodic"}}, id="walls but for heights"),
 ]
+NO_TURN = {"precision": "double", "coriolis": 0.0}  # as other tests have it compiled
 HILLS = [
-    pytest.param("hill", {"precision": "double"}, 1e-12, id="hill"),
+    pytest.param("hill", NO_TURN, 1e-12, id="hill"),
+    pytest.param("hill", {"precision": "double"}, 1e-12, id="hill that turns", marks=SLOW),
     pytest.param("open", {}, 1e-5, id="open"),
     pytest.param("heated", {}, 1e-5, id="heated"),
     pytest.param("closed-hill", {"time_step": None, "courant": 0.3, "precision": "double"}, 1e-12, id="closure",
@@ -149,7 +151,8 @@ LOST = {"u": box, "force_w": box, "theta": box, "rows": box, "modes": box, "own"
 @pytest.mark.parametrize("lost", LOST)
 def test_a_lost_exchange_shows(monkeypatch, lost):
     """Sums of all devices (`own`) show over a hill."""
-    exchange, make, options = LocalTransport.exchange, LOST[lost], {"precision": "double"}
+    exchange, make = LocalTransport.exchange, LOST[lost]
+    options = NO_TURN if make is not box else {}
     theirs = after(make, "cpu", 2, **options)
     monkeypatch.setattr(
         LocalTransport,
@@ -175,7 +178,7 @@ def test_the_barriers_of_a_step_are_enough(make):
     """Devices that run ahead of one another up to the next wait give the same bits."""
     found = []
     for go in (Group.run, run_out_of_step):
-        steps = make(THREE).engine.steps
+        steps = make(THREE, **NO_TURN).engine.steps
         steps.set_out(steps.setup.time_step)
         pressure = steps.projection
         pressure._devices.fill(pressure._until.control, np.array([1.0, 0.0, 0.0, 1e-30, 100.0]))
