@@ -21,7 +21,8 @@ import numpy as np
 from eagre.cases import amundsen2014, waves
 from eagre.cases.water import WaterCase
 
-WAYS = (("rk2", 0.25), ("rk2", 0.5), ("euler", 0.25), ("ds1", 0.25), ("ds1", 0.5), ("ds2", 0.25), ("ds2", 0.5))
+SCHEMES = ("rk2", "srk2", "euler", "ds1", "ds2")
+WAYS = tuple((scheme, cfl) for scheme in SCHEMES for cfl in (0.25, 0.5))
 
 
 class Run(NamedTuple):
@@ -106,7 +107,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="double")
     parser.add_argument("--sizes", type=int, nargs="+", default=[32, 64, 128])
-    parser.add_argument("--schemes", nargs="+", default=["rk2", "euler", "ds1", "ds2"], help="the first sets the error")
+    parser.add_argument("--schemes", nargs="+", default=SCHEMES, help="the first sets the error")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--cases", nargs="+", default=["vortex", "dam"])
     asked = parser.parse_args()

@@ -54,3 +54,32 @@ def test_the_march_of_a_cpu_equals_the_plain_cell(scheme, wet_dry, precision, si
     assert (march.settings()["kernels"], plain.settings()["kernels"]) == ("fast", "reference")
     assert abs(state_of(march) - state_of(plain)).max() < TOLERANCE[precision]
     assert march.statistics() == pytest.approx(plain.statistics(), rel=1e-6)
+
+
+def after_two(device, nx=9, **options):
+    """The model after two accepted steps; of its own length after a refused one unless that is fixed."""
+    model = ShallowWater(device=device, **{**options_of(nx, 5, seed=1), "fixed_time_step": None, **options})
+    model.advance(9.0, max_steps=2)
+    return model
+
+
+@pytest.mark.parametrize("kernels", ["fast", "reference"])
+def test_stages_in_two_parts_are_those_of_rk2(kernels):
+    """SRK2: the same numbers, ghosts, inflow and steps."""
+    options = {"boundaries": BOUNDARIES["open"], "precision": "double", "kernels": kernels}
+    parts, whole = (after_two(PlainDevice(), scheme=scheme, **options) for scheme in ("srk2", "rk2"))
+    assert parts.settings()["kernels"] == kernels and parts.statistics()["redone_steps"] == 1
+    assert abs(state_of(parts) - state_of(whole)).max() < TOLERANCE["double"]
+    assert parts.time == pytest.approx(whole.time, rel=1e-14)
+    assert parts.inflow == pytest.approx(whole.inflow, rel=1e-12)
+
+
+@pytest.mark.simulator
+def test_simulated_stages_in_two_parts_are_those_of_rk2():
+    from eagre.backend.simulated import SimulatedDevice
+
+    options = {"nx": 7, "boundaries": BOUNDARIES["open"], "precision": "double", "fixed_time_step": 0.01}
+    simulated = after_two(SimulatedDevice(), scheme="srk2", **options)
+    whole = after_two(PlainDevice(), scheme="rk2", kernels="reference", **options)
+    assert simulated.settings()["kernels"] == "fast"
+    assert abs(state_of(simulated) - state_of(whole)).max() < TOLERANCE["double"]

@@ -313,6 +313,8 @@ def test_a_wall_inside_makes_two_basins():
         ({"early_exit": "on"}, 'early_exit = "auto"'),
         ({"predicted_part": 1.01}, "predicted_part"),
         ({"device": ["cpu", "cpu"]}, "one device"),
+        ({"scheme": "srk2", "device": ["cpu", "cpu"]}, "one device"),
+        ({"scheme": "srk2", "early_exit": "on"}, 'early_exit = "auto"'),
     ],
 )
 def test_what_split_schemes_refuse(options, what):

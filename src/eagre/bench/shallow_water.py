@@ -23,7 +23,7 @@ class WetBasin(Benchmark):
 
     case = "wet-basin"
     variants = ("rk2", "euler")
-    also = ("ds1", "ds2")
+    also = ("srk2", "ds1", "ds2")
     sizes: ClassVar[Mapping[str, Sequence[int]]] = {"cpu": (1024,), "cuda": (256, 1024, 2048, 8192)}
     resident = 10
     steps_a_call: ClassVar[Mapping[str, int]] = {"cpu": 1, "cuda": 1}  # comes in rounds

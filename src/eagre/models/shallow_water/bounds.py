@@ -18,7 +18,8 @@ from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
 
 UNBOUNDED = 1e12  # s
-SCHEMES = ("rk2", "euler", "ds1", "ds2")
+SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
+TO_EVERY_CELL = ("srk2", *STAGES)  # of which no step works on a list of tiles
 EARLY_EXITS = ("auto", "on", "off")
 LEAST_KAPPA = 1e-9  # m: its fourth power is a normal number in single precision
 
@@ -130,9 +131,9 @@ def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str
             allowed='early_exit = "auto" or "off" there',
             fix='early_exit = "auto"',
         )
-    if asked == "on" and scheme in STAGES:
+    if asked == "on" and scheme in TO_EVERY_CELL:
         raise InputError(
-            f'early_exit = "on" with scheme = "{scheme}", whose sweeps go to every cell',
+            f'early_exit = "on" with scheme = "{scheme}", which goes to every cell',
             allowed='early_exit = "on" with scheme = "rk2" or "euler"',
             fix='early_exit = "auto"',
         )

@@ -24,8 +24,8 @@ class FrictionSection(Section):
 class NumericsSection(Section):
     """Choices of the scheme; what is left out keeps the model's default."""
 
-    scheme: Annotated[str, one_of("rk2", "euler", "ds1", "ds2")] | None = Field(
-        default=None, description="rk2, euler, ds1 or ds2"
+    scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2")] | None = Field(
+        default=None, description="rk2, euler, srk2, ds1 or ds2"
     )
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"

@@ -21,7 +21,6 @@ from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Gathered
 from eagre.stepping.recording import Extra, Ring, next_landing
-from eagre.stepping.substeps import STAGES
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
@@ -66,11 +65,11 @@ class Engine(Legs):
         self.bed = device.array(setup.padded_bed().astype(real))
         # Buffers that hold the state in turn, and one for the first stage. On the CPU the second
         # stage overwrites the state; a GPU is slow at that (see march_cuda).
-        in_place = setup.scheme == "rk2" and device.kind == "cpu"
+        in_place = setup.scheme in ("rk2", "srk2") and device.kind == "cpu"
         self.pair = device.zeros((1 if in_place else 2, *shape), real)
         self.q = list(self.pair)
         self.middle = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
-        self.spare = device.zeros(shape, real) if setup.split > STAGES["ds1"] else self.middle
+        self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock = self.clocks[0]
         table = segment_table(setup.faced, grid)[0]

@@ -172,7 +172,12 @@ COVERED_FACES = switch("COVERED_FACES", hydrostatic_covered)
 SKIP_DRY = switch("SKIP_DRY", False)  # early exit: leave out the fluxes between dry rows, hydrostatic only
 RESET = switch("RESET", True)  # hydrostatic: hu := h u where the velocity is desingularised
 SECOND = switch("SECOND", False)  # the second stage of SSP-RK2
+PART = switch("PART", 0)  # what a kernel of one direction makes, see below
 FRICTION = switch("FRICTION", 0)  # 0 none, 1 uniform, 2 a map of g n^2
+
+# A kernel of one direction makes a whole sweep of a split scheme (0), or a part of a stage of both directions ("srk2"):
+LEAVES = 1  # the one along x leaves its tendencies
+TAKES_UP = 2  # the one along y adds its own and makes the stage
 
 
 # -- the bed --------------------------------------------------------------------------------------
@@ -276,6 +281,14 @@ def second_of_sweep(eta, m, t, eta_n, m_n, t_n, h, over_h, u_m, u_t, r_h, r_m, r
 def seed_of_sweep(clock, stage, p):
     """As `seed_of_stage`, for a stage of a step that is split into sweeps."""
     return seed_of(np.int64(clock[STEPS]) * 4 + stage, p.first_row)
+
+
+@cell
+def seed_of_part(clock, stage, second, p):
+    """The seed of a kernel of one direction."""
+    if PART == 0:
+        return seed_of_sweep(clock, stage, p)
+    return seed_of_stage(clock, second, p)
 
 
 @cell

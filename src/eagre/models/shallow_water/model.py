@@ -65,9 +65,10 @@ class ShallowWater(BaseModel):
     manning : float or (ny, nx) array, s m-1/3
         Manning's n, 0 (no friction) to 2.
     sources : sequence of Rain, Coriolis, WindStress, AtmosphericPressure, BodyForce
-    scheme : {"rk2", "euler", "ds1", "ds2"}
-        SSP Runge-Kutta of second order, or forward Euler; or split into sweeps along x and y: Y X of forward steps, or
-        X Y Y X of Runge-Kutta steps, which makes two steps as one (see `eagre.stepping.substeps`).
+    scheme : {"rk2", "euler", "srk2", "ds1", "ds2"}
+        SSP Runge-Kutta of second order, or forward Euler; RK2 with a kernel for each direction of a stage; or split
+        into sweeps along x and y: Y X of forward steps, or X Y Y X of Runge-Kutta steps, which makes
+        two steps as one (see `eagre.stepping.substeps`).
     wet_dry : {"hydrostatic", "kurganov-petrova"}
         Treatment of shores. The first keeps a lake at rest exactly, wherever its shore lies; the
         second is the document's, with small waves at partly wet cells.
@@ -155,7 +156,7 @@ class ShallowWater(BaseModel):
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps) + 3 * (scheme == "ds2"))
+        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps) + 3 * (scheme in ("srk2", "ds2")))
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -358,7 +359,7 @@ class ShallowWater(BaseModel):
     @property
     def bytes_per_step(self) -> int:
         """Bytes a cell that a step must move: a stage reads 4 words and writes 3, a second one reads 3 more."""
-        words = {"rk2": 17, "euler": 7, "ds1": 14, "ds2": 34}[self.setup.scheme]
+        words = {"rk2": 17, "euler": 7, "srk2": 37, "ds1": 14, "ds2": 34}[self.setup.scheme]
         return words * np.dtype(self._engine.real).itemsize
 
     def statistics(self) -> dict[str, float]:

@@ -16,6 +16,8 @@ from eagre.kernels.limiters import scaled_difference
 from eagre.kernels.roots import larger
 from eagre.models.shallow_water.kernels import (
     FACES,
+    LEAVES,
+    PART,
     PRIMITIVE,
     SECOND,
     bed_centre,
@@ -174,6 +176,33 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
             eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))
+
+
+@cell
+def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, clock, turn):
+    """A `stage` in two parts, as PART says: tendencies along x into `out`; the new state with those along y."""
+    if open_gate(clock, turn):
+        row, column, place = j + 2, i + 2, j * (q.shape[2] - 4) + i
+        fields = (q, bed, edges, walls, np.int64(j), np.int64(i))
+        if PART == LEAVES:
+            mass, hu, hv, rate = divergence(*fields, 1, p)
+            out[0, row, column], out[1, row, column], out[2, row, column] = mass, hu, hv
+            rates[place] = to_bits(rate)
+        else:
+            mass, hv_y, hu_y, rate = divergence(*fields, 2, p)
+            r_h, r_u, r_v = left[0, row, column] + mass, left[1, row, column] + hu_y, left[2, row, column] + hv_y
+            eta, hu, hv = q[0, row, column], q[1, row, column], q[2, row, column]
+            h = depth(eta, bed_centre(bed, row, column))
+            over_h = over_depth(h, p)
+            if TERMS:
+                r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
+            noise = noise_of(seed_of_stage(clock, SECOND, p), j, i)
+            out[0, row, column], out[1, row, column], out[2, row, column] = updated(
+                eta, hu, hv, old[0, row, column], old[1, row, column], old[2, row, column],
+                h, over_h, PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h), r_h, r_u, r_v,
+                manning_of(manning, j, i, p), noise, p, real(clock[DT]),
+            )  # fmt: skip
+            rates[place] = max(rates[place], to_bits(rate))
 
 
 @cell

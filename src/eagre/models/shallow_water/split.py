@@ -187,7 +187,7 @@ class Bands(Legs):
         grid, count = setup.grid, len(group.members)
         if setup.kernels == "reference":
             raise InputError(f'kernels = "reference" on {count} devices', allowed="one device", fix='device = "cpu"')
-        if setup.split:
+        if setup.scheme not in ("rk2", "euler"):
             got, allowed = f'scheme = "{setup.scheme}" on {count} devices', "one device, or rk2 and euler"
             raise InputError(got, allowed=allowed, fix='scheme = "rk2"')
         if setup.walls is not None:

@@ -60,7 +60,7 @@ def euler(stages: Stages, turn: int, now: Any, middle: Any, then: Any) -> list[L
     ]
 
 
-SCHEMES = {"rk2": rk2, "euler": euler}
+SCHEMES = {"rk2": rk2, "euler": euler, "srk2": rk2}
 
 
 class Sweeps(Protocol):

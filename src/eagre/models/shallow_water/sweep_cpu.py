@@ -10,15 +10,21 @@ from eagre.boundaries.edges import NORTH, SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.models.shallow_water.kernels import (
+    LEAVES,
+    PART,
     PRIMITIVE,
     SKIP_DRY,
+    TAKES_UP,
     bed_centre,
     covered,
     first_of_sweep,
+    first_update,
     manning_of,
     over_depth,
     second_of_sweep,
-    seed_of_sweep,
+    second_update,
+    seed_of_part,
+    with_terms,
     with_terms_of_sweep,
 )
 from eagre.models.shallow_water.march_cpu import (
@@ -50,7 +56,7 @@ from eagre.models.shallow_water.march_cpu import (
     look_at_row,
     velocities,
 )
-from eagre.stepping.clock import DT, open_gate
+from eagre.stepping.clock import ACCEPTED, DT, open_gate
 from eagre.stepping.substeps import stage_of
 from eagre.terms.compose import TERM_FACTORS, TERMS
 
@@ -130,9 +136,52 @@ def update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, second
 
 
 @cell
-def update_row(q, old, out, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
-    """`update_of_sweep`, each stage by itself: no question is left in a loop over cells."""
-    if second:
+def leave_row(out, bed, q, s, row, i0, n, p):
+    """Tendencies along x of interior row `row`."""
+    j = row + 2
+    for i in range(n):
+        c = i0 + i + 2
+        gh = p.g * depth(q[0, j, c], bed_centre(bed, j, c))
+        out[0, j, c] = p.over_dx * (s[FACE_M + i] - s[FACE_M + i + 1])
+        out[1, j, c] = p.over_dx * (s[FACE_R + i] - s[FACE_L + i + 1] - gh * s[RISE_X + i + 1])
+        out[2, j, c] = p.over_dx * (s[FACE_T + i] - s[FACE_T + i + 1])
+
+
+@cell
+def take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
+    """Interior row `row` of the new state, from the tendencies along x in `left` and those along y."""
+    j = row + 2
+    for i in range(n):
+        c = i0 + i + 2
+        eta, hu, hv = q[0, j, c], q[1, j, c], q[2, j, c]
+        h = depth(eta, bed_centre(bed, j, c))
+        r_h = left[0, j, c] + p.over_dy * (s[SOUTH_M + i] - s[NORTH_M + i])
+        r_u = left[1, j, c] + p.over_dy * (s[SOUTH_T + i] - s[NORTH_T + i])
+        r_v = left[2, j, c] + p.over_dy * (s[SOUTH_N + i] - s[NORTH_B + i] - p.g * h * s[RISE0 + i])
+        if TERMS:
+            r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, forcing, row, i0 + i)
+        own = (h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v)
+        rest = (manning_of(manning, row, i0 + i, p), noise_of(seed, row, i0 + i), p, dt)
+        if second:
+            eta, hu, hv = second_update(eta, hu, hv, s[ETA_N + i], s[HU_N + i], s[HV_N + i], *own, *rest)
+        else:
+            eta, hu, hv = first_update(eta, hu, hv, *own, *rest)
+        out[0, j, c] = eta
+        out[1, j, c] = hu
+        out[2, j, c] = hv
+
+
+@cell
+def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
+    """What PART says, each stage by itself: no question is left in a loop over cells."""
+    if PART == LEAVES:
+        leave_row(out, bed, q, s, row, i0, n, p)
+    elif PART == TAKES_UP and second:
+        keep_before(old, s, row + 2, i0, n)
+        take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, True, seed, p, dt)
+    elif PART == TAKES_UP:
+        take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, False, seed, p, dt)
+    elif second:
         keep_before(old, s, row + 2, i0, n)
         update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, True, seed, p, dt)
     else:
@@ -140,7 +189,7 @@ def update_row(q, old, out, bed, manning, forcing, s, row, i0, n, across, second
 
 
 @cell
-def tile_along_x(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+def tile_along_x(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
     """One tile with low corner (j0, i0) of its ghosts after a stage along x: bits of its largest rate, s-1."""
     rate, nx = real(0.0), q.shape[2] - 4
     forcing = (terms, TERM_FACTORS(terms, 0))
@@ -150,12 +199,12 @@ def tile_along_x(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, colum
         own = look_along(bed, s, j, i0, columns + 2, p)
         rate = max(rate, fluxes_x(q, bed, s, j, i0, columns, own, p) * p.over_dx)
         close_ends(edges, s, row, i0, columns, nx)
-        update_row(q, old, out, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
+        update_row(q, old, out, left, bed, manning, forcing, s, row, i0, columns, 1, second, seed, p, dt)
     return to_bits(rate)
 
 
 @cell
-def tile_along_y(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
+def tile_along_y(q, old, out, left, bed, manning, terms, edges, s, j0, i0, rows, columns, second, seed, p, dt):
     """As `tile_along_x`, along y."""
     for k in range(SWEEP_SCRATCH):
         s[k] = real(0.0)
@@ -174,23 +223,27 @@ def tile_along_y(q, old, out, bed, manning, terms, edges, s, j0, i0, rows, colum
             row = j0 + (r - 4)  # of the new state
             if row == ny - 1:
                 close_y(edges, s, NORTH, i0, columns)
-            update_row(q, old, out, bed, manning, forcing, s, row, i0, columns, 2, second, seed, p, dt)
+            update_row(q, old, out, left, bed, manning, forcing, s, row, i0, columns, 2, second, seed, p, dt)
     return to_bits(rate)
 
 
 @entry
-def sweep_cpu(q, old, out, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, across, second):
-    """One stage of a sweep from q into out over all tiles (j0, i0, rows, columns)."""
-    dt, seed, count = real(clock[DT]), seed_of_sweep(clock, stage_of(turn), p), tiles.shape[0]
-    workers = min(count, scratch.shape[0]) if open_gate(clock, turn) else 0
+def sweep_cpu(q, old, out, left, bed, manning, terms, edges, scratch, tiles, rates, p, clock, turn, across, second):
+    """One stage of a sweep from q into out over all tiles (j0, i0, rows, columns), or the PART of a stage.
+
+    `out` may be `old`, which is read a row before it is written.
+    """
+    dt, seed, count = real(clock[DT]), seed_of_part(clock, stage_of(turn), second, p), tiles.shape[0]
+    runs = open_gate(clock, turn) and (PART == 0 or not second or clock[ACCEPTED] > 0.0)
+    workers = min(count, scratch.shape[0]) if runs else 0
     for worker in prange(workers):
         s, largest = scratch[worker], to_bits(real(0.0))
         for k in range(worker, count, workers):
             j0, i0, rows, columns = tiles[k, 0], tiles[k, 1], np.int64(tiles[k, 2]), np.int64(tiles[k, 3])
-            fields = (q, old, out, bed, manning, terms, edges)
-            if across == 1:
+            fields = (q, old, out, left, bed, manning, terms, edges)
+            if PART == LEAVES or (PART == 0 and across == 1):
                 rate = tile_along_x(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
             else:
                 rate = tile_along_y(*fields, s, j0, i0, rows, columns, second, seed, p, dt)
             largest = max(largest, rate)
-        rates[worker] = largest
+        rates[worker] = max(largest, rates[worker]) if PART == TAKES_UP else largest

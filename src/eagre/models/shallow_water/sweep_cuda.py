@@ -14,11 +14,16 @@ from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import noise_of
 from eagre.kernels.roots import larger, smaller
 from eagre.models.shallow_water.kernels import (
+    LEAVES,
+    PART,
     SECOND,
+    TAKES_UP,
     covered,
     first_of_sweep,
     second_of_sweep,
-    seed_of_sweep,
+    seed_of_part,
+    updated,
+    with_terms,
     with_terms_of_sweep,
 )
 from eagre.models.shallow_water.march_cuda import (
@@ -57,7 +62,12 @@ def nothing():
 
 @cell
 def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across, forcing, j, i, seed, p, dt):
-    """eta and the momenta across and along the faces of the cell of a row, interior (j, i), after the stage."""
+    """eta and the momenta across and along the faces of the cell of a row, interior (j, i), after the stage.
+
+    Of a stage that only leaves its tendencies: these.
+    """
+    if PART == LEAVES:
+        return r_h, r_m, r_t
     if TERMS:
         r_h, r_m = with_terms_of_sweep(r_h, r_m, row.h, m, t, across, forcing, j, i)
     noise = noise_of(seed, j, i)
@@ -69,9 +79,29 @@ def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across,
 
 
 @cell
+def whole_state(row, before, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
+    """eta, hu, hv of the cell of a row, interior (j, i), after a stage of both directions."""
+    if TERMS:
+        r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i)
+    return updated(
+        row.eta, row.hu, row.hv, before.eta, before.hu, before.hv, row.h, row.over_h, row.u, row.v, r_h, r_u, r_v,
+        g_n2, noise_of(seed, j, i), p, dt,
+    )  # fmt: skip
+
+
+@cell
+def left_along_x(left, j, i):
+    """The tendencies that the kernel along x has left, if this one takes them up."""
+    if PART == TAKES_UP:
+        return load_state(left, j, i)
+    zero = real(0.0)
+    return State(zero, zero, zero)
+
+
+@cell
 def before_of(old, row, j, i):
     """The state before the sweep: that of the row in a first stage."""
-    if SECOND:
+    if SECOND and PART != LEAVES:
         return load_state(old, j, i)
     return State(row.eta, row.hu, row.hv)
 
@@ -92,7 +122,7 @@ def store_x(out, g_n2, forcing, open_west, j, i, row, before, x, rise, store, fa
 
 
 @entry
-def sweep_x_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
+def sweep_x_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
     """One stage along x from q into out; a block is a warp, the grid is over strips of 28 columns and of ROWS rows."""
     lane = np.uint32(cuda.threadIdx.x)
     ny, nx = np.uint32(q.shape[1] - 4), np.uint32(q.shape[2] - 4)
@@ -106,13 +136,13 @@ def sweep_x_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn)
     state = load_state(q, j0 + 2, i)
     if not open_gate(clock, turn):
         return
-    dt, seed = real(clock[DT]), seed_of_sweep(clock, stage_of(turn), p)
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(turn), SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
-    south = load_corners(bed, j0 + 2, i)
+    south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
     walls, fastest = walls_of(edges, i, j0, ny, nx), real(0.0)
     for k in range(end - j0):
         j = np.uint32(j0 + k)
-        north = load_corners(bed, j + 3, i)
+        ahead = load_corners(bed, j + 4, i)
         row = make_row(state, south, north, nothing(), p)
         before, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
         state = load_state(q, j + 3, i)
@@ -125,7 +155,7 @@ def sweep_x_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn)
         else:
             x, rise = covered_flux_x(row, south, north, p)
             rate = store_x(out, g_n2, forcing, walls.west, j, i, row, before, x, rise, store, faced, seed, p, dt)
-        fastest, south = larger(fastest, rate), north
+        fastest, south, north = larger(fastest, rate), north, ahead
     raise_maximum(rates, to_bits(fastest))
 
 
@@ -138,12 +168,21 @@ def uncovered_y(below, w, above, south, north, p):
 
 
 @cell
-def store_y(out, g_n2, forcing, j, i, row, before, south, north, rise, store, seed, p, dt):
-    """Write the cell of interior row j after a stage along y; returns the rate met; `Flux` in the south and north."""
+def store_y(out, g_n2, forcing, j, i, row, before, more, south, north, rise, store, seed, p, dt):
+    """Write the cell of interior row j after a stage along y; returns the rate met.
+
+    south, north : `Flux`; more : tendencies along x to add.
+    """
     gh = p.g * row.h
     r_h = p.over_dy * (south.mass - north.mass)
     r_v = p.over_dy * (south.high - north.low - gh * rise)
     r_u = p.over_dy * (south.tangential - north.tangential)
+    if store and PART == TAKES_UP:
+        r_h, r_u, r_v = r_h + more.eta, r_u + more.hu, r_v + more.hv
+        out[0, j + 2, i], out[1, j + 2, i], out[2, j + 2, i] = whole_state(
+            row, before, r_h, r_u, r_v, g_n2, forcing, j, i - 2, seed, p, dt
+        )
+        return north.speed * p.over_dy
     if store:
         out[0, j + 2, i], out[2, j + 2, i], out[1, j + 2, i] = new_state(
             row, row.hv, row.hu, row.v, row.u, before.hv, before.hu, before.eta, r_h, r_v, r_u,
@@ -161,12 +200,13 @@ def with_mass(flux, mass):
 
 @cell
 def update_row_y(
-    q, old, out, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north, top_corners,
-    flux, face, rise, shore, store, seed, p, dt,
+    q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state, south, north, next_north,
+    top_corners, flux, face, rise, shore, store, seed, p, dt,
 ):  # fmt: skip
     """Update interior row j and move one row north: names, and what is returned, as of `march_cuda.update_row`."""
     ny = np.uint32(q.shape[1] - 4)
     before, g_n2 = before_of(old, row, j + 2, i), friction_ahead(manning, j, i, p)
+    more = left_along_x(left, j + 2, i)
     ahead_j = min(np.uint32(j + 5), np.uint32(ny + 3))
     ahead, ahead_corners = load_state(q, ahead_j, i), load_corners(bed, ahead_j + 1, i)
     top = make_row(top_state, next_north, top_corners, above, p)
@@ -175,16 +215,16 @@ def update_row_y(
     if shore or shore_above:
         y, next_face, next_rise = any_flux_y(row, above, top, south, north, next_north, p)
         y = with_mass(y, y.mass * passes)
-        rate = store_y(out, g_n2, forcing, j, i, row, before, flux, y, rise, store, seed, p, dt)
+        rate = store_y(out, g_n2, forcing, j, i, row, before, more, flux, y, rise, store, seed, p, dt)
     else:
         y, next_face, next_rise = covered_flux_y(row, above, top, north, next_north, face, p)
         y = with_mass(y, y.mass * passes)
-        rate = store_y(out, g_n2, forcing, j, i, row, before, flux, y, rise, store, seed, p, dt)
+        rate = store_y(out, g_n2, forcing, j, i, row, before, more, flux, y, rise, store, seed, p, dt)
     return top, ahead, ahead_corners, y, next_face, next_rise, shore_above, rate
 
 
 @entry
-def sweep_y_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn):
+def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock, turn):
     """One stage along y from q into out; a block is a warp, the grid is over strips of 32 columns and of ROWS rows.
 
     The march makes two rows a turn, as that of `march_cuda` does; ROWS is even.
@@ -203,7 +243,7 @@ def sweep_y_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn)
     top_state = load_state(q, j0 + 4, i)
     if not open_gate(clock, turn):
         return
-    dt, seed = real(clock[DT]), seed_of_sweep(clock, stage_of(turn), p)
+    dt, seed = real(clock[DT]), seed_of_part(clock, stage_of(turn), SECOND, p)
     forcing = (terms, TERM_FACTORS(terms, 0))
     corners_0, corners_1 = load_corners(bed, j0, i), load_corners(bed, j0 + 1, i)
     south, north = load_corners(bed, j0 + 2, i), load_corners(bed, j0 + 3, i)
@@ -222,12 +262,12 @@ def sweep_y_cuda(q, old, out, bed, manning, terms, edges, rates, p, clock, turn)
     while j < end:
         more = j + 1 < end
         top, state_5, corners_6, flux, face, rise, shore, rate = update_row_y(
-            q, old, out, bed, manning, forcing, open_north, j, i, row, above, top_state,
+            q, old, out, left, bed, manning, forcing, open_north, j, i, row, above, top_state,
             south, north, next_north, top_corners, flux, face, rise, shore, inside, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)
         next_top, state_6, corners_7, flux, face, rise, shore, rate = update_row_y(
-            q, old, out, bed, manning, forcing, open_north, j + 1, i, above, top, state_5,
+            q, old, out, left, bed, manning, forcing, open_north, j + 1, i, above, top, state_5,
             north, next_north, top_corners, corners_6, flux, face, rise, shore, inside and more, seed, p, dt,
         )  # fmt: skip
         fastest = larger(fastest, rate)

@@ -1,6 +1,6 @@
-"""Schedules of the schemes that split a step into sweeps along x and y (`step.ds1`, `step.ds2`).
+"""Schedules of the schemes that take x and y apart: sweeps (`step.ds1`, `step.ds2`), and stages in two parts ("srk2").
 
-The first step of a run is made by SSP-RK2: nothing has said yet what the sweeps allow.
+The first step of a run of sweeps is made by SSP-RK2: nothing has said yet what the sweeps allow.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from eagre.backend.device import Launch
 from eagre.models.shallow_water import diagnostics, reference, sweep_cpu, sweep_cuda
+from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
 from eagre.models.shallow_water.schedules import March, Reference, Tiles, boundary_pass
 from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
 from eagre.stepping import clock as ck
@@ -88,28 +89,83 @@ class Sweeps(SweepSteps):
     def _sweep_cpu(self, turn: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
         program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, **GATED})
-        fields = (q, old, out, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
+        fields = (q, old, out, q, engine.bed, engine.manning, engine.terms, engine.edges, self._scratch, self._tiles)
         return Launch(program, (*fields, self.rates, engine.parameters, engine.clock, turn, across, second))
 
     def _sweep_cuda(self, turn: int, q: Any, old: Any, out: Any, across: int, second: bool) -> Launch:
         engine = self.engine
-        grid, device = engine.setup.grid, engine.device
-        blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
-        layout = device.layout("shallow-water.sweeps")
-        own = {"ROWS": rows, "SECOND": second, "PARTS": engine.setup.has_parts}
-        own["REGISTERS"] = layout.registers[engine.precision]["x" if across == 1 else "y"]
-        entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
-        program = device.program(entry, engine.precision, {**engine.switches, **GATED, **own})
-        fields = (q, old, out, engine.bed, engine.manning[None], engine.terms, engine.edges)
-        arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
-        early = grid.cells <= device.layout("shallow-water.march").early_cells
-        return Launch(program, arguments, blocks, threads, early=early)
+        return along_cuda(engine, self.rates, turn, (q, old, out, q), across, SECOND=second, **GATED)
+
+
+def along_cuda(engine: Any, rates: Any, turn: int, fields: Any, across: int, **switches: Any) -> Launch:
+    """A kernel along x (1) or y (2) on a GPU; fields : q, old, out and what is left along x."""
+    grid, device = engine.setup.grid, engine.device
+    blocks, threads, rows = sweep_cuda.shape_of(device, grid.ny, grid.nx, across)
+    registers = device.layout("shallow-water.sweeps").registers[engine.precision]["x" if across == 1 else "y"]
+    own = {"ROWS": rows, "PARTS": engine.setup.has_parts, "REGISTERS": registers, **switches}
+    entry = sweep_cuda.sweep_x_cuda if across == 1 else sweep_cuda.sweep_y_cuda
+    program = device.program(entry, engine.precision, {**engine.switches, **own})
+    arguments = (*fields, engine.bed, engine.manning[None], engine.terms, engine.edges)
+    early = grid.cells <= device.layout("shallow-water.march").early_cells
+    return Launch(program, (*arguments, rates, engine.parameters, engine.clock, turn), blocks, threads, early=early)
+
+
+class PlainParts(Reference):
+    """Stages in two parts ("srk2"), one plain cell each: tendencies along x, and the rest."""
+
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        engine = self.engine
+        left, work = engine.spare, []
+        for part, target in ((LEAVES, left), (TAKES_UP, out)):
+            own = {**engine.switches, **switches, "PART": part}
+            program = engine.device.loop(reference.part, engine.precision, own)
+            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges, engine.walls)
+            arguments = (*fields, self.rates, engine.parameters, engine.clock, turn)
+            work.append(engine.device.over(program, engine.setup.grid.shape, arguments))
+        return work
+
+
+class Parts(March):
+    """The same by kernels that march."""
+
+    @property
+    def takes_up(self) -> bool:
+        """Never: a launch of its own takes up the maps."""
+        return False
+
+    def _prepare(self) -> int:
+        count = super()._prepare()
+        if self.engine.device.kind == "cpu":
+            self._scratch = np.zeros((count, sweep_cpu.SWEEP_SCRATCH), self.engine.real)
+        return count
+
+    def _active_tiles(self) -> None:
+        return None
+
+    def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
+        """See `step.Stages`."""
+        engine, left = self.engine, self.engine.spare
+        if engine.device.kind == "cuda":
+            return [
+                along_cuda(engine, self.rates, turn, (q, old, left, left), 1, PART=LEAVES, **switches),
+                along_cuda(engine, self.rates, turn, (q, old, out, left), 2, PART=TAKES_UP, **switches),
+            ]
+        work = []
+        for part, target in ((LEAVES, left), (TAKES_UP, out)):
+            program = engine.device.program(sweep_cpu.sweep_cpu, engine.precision, {**engine.switches, "PART": part})
+            fields = (q, old, target, left, engine.bed, engine.manning, engine.terms, engine.edges)
+            rest = (self._scratch, self._tiles, self.rates, engine.parameters, engine.clock, turn)
+            work.append(Launch(program, (*fields, *rest, part, switches["SECOND"])))
+        return work
 
 
 def schedule_for(engine: Any) -> March | Tiles:
     """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
     setup = engine.setup
     plain = setup.kernels == "reference" or setup.walls is not None
+    if setup.scheme == "srk2":
+        return PlainParts(engine) if plain else Parts(engine)
     if setup.split:
         return PlainSweeps(engine) if plain else Sweeps(engine)
     if plain:
