@@ -48,7 +48,7 @@ def demo_folder(tmp_path, monkeypatch):
     for path in (ROOT / "examples" / "demo").glob("*.*"):
         shutil.copy(path, tmp_path)
     (tmp_path / "river.csv").write_text("time,q\n0,100\n86400,200\n")
-    for name in ("restart.nc", "survey.tif", "chart.nc", "worldcover.tif", "era5.nc"):
+    for name in ("restart.nc", "survey.tif", "chart.nc", "worldcover.tif", "era5.nc", "track.csv"):
         (tmp_path / name).touch()
     (tmp_path / "sounding.csv").write_text("z,theta\n0,300\n2000,310\n")
     monkeypatch.chdir(tmp_path)

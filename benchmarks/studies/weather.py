@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,37 @@ def timed(device: str, n: int, precision: str, steps: int, spacing: float = 1600
         print(f"{n} x {n} {precision} {name}: {time:.1f} us a step, {time / before - 1:+.1%}", flush=True)
 
 
+def with_registers(device: str, n: int, precision: str, steps: int, spacing: float = 1600.0) -> None:
+    """All fields with other limits of registers in the march."""
+    grid = eagre.Grid(n, n, 100.0, 100.0)
+    model = basin(grid, device, precision, [], early_exit="off")
+    state, usual = model.state()["q"][:, 2:-2, 2:-2], model.device.layout
+    for which in ("all", "wind"):
+        setup = replace(model.setup, terms=terms_of(sources(fields(grid, [0.0, 1e5, 2e5], spacing), which), grid))
+        for most in (0, 80, 96, 128, 168, 255):
+
+            def layout(kernel: str, most: int = most) -> Any:
+                found = usual(kernel)
+                if kernel != "shallow-water.march" or most == 0:
+                    return found
+                return SimpleNamespace(**{**vars(found), "registers": {precision: {"first": most, "second": most}}})
+
+            model.device.layout = layout
+            engine = engine_for(setup, model.device, precision)
+            engine.set_state(*state, 0.0)
+            time = 1e6 * min(times_of(engine.device, engine.unchecked(1e9, steps), repeats=3, warm_up=1)) / steps
+            told = usual("shallow-water.march").registers[precision] if most == 0 else most
+            print(f"{n} x {n} {precision} {which}, registers {told}: {time:.1f} us a step", flush=True)
+    model.device.layout = usual
+
+
 def main() -> None:
     device, n = sys.argv[1], int(sys.argv[2])
     asked = sys.argv[3:] or ["compared", "single", "double"]
     if "compared" in asked:
         compared(device)
     for precision in [one for one in asked if one in ("single", "double")]:
-        timed(device, n, precision, STEPS[device.partition(":")[0]])
+        (with_registers if "registers" in asked else timed)(device, n, precision, STEPS[device.partition(":")[0]])
 
 
 if __name__ == "__main__":

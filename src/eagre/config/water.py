@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from eagre.config.case import Case
 from eagre.config.conditions import BoundariesSection
+from eagre.config.cyclone import CycloneSection
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
 from eagre.config.lines import LinesSection
 from eagre.config.maps import MapsSection
@@ -105,6 +106,7 @@ class SourcesSection(Section):
     )
     body_force: BodyForceSection | None = Field(default=None, description="the section [sources.body_force]")
     weather: WeatherSection | None = Field(default=None, description="the section [sources.weather]")
+    cyclone: CycloneSection | None = Field(default=None, description="the section [sources.cyclone]")
 
 
 class WaterCase(Case):
@@ -172,8 +174,8 @@ class WaterCase(Case):
         for name, section in self.sources:
             if section is None:
                 continue
-            if isinstance(section, WeatherSection):
-                with self.at("sources", "weather", "file"):
+            if isinstance(section, (WeatherSection, CycloneSection)):
+                with self.at("sources", name, "file" if name == "weather" else "track"):
                     made += section.make(grid, self.run.end_time, self.run.start_date)
                 continue
             values: dict[str, Any] = {}

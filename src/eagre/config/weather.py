@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from eagre.io.weather import Weather
 
 
-def _drag(value: Any, info: ValidationInfo) -> str | float:
+def checked_drag(value: Any, info: ValidationInfo) -> str | float:
+    """A law of drag, or a coefficient."""
     if isinstance(value, str) and value in LAWS:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value <= 0.01:
@@ -68,7 +69,7 @@ class WeatherSection(Section):
     crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
         default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
     )
-    drag: Annotated[str | float, PlainValidator(_drag)] = Field(
+    drag: Annotated[str | float, PlainValidator(checked_drag)] = Field(
         default="large-pond",
         description=f"law of the wind's drag: {', '.join(LAWS)}, or a number",
         examples=["garratt"],

@@ -99,10 +99,11 @@ def _transform(grid: Grid, crs: Any, what: str) -> Any:
             f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
             allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid]',
         )  # fmt: skip
-    return lambda x, y: _moved(own, target, x, y)
+    return lambda x, y: moved(own, target, x, y)
 
 
-def _moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moved(source: Any, target: Any, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points from one coordinate system to another."""
     from rasterio.warp import transform
 
     shape = np.shape(x)
@@ -145,10 +146,10 @@ def _directions(grid: Grid, crs: Any, x: np.ndarray, y: np.ndarray, degrees: boo
     if own is None or source == own:
         return None
     step = 1e-4 if degrees else 10.0
-    here = _moved(source, own, x, y)
+    here = moved(source, own, x, y)
     found = []
     for dx, dy in ((step, 0.0), (0.0, step)):
-        there = _moved(source, own, x + dx, y + dy)
+        there = moved(source, own, x + dx, y + dy)
         east, north = there[0] - here[0], there[1] - here[1]
         long = np.hypot(east, north)
         found.append((east / long, north / long))

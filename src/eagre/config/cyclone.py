@@ -1,0 +1,93 @@
+"""Section [sources.cyclone]: the wind and the pressure of a tropical cyclone from its track."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator
+
+from eagre.config.section import Section
+from eagre.config.units import unit_factor
+from eagre.config.values import InputFile, quantity
+from eagre.config.weather import checked_drag
+from eagre.errors import InputError
+from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
+
+if TYPE_CHECKING:
+    from eagre.cyclone import Track
+    from eagre.grid import Grid
+
+COLUMNS = {"pressure": "pressure", "wind": "speed", "radius": "length"}  # with their dimensions
+
+
+class CycloneSection(Section):
+    """A cyclone (Holland 1980) that moves along a track."""
+
+    track: InputFile = Field(
+        description="a CSV file: time, lon and lat (or x and y, m), pressure, wind and radius, units in brackets",
+        examples=["track.csv"],
+    )
+    ambient_pressure: Annotated[float, quantity("pressure")] = Field(
+        default=101_300.0, description="pressure far from the cyclone, Pa", examples=["1013 hPa"]
+    )
+    latitude: float | None = Field(
+        default=None, ge=-60.0, le=60.0, description="degrees north, for a track in x and y", examples=[20.0]
+    )
+    drag: Annotated[str | float, PlainValidator(checked_drag)] = Field(
+        default="large-pond", description=f"law of drag: {', '.join(LAWS)}, or a number", examples=["garratt"]
+    )
+    largest_drag: float = Field(
+        default=LARGEST_DRAG, gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG]
+    )
+    air_density: float = Field(
+        default=AIR_DENSITY,
+        ge=0.5,
+        le=2.0,
+        description="density of the air over the water, kg/m3",
+        examples=[AIR_DENSITY],
+    )
+
+    def read(self, grid: Grid, start_date: datetime | None) -> Track:
+        """The track in the coordinates of the grid."""
+        from eagre.cyclone import Track
+        from eagre.io import read_series
+        from eagre.io.lattice import moved
+        from eagre.io.raster import parse_crs
+        from eagre.io.table import read_table, split_unit
+
+        def column(name: str, dimension: str | None = None) -> Any:
+            def scale(unit: str) -> float:
+                return unit_factor(unit, dimension) if dimension and unit else 1.0
+
+            return read_series(self.track, value=name, scale=scale, start=start_date, need_start=True)
+
+        names = [split_unit(name)[0].casefold() for name in read_table(self.track).names]
+        found = {name: column(name, dimension) for name, dimension in COLUMNS.items()}
+        times = found["pressure"].times
+        if "lon" in names:
+            crs = parse_crs(grid.crs)
+            if crs is None:
+                raise InputError(
+                    f"{self.track} in degrees", allowed="a grid with crs", fix='crs = "EPSG:32617" in [grid]'
+                )
+            latitude = column("lat").values
+            x, y = moved(parse_crs("OGC:CRS84"), crs, column("lon").values, latitude)
+        else:
+            x, y = column("x", "length").values, column("y", "length").values
+            if self.latitude is None:
+                raise InputError(f"{self.track} in x and y", allowed="a latitude", fix="latitude = 20.0")
+            latitude = np.full(times.size, self.latitude)
+        return Track(times, x, y, latitude, *(found[name].values for name in COLUMNS))
+
+    def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
+        """The terms of a run to `end`, s."""
+        from eagre.cyclone import cyclone_fields
+        from eagre.terms import WeatherPressure, WeatherWind
+
+        track = self.read(grid, start_date)
+        wind_x, wind_y, pressure = cyclone_fields(track, grid, self.ambient_pressure, str(self.track))
+        pressure.instants.hats[0].covers(0.0, end)
+        wind = WeatherWind(wind_x, wind_y, self.drag, self.largest_drag, self.air_density)
+        return [wind, WeatherPressure(pressure)]

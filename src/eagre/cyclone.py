@@ -1,0 +1,151 @@
+"""Wind and pressure of a tropical cyclone along a track.
+
+G. J. Holland, Mon. Weather Rev. 108, 1212-1218 (1980), doi:10.1175/1520-0493(1980)108<1212:AAMOTW>2.0.CO;2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from eagre.constants import EARTH_ROTATION
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.moving import Instants, MovingField, Nodes
+
+AIR_DENSITY = 1.15  # of the cyclone's air, kg m-3 (Holland 1980)
+SHAPES = (1.0, 2.5)  # of B (Holland 1980)
+TO_SURFACE = 0.9  # wind at 10 m over that above the boundary layer
+OF_TRANSLATION = 0.55
+"""Part of the eye's velocity in the surface wind: N. Lin and D. Chavas, J. Geophys. Res. 117, D09120 (2012),
+doi:10.1029/2011JD017126."""
+INFLOW = math.radians(20.0)
+STEPS_A_RADIUS = 5.0  # records in the time in which the eye moves by the radius of the largest wind
+NODES_A_RADIUS = 8.0
+MOST_RECORDS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Where a cyclone is, and how strong, at increasing times; all arrays (n,), n >= 2.
+
+    Parameters
+    ----------
+    times : s
+    x, y : m
+        The eye, in the coordinates of the grid.
+    latitude : degrees north
+        Gives the sense of rotation and f.
+    central_pressure : Pa
+    max_wind : m s-1
+        Largest wind at 10 m, a mean of ten minutes, that of the translation in it.
+    radius : m
+        Of the largest wind.
+    """
+
+    times: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    latitude: np.ndarray
+    central_pressure: np.ndarray
+    max_wind: np.ndarray
+    radius: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            values = np.array(getattr(self, field.name), np.float64)
+            if values.ndim != 1 or values.shape != np.shape(self.times) or not np.isfinite(values).all():
+                raise InputError(f"{field.name} of a track", allowed="finite numbers, one for each time")
+            object.__setattr__(self, field.name, values)
+        if self.times.size < 2 or not (np.diff(self.times) > 0).all():
+            raise InputError(f"{self.times.size} times of a track", allowed="two or more, increasing")
+        for name, low, high in (("central_pressure", 8e4, 1.1e5), ("max_wind", 1.0, 120.0), ("radius", 1e3, 5e5)):
+            values = getattr(self, name)
+            if not ((values >= low) & (values <= high)).all():
+                got = f"{name} of a track from {values.min():g} to {values.max():g}"
+                raise InputError(got, allowed=f"{low:g} to {high:g}, SI units")
+        if not (np.abs(self.latitude) <= 60.0).all() or self.latitude.min() * self.latitude.max() < 0.0:
+            raise InputError("latitudes of a track on both sides of the equator or beyond 60", allowed="one hemisphere")
+
+    def at(self, time: float) -> dict[str, float]:
+        """All values at a time, s, linear between those given."""
+        found = {one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in fields(self)[1:]}
+        k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self.times.size - 2))
+        step = self.times[k + 1] - self.times[k]
+        return found | {"u": (self.x[k + 1] - self.x[k]) / step, "v": (self.y[k + 1] - self.y[k]) / step}
+
+    def instants(self) -> np.ndarray:
+        """Times of records, s: those of the track, and as many between as the eye's way needs."""
+        way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.minimum(self.radius[1:], self.radius[:-1])
+        counts = np.maximum(1, np.ceil(STEPS_A_RADIUS * way)).astype(int)
+        if counts.sum() > MOST_RECORDS:
+            raise InputError(f"a track of {counts.sum()} records", allowed=f"{MOST_RECORDS} at most")
+        pieces = zip(self.times[:-1], self.times[1:], counts, strict=True)
+        return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in pieces), self.times[-1:]])
+
+
+def holland(
+    dx: np.ndarray, dy: np.ndarray, now: dict[str, float], ambient: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
+
+    p = p_c + (p_n - p_c) exp(-(R/r)^B), B = V^2 rho e / (p_n - p_c); the gradient wind above the boundary layer is
+    sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2, of which a tenth is lost below; it
+    crosses the isobars at 20 degrees. To it comes the part of the eye's velocity that the translation gives, which
+    fades as the wind does.
+    """
+    f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(now["latitude"])))
+    carried = OF_TRANSLATION * math.hypot(now["u"], now["v"])
+    largest = max(now["max_wind"] - carried, 1.0) / TO_SURFACE
+    deficit = max(ambient - now["central_pressure"], 100.0)
+    shape = min(max(largest**2 * AIR_DENSITY * math.e / deficit, SHAPES[0]), SHAPES[1])
+    r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
+    power = (now["radius"] / r) ** shape
+    decay = np.exp(-power)
+    gradient = np.sqrt(shape * deficit / AIR_DENSITY * power * decay + (0.5 * r * f) ** 2) - 0.5 * r * f
+    speed, sense = TO_SURFACE * gradient, math.copysign(1.0, now["latitude"])
+    around, inwards = speed * math.cos(INFLOW) / r, speed * math.sin(INFLOW) / r
+    share = OF_TRANSLATION * speed / (TO_SURFACE * largest)
+    wind_x = -sense * around * dy - inwards * dx + share * now["u"]
+    wind_y = sense * around * dx - inwards * dy + share * now["v"]
+    return wind_x, wind_y, ambient - deficit * (1.0 - decay)
+
+
+def cyclone_fields(
+    track: Track, grid: Grid, ambient: float = 101_300.0, name: str = "cyclone"
+) -> tuple[MovingField, MovingField, MovingField]:
+    """Wind along x and y and pressure of a cyclone on a grid.
+
+    Parameters
+    ----------
+    track : Track
+    grid : Grid
+    ambient : float, Pa
+        Pressure far from it.
+    name : str
+        Of the track, for errors.
+
+    Notes
+    -----
+    Records are made where the eye has moved by a fifth of its radius, on nodes an eighth of it apart.
+    """
+    if not 9e4 <= ambient <= 1.1e5 or ambient <= track.central_pressure.max():
+        raise InputError(
+            f"ambient = {ambient:g} Pa for central pressures to {track.central_pressure.max():g} Pa",
+            allowed="a pressure above all of them", fix="ambient = 101300.0",
+        )  # fmt: skip
+    nodes, instants = Nodes.within(grid, float(track.radius.min()) / NODES_A_RADIUS), Instants(track.instants(), name)
+    x, y = np.meshgrid(*nodes.points(grid))
+
+    def made(part: int, what: str, most: float, unit: str) -> MovingField:
+        def read(k: int) -> np.ndarray:
+            now = track.at(float(instants.times[k]))
+            return holland(x - now["x"], y - now["y"], now, ambient)[part]
+
+        return MovingField(instants, nodes, read, what, most, unit)
+
+    parts = (("wind along x", 150.0, "m/s"), ("wind along y", 150.0, "m/s"), ("pressure", 1.1e5, "Pa"))
+    wind_x, wind_y, pressure = (made(n, *part) for n, part in enumerate(parts))
+    return wind_x, wind_y, pressure
