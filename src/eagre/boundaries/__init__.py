@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SHARED = {
     "base": ("Condition",),
+    "barometer": ("with_static_level",),
     "edges": (),
     "ghosts": (),
     "halo": (),
@@ -42,6 +43,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Part",
     "Segment",
     "checked_boundaries",
+    "with_static_level",
     *sorted(NAMES),
 ]
 

@@ -11,7 +11,7 @@ from pydantic import Field, PlainValidator
 from eagre.config.section import Section
 from eagre.config.units import unit_factor
 from eagre.config.values import InputFile, quantity
-from eagre.config.weather import checked_drag
+from eagre.config.weather import SideLevels, checked_drag
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
 
@@ -32,6 +32,7 @@ class CycloneSection(Section):
     ambient_pressure: Annotated[float, quantity("pressure")] = Field(
         default=101_300.0, description="pressure far from the cyclone, Pa", examples=["1013 hPa"]
     )
+    side_levels: SideLevels = "inverse-barometer"
     latitude: float | None = Field(
         default=None, ge=-60.0, le=60.0, description="degrees north, for a track in x and y", examples=[20.0]
     )
@@ -48,6 +49,11 @@ class CycloneSection(Section):
         description="density of the air over the water, kg/m3",
         examples=[AIR_DENSITY],
     )
+
+    @property
+    def reference_pressure(self) -> float:
+        """At which levels at sides are as given, Pa."""
+        return self.ambient_pressure
 
     def read(self, grid: Grid, start_date: datetime | None) -> Track:
         """The track in the coordinates of the grid."""

@@ -148,6 +148,7 @@ class WaterCase(Case):
                     options[name] = self._values(place, section, name, grid, bed)
         options["boundaries"] = Boundaries(**self.boundaries.make(self._signal))
         options["sources"] = self._sources(grid, bed)
+        options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
         if self.maps is not None:
             options["maps"] = self.maps.make()
         if self.lines is not None:
@@ -155,6 +156,18 @@ class WaterCase(Case):
                 FluxLines(self.lines.paths, grid)
             options["lines"] = self.lines.paths
         return options | {"device": device or self.run.device, "precision": precision or self.run.precision}
+
+    def _with_static_level(self, boundaries: Any, sources: list[Any], grid: Grid) -> Any:
+        """Boundaries whose levels follow the pressure of the weather."""
+        from eagre.boundaries import with_static_level
+        from eagre.terms import WeatherPressure
+
+        pressures = [term.pressure for term in sources if isinstance(term, WeatherPressure)]
+        for section in (self.sources.weather, self.sources.cyclone):
+            if section is not None and section.side_levels == "inverse-barometer" and pressures:
+                numbers = (0.0, self.run.end_time, section.reference_pressure)
+                return with_static_level(boundaries, pressures[0], grid, *numbers)
+        return boundaries
 
     def _values(self, place: str, section: Section, name: str, grid: Grid, bed: np.ndarray) -> float | np.ndarray:
         """Value of a field key, with the key named in errors."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from eagre.config.section import Section
 from eagre.config.terrain import checked_crs
 from eagre.config.toml import literal
-from eagre.config.values import InputFile, key_of
+from eagre.config.values import InputFile, key_of, quantity
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
 
@@ -50,6 +50,10 @@ def _pair(value: Any, info: ValidationInfo) -> bool | list[str]:
     )  # fmt: skip
 
 
+SideLevels = Annotated[
+    Literal["inverse-barometer", "given"],
+    Field(description="inverse-barometer (levels of stages rise as the pressure falls) or given", examples=["given"]),
+]
 Name = Annotated[bool | str, PlainValidator(_names)]
 
 
@@ -65,6 +69,10 @@ class WeatherSection(Section):
     )
     pressure: Name = Field(
         default=True, description="true (where the file has it), false, or the variable's name", examples=["msl"]
+    )
+    side_levels: SideLevels = "inverse-barometer"
+    reference_pressure: Annotated[float, quantity("pressure")] = Field(
+        default=101_325.0, description="pressure at which levels at sides are as given, Pa", examples=["1013.25 hPa"]
     )
     crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
         default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]

@@ -1,0 +1,100 @@
+"""Levels at open sides that follow the pressure of the air: the static part of a surge that comes from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from eagre.boundaries.base import Condition
+from eagre.boundaries.sides import SIDES, Boundaries, Part
+from eagre.boundaries.stage import Stage
+from eagre.constants import GRAVITY, WATER_DENSITY
+from eagre.grid import Grid
+from eagre.moving import MovingField
+from eagre.series import Series
+
+
+def with_static_level(
+    boundaries: Boundaries, pressure: MovingField, grid: Grid, start: float, end: float, reference: float
+) -> Boundaries:
+    """Boundaries whose stages have (reference - p) / (rho g) on top, p the mean pressure along their part of a side.
+
+    Parameters
+    ----------
+    boundaries : Boundaries
+    pressure : MovingField, Pa
+    grid : Grid
+    start, end : float, s
+        Of the run: all records between are read once.
+    reference : float, Pa
+        At which levels are as they are given.
+    """
+    weights = {
+        (side, n): _weights(pressure, grid, side, cells)
+        for side in SIDES
+        for n, cells in _stages(getattr(boundaries, side), side, grid).items()
+    }
+    if not weights:
+        return boundaries
+    first, last = pressure.instants.first(start), pressure.instants.first(end) + 1
+    means: dict[tuple[str, int], list[float]] = {key: [] for key in weights}
+    for k in range(first, last + 1):
+        for key, counts in weights.items():
+            means[key].append(float((counts * pressure.record(k)).sum()))
+    times = pressure.instants.times[first : last + 1]
+    rises = {
+        key: Series(times, (reference - np.array(found)) / (WATER_DENSITY * GRAVITY), pressure.instants.name)
+        for key, found in means.items()
+    }
+    return replace(boundaries, **{side: _raised(getattr(boundaries, side), side, rises) for side in SIDES})
+
+
+def _stages(given: Condition | Sequence[Part], side: str, grid: Grid) -> dict[int, np.ndarray]:
+    """Cells along a side of each part that is a stage."""
+    centres = grid.y if side in ("west", "east") else grid.x
+    if isinstance(given, Condition):
+        return {0: np.arange(centres.size)} if isinstance(given, Stage) else {}
+    stages = [(n, part) for n, part in enumerate(given) if isinstance(part.condition, Stage)]
+    found = {n: np.flatnonzero((centres > part.start) & (centres < part.stop)) for n, part in stages}
+    return {n: cells for n, cells in found.items() if cells.size}
+
+
+def _weights(pressure: MovingField, grid: Grid, side: str, cells: np.ndarray) -> np.ndarray:
+    """What each node counts in the mean over the faces of some cells along a side, (rows, columns)."""
+    nodes, low = pressure.nodes, 0.5
+    if side in ("west", "east"):
+        m, b = (one[cells] for one in nodes.place(0, low, grid.ny))
+        n, a = nodes.place(1, 0.0 if side == "west" else float(grid.nx), 1)
+    else:
+        m, b = nodes.place(0, 0.0 if side == "south" else float(grid.ny), 1)
+        n, a = (one[cells] for one in nodes.place(1, low, grid.nx))
+    counts = np.zeros(nodes.shape)
+    for up, part in ((0, 1.0 - b), (1, b)):
+        np.add.at(counts, (m + up, n), part * (1.0 - a) / cells.size)
+        np.add.at(counts, (m + up, n + 1), part * a / cells.size)
+    return counts
+
+
+def _raised(
+    given: Condition | Sequence[Part], side: str, rises: dict[tuple[str, int], Series]
+) -> Condition | Sequence[Part]:
+    if isinstance(given, Condition):
+        return _on_top(given, rises[side, 0]) if (side, 0) in rises else given
+    return [
+        replace(part, condition=_on_top(part.condition, rises[side, n])) if (side, n) in rises else part
+        for n, part in enumerate(given)
+    ]
+
+
+def _on_top(condition: Condition, rise: Series) -> Stage:
+    """A stage with a rise on its level: linear between the times of both."""
+    assert isinstance(condition, Stage)
+    level = Series.of(condition.level, "level")
+    times = rise.times
+    if not level.is_constant:
+        both = np.union1d(times, level.times)
+        times = both[(both >= max(times[0], level.times[0])) & (both <= min(times[-1], level.times[-1]))]
+    values = np.interp(times, level.times, level.values) + np.interp(times, rise.times, rise.values)
+    return replace(condition, level=Series(times, values, f"{level.name} with the pressure of {rise.name}"))
