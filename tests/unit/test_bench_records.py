@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eagre.bench import bench
-from eagre.bench.benchmark import KEYS, merged
+from eagre.bench.benchmark import KEYS, merged, subject_of
 from eagre.bench.shallow_water import WetBasin, basin, initial
 from eagre.bench.shallow_water_adi import Pool
 from eagre.bench.subject import paper_ms
@@ -71,6 +71,13 @@ def test_the_times_of_the_thesis(threads, told):
     found = Pool().against_paper(record | {"cell_steps_per_s": 256**2 / 1e-5})
     assert found == f"; 8e+03 GB/s as mike21 counts; mike21 {told}"
     assert paper_ms("a2000", {257: (1.0, 2.0)}, record) == ""
+
+
+def test_variants_beside_the_usual_ones_are_measured_where_they_are_named():
+    subject = subject_of("shallow-water", ("srk2", "ds1", "ds2"))
+    assert "ds2" not in subject.variants
+    with pytest.raises(InputError, match="ds2"):
+        subject_of("shallow-water", ("ds3",))
 
 
 def test_another_model_is_refused():
