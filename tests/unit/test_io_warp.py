@@ -242,3 +242,30 @@ def test_the_start_is_a_record_of_a_result(tmp_path, record, expected):
     for wrong, words in ((0, "1 to 3"), (4, "1 to 3")):
         with pytest.raises(InputError, match=words):
             built(tmp_path, depth=f'{{ file = "a.nc", variable = "depth", record = {wrong} }}')
+
+
+@pytest.mark.parametrize(
+    "longitudes",
+    [np.arange(-179.75, 180.0, 0.5), np.arange(0.25, 360.0, 0.5), np.r_[175.25:180.0:0.5, -179.75:-175.0:0.5]],
+    ids=["from -180", "from 0", "over 180"],
+)  # fmt: skip
+def test_a_raster_is_read_across_180_degrees(tmp_path, longitudes):
+    """Its columns begin anywhere; a field that is smooth there has no seam."""
+    grid = Grid(20, 12, 2000.0, 2000.0, 700e3, 5300e3, "EPSG:32660")
+
+    def height(lon, lat):
+        return 100.0 * np.sin(np.radians(20.0 * lon)) + 10.0 * lat
+
+    latitudes = np.arange(45.25, 50.0, 0.5)
+    values = height(longitudes[None], latitudes[:, None])
+    coords = {
+        "lat": ("lat", latitudes, {"units": "degrees_north"}), "lon": ("lon", longitudes, {"units": "degrees_east"}),
+    }  # fmt: skip
+    xr.Dataset({"z": (("lat", "lon"), values)}, coords).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    dem = onto(grid, [read_raster(tmp_path / "a.nc", around=around(grid))])
+    x, y = np.meshgrid(dem.x0 + (np.arange(dem.nx) + 0.5) * dem.dx, dem.y0 + (np.arange(dem.ny) + 0.5) * dem.dy)
+    lon, lat = (
+        np.reshape(one, x.shape) for one in transform(grid.crs, "EPSG:4326", x.ravel().tolist(), y.ravel().tolist())
+    )
+    assert lon.min() < -179.0 and lon.max() > 179.0
+    np.testing.assert_allclose(dem.elevation, height(lon, lat), atol=0.5)  # bilinear; a seam is some 10 m
