@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ ONE = Block(fields=1, warps=10, rows=1, columns=1, ahead=1, registers=128, block
 TWO_ROWS = Block(fields=1, warps=7, rows=2, columns=1, ahead=1, registers=128, blocks=1)
 TWO_COLUMNS = Block(fields=1, warps=9, rows=1, columns=2, ahead=1, registers=128, blocks=1)
 THREE = Block(fields=3, warps=9, rows=1, columns=1, ahead=1, registers=128, blocks=1)
-TWO_PLANES = ONE._replace(ahead=2)
+TWO_PLANES = ONE._replace(ahead=2, turns=2)
 BASIC = Options(gauge=False)
 FREE = Options(nonoscillatory=False)
 DEVICE = SimulatedDevice()
@@ -116,6 +118,18 @@ def test_single_precision_has_no_doubles(sides, options, fields):
         assert doubles_of(program, signature) == (0, False)
 
 
+def test_warps_poll_at_meetings_on_cards_that_cannot_wait():
+    """Compute capability 8.0 has barriers of two parts, 9.0 an instruction that waits for them."""
+    pytest.importorskip("numba_cuda", reason="pip install 'eagre[sim]'")
+    polled = []
+    for capability in ((8, 0), (9, 0)):
+        card = Facts("some card", capability, 108, 2048, 65536, 166912, 167936, 40 * 2**20)
+        march = MarchPlan(RecordingDevice(card), "single", (4, 5, 6), SIDES["rings"], Options())
+        [program] = kernels_of(march, ONE)
+        polled.append("meeting_polled as meeting_over" in Path(program.py_func.__code__.co_filename).read_text())
+    assert polled == [True, False]
+
+
 def aligned(n):
     """n doubles that begin at a multiple of 16 bytes."""
     a = np.zeros(n + 1)
@@ -142,7 +156,8 @@ def test_sixteen_bytes_at_once_where_rows_and_planes_begin_at_them(precision, sh
 def test_as_few_warps_copy_as_hold_their_addresses(words):
     block = ONE._replace(warps=24, registers=80)
     copy = block.copied(words, 5)
-    assert 2 * 5 * block.copies(copy) + OTHERS <= 80 < 2 * 5 * block.copies(Copy(copy.warps - 1, words)) + OTHERS
+    each = 2 * 5 + (words > 1)
+    assert each * block.copies(copy) + OTHERS <= 80 < each * block.copies(Copy(copy.warps - 1, words)) + OTHERS
     with pytest.raises(DeviceError, match="too few warps or registers; allowed: 24 warps of 80"):
         block._replace(registers=24).copied(words, 5)
 

@@ -16,6 +16,10 @@ def mpdata_cuda(fields, faces, sizes, tiles):
     more = np.uint32(work - piece * blocks)
     done = np.uint32(block * piece + min(block, more))
     end = np.uint32(done + piece + (np.uint32(1) if block < more else np.uint32(0)))
+    meet(s, np.uint32(MEETING), WORKERS)
+    meet(s, np.uint32(MEETING + 2), WORKERS + COPIERS)
+    cuda.syncthreads()
+    phase = np.uint32(0)
     if warp >= WORKERS:
         while next_tile < in_turns or done < end:
             TILE_IN_PLACE
@@ -45,18 +49,26 @@ again = np.uint32(faces.along_i.jacobian.place[0] if i0 == 0 else 0)
 again1 = np.uint32(faces.along_i.along.place[0] if i0 == 0 else 0)
 t, stop, complete = np.int32(k0 - 3), np.int32(k1 + 2), np.int32(k0 + 2)
 """
-# A warp that copies: where what it copies lies in a plane.
+# A warp that copies: where what it copies lies in a plane. What comes from the other end of a ring is asked for only
+# where there is one; but for single words, of which it is a tenth and whose places on chip have no register each.
 SOURCES = """
 who = np.uint32(np.uint32(warp - np.uint32(WORKERS)) * np.uint32(LANES) + lane)
-to = np.uint32(who * np.uint32(SEVERAL))
+ends = i0 == 0 or np.uint32(i0 + WIDTH) > nx  # otherwise nothing comes from the other end of a ring
 kp = np.int64(faces.along_k.jacobian.place[np.uint32(max(k0 - 1, 0))])
 kn = np.int64(faces.along_k.jacobian.place[np.uint32(k0)])
 kf = np.int64(faces.along_k.along.place[np.uint32(k0)])
 for n in range(COPIES):
     chunk = np.uint32(who + np.uint32(n * COPIERS * LANES))
-    line = np.uint32(chunk // np.uint32(CHUNKS))
-    part = np.uint32(chunk - line * np.uint32(CHUNKS))
+    line, part = np.uint32(chunk // np.uint32(PARTS)), np.uint32(chunk % np.uint32(PARTS))
     there[n] = line < HEIGHT
+    if SEVERAL > 1:
+        if not there[n]:
+            chunk = np.uint32(chunk - np.uint32(HEIGHT * MAIN))
+            line, part = np.uint32(chunk // np.uint32(MORE)), np.uint32(np.uint32(MAIN) + chunk % np.uint32(MORE))
+            there[n] = ends and line < HEIGHT
+        to[n] = np.int64(line * np.uint32(PITCH) + part * np.uint32(SEVERAL))
+    else:
+        to[n] = np.int64(who) + n * COPIERS * LANES
     jt = np.uint32(min(np.int32(j0 + np.int32(line)), np.int32(ny) + 2 * EDGE))
     jp, jf = np.uint32(faces.along_j.jacobian.place[jt]), np.uint32(faces.along_j.along.place[jt])
     ox = np.int64(source_of(np.uint32(jp * nx), begin, again, part, plane))
@@ -77,6 +89,7 @@ while t <= stop:
     if t < k0 - 2:
         copies_arrived()
         cuda.syncthreads()
+        cuda.syncthreads()
     else:
         if AHEAD > 1:
             copies_in_group()
@@ -85,7 +98,9 @@ while t <= stop:
             copies_arrived_but_last()
         else:
             copies_arrived()
-    cuda.syncthreads()
+        tell(s, np.uint32(MEETING + 2))
+        meeting_over(s, np.uint32(MEETING + 2), phase)
+        phase = np.uint32(phase ^ np.uint32(1))
     t = np.int32(t + 1)
 """
 # Where a thread is, and where its numbers lie in what is brought.
@@ -134,9 +149,9 @@ for r in range(ROWS):
 BRING = """
 kq = np.int64(faces.along_k.jacobian.place[np.uint32(b + (2 + EDGE))])
 kg = np.int64(faces.along_k.along.place[np.uint32(b + (2 + EDGE))])
-new = np.uint32(to + np.uint32(BEHIND) + slot * np.uint32(ARRAYS * RAW))
+new = np.int64(slot * np.uint32(ARRAYS * RAW))
 for n in range(COPIES):
-    if (n + 1) * COPIERS * LANES <= HEIGHT * CHUNKS or there[n]:
+    if (n + 1) * COPIERS * LANES <= HEIGHT * PARTS or there[n]:
         for f in range(FIELDS):
             bring(f, px[f, n])
         bring(V1, p1[n])

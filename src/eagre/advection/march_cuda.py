@@ -6,8 +6,9 @@ lane's own, along y from the warps below and above by shared memory, and along z
 warps do nothing but copy what memory brings to shared memory, some planes ahead, so that no instruction waits for it.
 
 When plane t comes, the donor cell gives plane t, the corrective fluxes follow for the faces below t and those of plane
-t - 1, and what points of plane t - 2 stand; plane t - 3 is done. Two barriers a plane: the shares of a plane are
-found with a donor cell, its fluxes along y limited with corrective ones.
+t - 1, and what points of plane t - 2 stand; plane t - 3 is done. Two meetings of warps a plane: the shares of a
+plane are found with a donor cell, its fluxes along y limited with corrective ones. What a warp needs of no other it
+does between coming and waiting.
 
 Work is a row of planes of tiles, one tile after the other, dealt evenly to the blocks: grids of few tiles are cut along
 z, and no block waits for another.
@@ -29,6 +30,7 @@ from eagre.backend.cells import (
     address_at,
     bytes_of,
     cell,
+    come,
     copies_arrived,
     copies_arrived_but_last,
     copies_in_group,
@@ -37,7 +39,8 @@ from eagre.backend.cells import (
     cuda,
     flat_load,
     flat_store,
-    named_barrier,
+    meeting_of,
+    meeting_over,
     real,
     switch,
     word,
@@ -109,30 +112,28 @@ def stands(f, along, against):
 
 
 @cell
-def workers_meet(threads):
-    """A barrier of the warps that compute."""
-    raise NotImplementedError("a barrier")
+def meet(shared, n, warps):
+    """Begin a meeting of so many warps."""
+    if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+        meeting_of(shared, n, warps)
 
 
-@workers_meet.variant("cuda")
-def _some_meet(threads):
-    named_barrier(np.int32(1), np.int32(threads))
+@cell
+def tell(shared, n):
+    """The warp has come to a meeting."""
+    cuda.syncwarp()
+    if cuda.threadIdx.x == 0:
+        come(shared, n)
 
 
-@workers_meet.variant("simulator")
-def _all_meet(threads):
-    cuda.syncthreads()
+@tell.variant("simulator")
+def _tell_nobody(shared, n):
+    pass
 
 
 @cell
 def stand_aside():
-    """What warps that copy do at `workers_meet`: nothing, but in the simulator, whose only barrier is the block's."""
-    raise NotImplementedError("a barrier")
-
-
-@stand_aside.variant("cuda")
-def _go_on():
-    pass
+    """What warps that copy do at a meeting of the others: nothing, but in the simulator, where all threads wait."""
 
 
 @stand_aside.variant("simulator")
@@ -144,11 +145,11 @@ SCOPE: dict[str, Any] = {
     "np": np, "cuda": cuda, "real": real, "word": word, "flat_load": flat_load, "flat_store": flat_store,
     "address_at": address_at, "bytes_of": bytes_of, "copy_word_ahead": copy_word_ahead,
     "copy_sixteen_ahead": copy_sixteen_ahead, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
-    "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of,
-    "place_of": place_of, "from_lane": from_lane, "from_lane_above": from_lane_above,
+    "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of, "place_of": place_of,
+    "from_lane": from_lane, "from_lane_above": from_lane_above,
     "from_lane_below": from_lane_below, "stands": stands, "face_velocity": face_velocity,
     "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
-    "share_of": share_of, "workers_meet": workers_meet, "stand_aside": stand_aside,
+    "share_of": share_of, "meet": meet, "tell": tell, "meeting_over": meeting_over, "stand_aside": stand_aside,
     "larger": larger, "smaller": smaller, "reciprocal": reciprocal,
 }  # fmt: skip
 
@@ -166,7 +167,10 @@ class Copy(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block: fields, warps, rows and columns a thread, planes that copies are ahead, registers, blocks at once."""
+    """A block: fields, warps, rows and columns a thread, planes that copies are ahead, registers, blocks at once.
+
+    turns : planes that are written out, so that fewer numbers move from one register to another.
+    """
 
     fields: int
     warps: int
@@ -175,6 +179,7 @@ class Block(NamedTuple):
     ahead: int
     registers: int
     blocks: int
+    turns: int = 1
 
     @property
     def width(self) -> int:
@@ -200,7 +205,7 @@ class Block(NamedTuple):
             copy = Copy(warps, words)
             if self.height(copy) <= 2 * EDGE:
                 break
-            if 2 * arrays * self.copies(copy) + OTHERS <= self.registers:
+            if (2 * arrays + (words > 1)) * self.copies(copy) + OTHERS <= self.registers:
                 return copy
         raise DeviceError(f"{self} has too few warps or registers; allowed: 24 warps of 80 registers, or 16 of 128")
 
@@ -230,10 +235,11 @@ def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
     sizes = {
         "OWN": own, "ARRAYS": block.fields + 3 + kind.variable, "PLANE": plane, "RAW": raw, "BEHIND": published,
         "PITCH": pitch, "HEIGHT": height,
-        "CHUNKS": main + more, "COPIES": block.copies(copy),
+        "MAIN": main, "MORE": more, "PARTS": main if copy.words > 1 else main + more, "COPIES": block.copies(copy),
         "WORKERS": block.warps - copy.warps, "COPIERS": copy.warps, "SEVERAL": copy.words,
     }  # fmt: skip
-    return places | brought | sizes, published + block.ring * sizes["ARRAYS"] * raw
+    words = published + block.ring * sizes["ARRAYS"] * raw
+    return places | brought | sizes | {"MEETING": words}, words + 4
 
 
 @cache
@@ -242,6 +248,7 @@ def entry_of(block: Block, kind: Kind, copy: Copy) -> tuple[Entry, dict[str, Any
     places, words = _places(block, kind, copy)
     counts = {
         "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,
+        "TURNS": block.turns,
         "WIDTH": block.width, "EDGE": EDGE, "LANES": LANES, "GAUGE": kind.gauge, "LIMITED": kind.limited,
         "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored, "OPEN": kind.opened,
     }  # fmt: skip

@@ -77,45 +77,24 @@ for c in range(COLUMNS):
             publish(BX + turn, bx0[f, ROWS - 1, c])
     publish_once(S1 + turn, s1_0[ROWS - 1, c])
     publish_once(S3 + turn, s3_0[ROWS - 1, c])
-workers_meet(WORKERS * LANES)
+tell(s, np.uint32(MEETING))
 """
-# Corrective fluxes: through the faces below plane t, and along x and y in plane t - 1.
-FLUXES = """
-for r in range(ROWS):
-    for c in range(COLUMNS):
-        for f in range(FIELDS):
-            ps[f, r, c] = south(p0[f, r, c], P_LAST)
-            po = north(p0[f, r, c], P_FIRST)
-            dy0[f, r, c] = magnitude(po) - magnitude(ps[f, r, c])
-            if not GAUGE:
-                by0[f, r, c] = magnitude(po) + magnitude(ps[f, r, c])
-            if LIMITED:
-                pm[f, r, c] = larger(pm[f, r, c], larger(ps[f, r, c], po))
-                pl[f, r, c] = smaller(pl[f, r, c], smaller(ps[f, r, c], po))
+# Corrective fluxes along x in plane t - 1: nothing of other warps.
+WEST = """
 for r in range(ROWS):
     for c in range(COLUMNS):
         if VARIABLE_H:
             h1[r, c] = arrived(H + PAST)
+        if not MIRRORED:
+            v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
         if r == ROWS - 1:
             s1_1[r, c], s3_1[r, c] = own_once(S1 + before), own_once(S3 + before)
             for f in range(FIELDS):
                 dx1[f, r, c] = own(DX + before)
                 if not GAUGE:
                     bx1[f, r, c] = own(BX + before)
-        over = reciprocal(h1[r, c] + h0[r, c]) if VARIABLE_H else real(0.5)
-        for f in range(FIELDS):
-            v = face_velocity(
-                w0[r, c], over, magnitude(p1[f, r, c]), magnitude(p0[f, r, c]),
-                s1_1[r, c] + s1_0[r, c], dx1[f, r, c] + dx0[f, r, c], bx1[f, r, c] + bx0[f, r, c],
-                s2_1[r, c] + s2_0[r, c], dy1[f, r, c] + dy0[f, r, c], by1[f, r, c] + by0[f, r, c],
-            )
-            if OPEN:
-                v *= faces.along_k.passable[np.uint32(t + EDGE)]
-            a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
 for r in range(ROWS):
     for c in range(COLUMNS):
-        if not MIRRORED:
-            v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
         s2w = west(s2_1[r, c])
         s3w = west(s3_1[r, c])
         over = real(0.5)
@@ -139,6 +118,15 @@ for r in range(ROWS):
             if OPEN:
                 v *= pass1[c]
             a1[f, r, c] = corrective_flux(pw1[f, r, c], p1[f, r, c], v)
+meeting_over(s, np.uint32(MEETING), phase)
+"""
+# Along y in plane t - 1.
+SOUTHERN = """
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        for f in range(FIELDS):
+            ps[f, r, c] = south(p0[f, r, c], P_LAST)
+            po[f, r, c] = north(p0[f, r, c], P_FIRST)
         s1s = south(s1_1[r, c], S1 + before)
         s3s = south(s3_1[r, c], S3 + before)
         over = real(0.5)
@@ -162,7 +150,29 @@ for r in range(ROWS):
             a2[f, r, c] = corrective_flux(ps1[f, r, c], p1[f, r, c], v)
             if r == 0:
                 publish(A2, a2[f, 0, c])
-cuda.syncthreads()
+tell(s, np.uint32(MEETING + 2))
+"""
+# Through the faces below plane t: nothing of other warps that is not there.
+BELOW = """
+for r in range(ROWS):
+    for c in range(COLUMNS):
+        over = reciprocal(h1[r, c] + h0[r, c]) if VARIABLE_H else real(0.5)
+        for f in range(FIELDS):
+            dy0[f, r, c] = magnitude(po[f, r, c]) - magnitude(ps[f, r, c])
+            if not GAUGE:
+                by0[f, r, c] = magnitude(po[f, r, c]) + magnitude(ps[f, r, c])
+            if LIMITED:
+                pm[f, r, c] = larger(pm[f, r, c], larger(ps[f, r, c], po[f, r, c]))
+                pl[f, r, c] = smaller(pl[f, r, c], smaller(ps[f, r, c], po[f, r, c]))
+            v = face_velocity(
+                w0[r, c], over, magnitude(p1[f, r, c]), magnitude(p0[f, r, c]),
+                s1_1[r, c] + s1_0[r, c], dx1[f, r, c] + dx0[f, r, c], bx1[f, r, c] + bx0[f, r, c],
+                s2_1[r, c] + s2_0[r, c], dy1[f, r, c] + dy0[f, r, c], by1[f, r, c] + by0[f, r, c],
+            )
+            if OPEN:
+                v *= faces.along_k.passable[np.uint32(t + EDGE)]
+            a3[f, r, c] = corrective_flux(p1[f, r, c], p0[f, r, c], v)
+meeting_over(s, np.uint32(MEETING + 2), phase)
 """
 # What points of plane t - 2 stand, and all that this needs of no other warp; plane t - 3 is done.
 SHARES = """
@@ -245,12 +255,19 @@ for r in range(ROWS):
 """
 # A plane after the other, and where the next one lies.
 NEXT = """
-t = np.int32(t + 1)
+t, phase = np.int32(t + 1), np.uint32(phase ^ np.uint32(1))
 turn, before = before, turn
 past, now = now, np.uint32(now + np.uint32(ARRAYS * RAW) if now < np.uint32((RING - 1) * ARRAYS * RAW) else 0)
 """
-PLANE = indent("".join((SHARES, TURN, FIRST, SECOND, FLUXES, NEXT)), "    ")
-MARCH = PLACES + START + "while t <= stop:\n" + PLANE
+LOOP = """
+while t <= stop:
+    for n in range(TURNS):
+        if n > 0:
+            if t > stop:
+                break
+"""
+PLANE = indent("".join((SHARES, TURN, FIRST, WEST, SECOND, SOUTHERN, BELOW, NEXT)), "        ")
+MARCH = PLACES + START + LOOP + PLANE
 PARTS = {"BRING": BRING, "TAKE": TAKE, "NEAR": NEAR, "BESIDE": BESIDE, "COPIES": SOURCES, "MARCH": MARCH, "TILE": TILE}
 TEXT = in_full(BEGIN, PARTS).strip()
 """The kernel as `eagre.backend.unrolled.unrolled` takes it."""

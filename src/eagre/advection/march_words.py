@@ -62,7 +62,7 @@ def _south(m: re.Match[str]) -> str:
 
 
 def _bring(m: re.Match[str]) -> str:
-    copy = f"(s, new + np.uint32({m[1]} * RAW + n * COPIERS * LANES * SEVERAL), {m[2]})"
+    copy = f"(s, (new + to[n]) + (BEHIND + {m[1]} * RAW), {m[2]})"
     return f"copy_sixteen_ahead{copy} if SEVERAL > 1 else copy_word_ahead{copy}"
 
 

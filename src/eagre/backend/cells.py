@@ -176,6 +176,10 @@ copy_sixteen_ahead: Any = cuda
 copies_arrived: Any = cuda
 copies_in_group: Any = cuda
 copies_arrived_but_last: Any = cuda
+come: Any = cuda
+meeting_of: Any = cuda
+meeting_over: Any = cuda
+"""Barriers of which coming and waiting are two things; see `eagre.backend.cuda_meetings`."""
 launch_dependents: Any = cuda
 """Let the next kernel start; `grid_dependency_wait`: until all that the kernels before have stored can be seen."""
 grid_dependency_wait: Any = cuda

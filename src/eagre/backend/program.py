@@ -42,11 +42,12 @@ _HEADERS = {
         "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.cuda_memory import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
+        "from eagre.backend.cuda_meetings import come, meeting_of, meeting_over\n"
         "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
-        "from eagre.backend.simulator import load_ahead, prefetch_l2\n"
+        "from eagre.backend.simulator import come, load_ahead, meeting_of, meeting_over, prefetch_l2\n"
         "from eagre.backend.simulator import flat_load, flat_store, load_here, load_volatile\n"
         "from eagre.backend.simulator import load_beside, store_beside\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two\n"
@@ -74,6 +75,7 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     if target == "cuda" and not switches.get("DEPENDENT_LAUNCHES", True):
         header += "from eagre.backend.cuda_memory import no_instruction as grid_dependency_wait\n"
         header += "from eagre.backend.cuda_memory import no_instruction as launch_dependents\n"
+        header += "from eagre.backend.cuda_meetings import meeting_polled as meeting_over\n"
     if any("cplx" in piece for piece in pieces.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"
     if any("word" in piece for piece in pieces.values()):

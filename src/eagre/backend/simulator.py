@@ -126,6 +126,19 @@ def named_barrier(barrier: int, threads: int) -> None:
     """Nothing: the simulator has one barrier, of the whole block."""
 
 
+def come(shared: Any, n: int) -> None:
+    """Nothing: see `meeting_over`."""
+
+
+def meeting_of(shared: Any, n: int, count: int) -> None:
+    """Nothing either."""
+
+
+def meeting_over(shared: Any, n: int, phase: int) -> None:
+    """The barrier of the block, at which all threads have to wait for every meeting."""
+    cuda.syncthreads()
+
+
 def launch_dependents() -> None:
     """Nothing: one kernel runs after the other."""
 

@@ -125,8 +125,8 @@ def flows(west, east, south, north, below, above):
 
 @cell
 def share_of(room, flow):
-    """The part of `flow` for which there is room, 0 to 1."""
-    return quotient(room, larger(larger(room, flow), real(TINY)))
+    """The part of `flow` for which there is room (never below 0), 0 to 1."""
+    return quotient(room, larger(room + real(TINY), flow))
 
 
 @cell

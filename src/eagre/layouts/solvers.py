@@ -277,7 +277,7 @@ def shared_of_march(block: dict[str, int], itemsize: int) -> int:
     published = (fields * (own + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
     line = sum(-(-(most + words - 1) // words) * words for most in (width, 4))
     brought = ring * (fields + 4) * ((block["warps"] - 1) * block["rows"] + 2) * line
-    return (published + brought) * itemsize
+    return (published + brought + 4) * itemsize
 
 
 def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
@@ -314,12 +314,12 @@ MPDATA = (
         by_precision(
             rising(
                 fields=whole(1, 4), warps=whole(1, MOST_WARPS), rows=whole(1, 4), columns=whole(1, 2),
-                ahead=whole(1, 2), registers=REGISTERS, blocks=whole(1, 8),
+                ahead=whole(1, 2), registers=REGISTERS, blocks=whole(1, 8), turns=whole(1, 3),
             )
         ),
         "by fields advected together", False,
         "Warps a block, of which as few copy as have registers for it; rows and columns a thread, planes that copies "
-        "to shared memory are ahead, registers a thread, blocks a multiprocessor.",
+        "to shared memory are ahead, registers a thread, blocks a multiprocessor, planes in the loop's text.",
         marches_that_fit, _marches_fit,
     ),
 )  # fmt: skip

@@ -1,0 +1,64 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
+"""Barriers of which coming and waiting are two things, so that a warp works in between (PTX ISA, "mbarrier").
+
+A meeting is eight bytes of shared memory. Its rounds have the phases 0, 1, 0, 1 ... All that a thread has stored before
+it comes can be seen by those that have waited. Compute capability 8.0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
+
+SHORT = ir.IntType(32)
+
+
+def _address(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
+    """Of element n of shared memory, as its instructions take it."""
+    array = context.make_array(kinds[0])(context, builder, value=arguments[0])
+    first = builder.gep(array.data, [context.cast(builder, arguments[1], kinds[1], types.int64)])
+    inner = builder.addrspacecast(first, ir.PointerType(context.get_data_type(kinds[0].dtype), 3))
+    return builder.ptrtoint(inner, SHORT)
+
+
+def _told(text: str) -> Any:
+    """An instruction on a meeting and a number."""
+
+    @intrinsic
+    def instruction(context: Any, shared: Any, n: Any, number: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _address(context_, builder, signature.args, arguments)
+            value = context_.cast(builder, arguments[2], signature.args[2], types.int32)
+            call = ir.InlineAsm(ir.FunctionType(ir.VoidType(), [SHORT, SHORT]), text, "r,r,~{memory}", side_effect=True)
+            builder.call(call, [place, value])
+            return context_.get_dummy_value()
+
+        return types.void(shared, n, number), generate
+
+    return instruction
+
+
+@intrinsic
+def come(context: Any, shared: Any, n: Any) -> Any:
+    """Come to the meeting at element n of shared memory."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        form = ir.FunctionType(ir.VoidType(), [SHORT])
+        call = ir.InlineAsm(form, "mbarrier.arrive.shared.b64 _, [$0];", "r,~{memory}", side_effect=True)
+        builder.call(call, [_address(context_, builder, signature.args, arguments)])
+        return context_.get_dummy_value()
+
+    return types.void(shared, n), generate
+
+
+_OVER = "{{.reg .pred over; AGAIN: mbarrier.{}.parity.shared.b64 over, [$0], $1; @!over bra AGAIN;}}"
+meeting_of = _told("mbarrier.init.shared.b64 [$0], $1;")
+"""Begin a meeting at element n of shared memory, of so many that come each round."""
+meeting_over = _told(_OVER.format("try_wait"))
+"""Wait until the round of a phase is over. Compute capability 9.0."""
+meeting_polled = _told(_OVER.format("test_wait"))
+"""The same on cards before that."""
