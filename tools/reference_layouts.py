@@ -18,6 +18,8 @@ graphs, and the sizes from which one way is faster than another. The numbers are
 `src/eagre/layouts/<card>.json`, and nowhere else.
 
 * A card that was measured has a stored table (NVIDIA H200). `eagre info` says which table is in use.
+* What `eagre tune` finds on a machine comes before these, for runs like those that it timed:
+  [how to tune](../how-to/tuning.md).
 * Another card gets values by rule from what it has: multiprocessors, registers, shared memory, second-level cache,
   compute capability. A rule starts from the H200's value. No rule asks for more than the card has; how fast a card
   can be, only measurements tell.
@@ -32,6 +34,8 @@ graphs, and the sizes from which one way is faster than another. The numbers are
   "solver:poisson": {"seams": {"threads": 128}}
 }
 ```
+
+Parameters of `cpu` are of kernels on a CPU: one table for all, `src/eagre/layouts/cpu.json`.
 
 *Bit-neutral* parameters change no bit of a result, whatever their value: tune them freely. The others change how a
 result is rounded.
@@ -57,7 +61,13 @@ def page() -> str:
         model, _, rest = key.partition(".")
         if model != section:
             section = model
-            lines += [f"## {section}", "", "| parameter | H200 | unit | bit-neutral | what |", "|---|---|---|---|---|"]
+            table = "all CPUs" if section == "cpu" else "H200"
+            lines += [
+                f"## {section}",
+                "",
+                f"| parameter | {table} | unit | bit-neutral | what |",
+                "|---|---|---|---|---|",
+            ]
         words = f"{parameter.meaning} *Allowed:* {parameter.kind.allowed}. *Another card:* {text_of(parameter)}"
         neutral = "yes" if parameter.neutral else "no"
         lines.append(f"| `{rest}` | {short(values[key])} | {parameter.unit} | {neutral} | {words} |")

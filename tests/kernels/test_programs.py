@@ -180,3 +180,11 @@ def test_cards_before_hopper_get_no_instructions_that_they_lack():
     assert "no_instruction as grid_dependency_wait" in text
     assert "griddepcontrol" not in stage_ptx("single", card=(8, 0), DEPENDENT_LAUNCHES=False)
     assert "griddepcontrol" in stage_ptx("single")
+
+
+def test_the_pause_before_a_timed_launch_compiles():
+    from numba import types
+
+    from eagre.backend.cuda import pause, ptx
+
+    assert "nanosleep" in ptx(pause, (types.int64,))

@@ -38,6 +38,13 @@ def limited_driver(registers: int) -> Any:
     return partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
 
 
+@cuda.jit
+def pause(microseconds):
+    """Keep the card busy for about so long. The name of the module is needed: an alias of `nanosleep` has no type."""
+    for _ in range(microseconds):
+        cuda.nanosleep(1000)  # pyright: ignore[reportCallIssue]
+
+
 def keep_loaded() -> None:
     """Let Numba not unload kernels, of which it does more than ten at once when Python ends.
 

@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from eagre.backend.cuda import cuda
+from eagre.backend.cuda import cuda, pause
 from eagre.backend.cuda_facts import facts_from
 from eagre.backend.cuda_launch import Packed, kernel_of, launch_early
 from eagre.backend.cuda_outbox import Outbox
@@ -222,20 +222,11 @@ class CudaDevice(Device):
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
 
-_sleep: Any = cuda.nanosleep
-
-
-@cuda.jit
-def _pause(microseconds):
-    for _ in range(microseconds):
-        _sleep(1000)
-
-
 def seconds_of(device: CudaDevice, work: Callable[[], None]) -> float:
     """How long the card takes for what `work` queues: by events, the card busy until it is queued."""
     device.use()
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-    _pause[1, 1, device._numba_stream](100)
+    pause[1, 1, device._numba_stream](100)
     begin.record(device.stream)
     work()
     end.record(device.stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class Device:
     graphs = False  # whether `repeated` makes one launch of many
     is_one = True  # not several as one, whose arrays `transfer` does not know
     starts_early = False  # whether launches marked `early` may overlap the end of the launch before
+    laid_out: layouts.Layouts | None = None  # layouts of its own, in place of the card's
 
     @property
     def facts(self) -> Facts:
@@ -67,7 +68,25 @@ class Device:
 
     def layout(self, kernel: str) -> SimpleNamespace:
         """Parameters of a kernel on this device ("solver:poisson.columns"; see docs/reference/layouts.md)."""
-        return layouts.layouts_of(self.facts).of(kernel)
+        return self.table.of(kernel)
+
+    @property
+    def table(self) -> layouts.Layouts:
+        """The layouts that its kernels have."""
+        return self.laid_out or layouts.layouts_of(self.facts)
+
+    def with_layouts(self, values: Mapping[str, Any], source: str) -> Self:
+        """The same device for models whose kernels have other values of layouts; `source` : where these are from.
+
+        Raises
+        ------
+        InputError
+            For values that the device cannot have.
+        """
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.laid_out = layouts.layouts_of(self.facts).over(values, source)
+        return made
 
     def array(self, values: np.ndarray) -> Any:
         """A copy of `values` on the device, C-contiguous."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,10 +21,10 @@ from eagre.layouts.facts import Facts
 
 
 class Layouts:
-    """Values of all parameters on one card; `source` says where they are from."""
+    """Values of all parameters on one card; `source` says where they are from, `own` which the user's table gives."""
 
-    def __init__(self, facts: Facts, values: dict[str, Any], source: str) -> None:
-        self.facts, self.values, self.source = facts, values, source
+    def __init__(self, facts: Facts, values: dict[str, Any], source: str, own: frozenset[str] = frozenset()) -> None:
+        self.facts, self.values, self.source, self.own = facts, values, source, own
         self._kernels: dict[str, SimpleNamespace] = {}
 
     def of(self, kernel: str) -> SimpleNamespace:
@@ -37,12 +38,25 @@ class Layouts:
             self._kernels[kernel] = SimpleNamespace(**own)
         return self._kernels[kernel]
 
+    def over(self, values: Mapping[str, Any], source: str) -> Layouts:
+        """These with other values, but for those of the user's own table.
+
+        Raises
+        ------
+        InputError
+            For values that the card cannot have.
+        """
+        more = {key: value for key, value in values.items() if key not in self.own}
+        _check_fits(more, self.facts, source)
+        return Layouts(self.facts, {**self.values, **more}, source, self.own)
+
 
 @cache
 def reference() -> tuple[Facts, dict[str, Any]]:
-    """The card whose measured values the rules start from, and these."""
+    """The card whose measured values the rules start from, and these; with those of CPUs."""
     device, values = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
-    return table.facts_of(device), values
+    _, on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
+    return table.facts_of(device), {**values, **on_cpu}
 
 
 def usual_registers(precision: str) -> int:
@@ -100,15 +114,17 @@ def layouts_of(card: Facts) -> Layouts:
 @cache
 def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
     name, values = stored_for(card), by_rules(card)
-    source = name or "rules"
+    own: dict[str, Any] = {}
+    source = name or ("rules, which give those of the H200" if values == reference()[1] else "rules")
     if name is not None:
         values |= table.checked_table(table.stored(name), name)[1]
     if path is not None:
-        device, own = table.read_table(path)
+        device, given = table.read_table(path)
         if slug(device.get("name", card.name)) == slug(card.name):
+            own = given
             _check_fits(own, card, str(path))
             values, source = {**values, **own}, f"{path} ({len(own)} values), then {source}"
-    return Layouts(card, values, source)
+    return Layouts(card, values, source, frozenset(own))
 
 
 def _check_fits(values: dict[str, Any], card: Facts, name: str) -> None:

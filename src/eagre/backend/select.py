@@ -11,6 +11,7 @@ from typing import Any
 from eagre.backend.device import CpuDevice, Device, HostArrays
 from eagre.backend.driver import driver_version, extra_for
 from eagre.backend.group import Group
+from eagre.backend.layouts import Layouts
 from eagre.errors import DeviceError, InputError
 
 
@@ -29,7 +30,15 @@ def _cuda(index: int) -> Device:
 
 def _by_name(device: Any) -> Any:
     """How a device is pickled: another process has its own of this name."""
-    return select, (device.kind if device.kind == "cpu" else f"cuda:{device.index}",)
+    name = device.kind if device.kind == "cpu" else f"cuda:{device.index}"
+    return (select, (name,)) if device.laid_out is None else (_with_layouts, (name, device.laid_out))
+
+
+def _with_layouts(name: str, laid_out: Layouts) -> Device:
+    """A device of this process with the layouts of one that was pickled."""
+    made = select(name).with_layouts({}, laid_out.source)
+    made.laid_out = laid_out
+    return made
 
 
 copyreg.pickle(CpuDevice, _by_name)

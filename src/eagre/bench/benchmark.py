@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from eagre.backend.device import Device
+from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine
@@ -28,7 +29,6 @@ KEYS = (
     *("steps", "ms_per_step", "ms_best", "cell_steps_per_s", "bytes_per_cell", "fraction_of_copy", "copy_gb_per_s"),
     *("error", "commit", "date", "versions"),
 )
-CPU_CACHE = 32e6  # bytes; what fits in here, or in the second-level cache of a GPU, is not held against the copy
 SUBJECTS = {
     "shallow-water": ("eagre.bench.shallow_water", "WetBasin"),
     "shallow-water-adi": ("eagre.bench.shallow_water_adi", "Pool"),
@@ -184,7 +184,7 @@ def _record(
     cells = math.prod(shape)
     speed = cells / median(per_step)
     moved = model.bytes_per_step
-    cached = subject.resident * size * cells < (CPU_CACHE if device.kind == "cpu" else device.facts.l2)
+    cached = subject.resident * size * cells < cache_bytes(device)  # and not held against the copy
     return {
         "model": kind,
         "case": subject.case,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from eagre.backend.device import Device
+from eagre.backend.origin import chip_name as device_name
+from eagre.backend.origin import driver_number
 from eagre.backend.timing import copy_bandwidth
 
+__all__ = ["copy_speeds", "device_name", "provenance", "thread_counts", "threads_limited"]
+
 PACKAGES = ("eagre", "numpy", "numba", "llvmlite", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
-
-
-def device_name(device: Device) -> str:
-    """Name of the chip: "NVIDIA H200", or the processor."""
-    if device.kind == "cuda":
-        return re.sub(r"^cuda:\d+ \((.*)\)$", r"\1", device.name)
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return found.group(1).strip() if found else platform.processor() or platform.machine()
 
 
 def thread_counts(device: Device) -> list[int]:
@@ -78,10 +70,8 @@ def _versions(device: Device) -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    driver = Path("/proc/driver/nvidia/version")
-    if device.kind == "cuda" and driver.exists():
-        number = re.search(r"\s(\d+\.\d+(?:\.\d+)?)\s", driver.read_text())
-        found["driver"] = number.group(1) if number else "unknown"
+    if device.kind == "cuda":
+        found["driver"] = driver_number()
     return found
 
 

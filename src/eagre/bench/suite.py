@@ -15,10 +15,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from eagre.backend.device import Device, check_precision
+from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import times_of
 from eagre.bench import machine
-from eagre.bench.benchmark import CPU_CACHE, KEYS
+from eagre.bench.benchmark import KEYS
 from eagre.bench.suite_parts import advection, laplacian, one_iteration, peer
 from eagre.errors import InputError
 
@@ -147,7 +148,7 @@ def _record(
     cells, size = math.prod(shape), check_precision(precision)(0).itemsize
     speed = cells / median(taken)
     moved = None if part.words is None else part.words * size
-    cached = WORDS * size * cells < (CPU_CACHE if device.kind == "cpu" else device.facts.l2)
+    cached = WORDS * size * cells < cache_bytes(device)
     return {
         "model": "anelastic",
         "case": part.case,

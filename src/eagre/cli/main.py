@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from eagre.cli import animate, bench, compare, export, info, new, plot, run, validate, waves
+from eagre.cli import animate, bench, compare, export, info, new, plot, run, tune, validate, waves
 from eagre.cli.exits import EPILOG, close_output, is_usage, report
 
 
@@ -75,4 +75,5 @@ app.command("export")(export.export)
 app.command("compare")(compare.compare)
 app.command("waves")(waves.waves)
 app.command("bench")(bench.bench)
+app.command("tune")(tune.tune)
 app.command("validate")(validate.validate)

@@ -47,7 +47,7 @@ def run(
         stack.enter_context(side_by_side())
         for _, path in plan.places:
             stack.enter_context(locked(path))
-        _run(case, plan, origin, device, precision, quiet)
+        _run(case, plan, origin, device, precision, quiet, free=threads is None)
 
 
 def _use_threads(count: int) -> None:
@@ -59,6 +59,14 @@ def _use_threads(count: int) -> None:
         set_threads(count)
     except ValueError:
         raise InputError(f"--threads {count}", allowed=f"1 to {threads()}", fix=f"--threads {threads()}") from None
+
+
+def _use_tuned_threads(wanted: int) -> None:
+    """Let CPU programs use as many threads as tuning found best, if it did."""
+    import os
+
+    if wanted and "NUMBA_NUM_THREADS" not in os.environ:
+        _use_threads(wanted)
 
 
 @contextmanager
@@ -84,9 +92,15 @@ def termination() -> Iterator[None]:
 
 
 def _run(
-    case: Case, plan: OutputPlan, origin: Path | None, device: str | None, precision: str | None, quiet: bool
+    case: Case,
+    plan: OutputPlan,
+    origin: Path | None,
+    device: str | None,
+    precision: str | None,
+    quiet: bool,
+    free: bool,
 ) -> None:
-    """Make the model, run it and tell how it went."""
+    """Make the model, run it and tell how it went; `free` : whether tuning may choose the threads."""
     from eagre.cli.console import console, print_facts
 
     out = console()
@@ -96,6 +110,8 @@ def _run(
             from eagre.io import read_restart
 
             model.restore(read_restart(origin, model))
+    if free:
+        _use_tuned_threads(case.tuned_threads)
     out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
     if model.time >= case.run.end_time:
         _refuse_finished(case, model.time)
@@ -148,6 +164,7 @@ def _plan_rows(case: Case, model: Model, plan: OutputPlan) -> list[tuple[str, st
         ("grid", cells),
         ("time", f"{duration(model.time)} to {duration(end)}"),
     ]
+    rows += [("tuning", case.tuned)] if case.tuned else []
     rows += [("note", remark) for remark in model.remarks]
     for key, section in case.outputs:
         amount, count = size(field_bytes(case, key, model)), records(model.time, end, section.interval)

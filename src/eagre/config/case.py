@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -22,7 +22,7 @@ from eagre.config.sections import (
     RunSection,
 )
 from eagre.config.toml import line_of, parse_toml, read_toml
-from eagre.errors import InputError
+from eagre.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
     from eagre.contract import Model
@@ -48,6 +48,7 @@ class Case(Section):
     _path: Path | None = PrivateAttr(None)
     _text: str = PrivateAttr("")
     _inputs: tuple[Path, ...] = PrivateAttr(())
+    _tuned: tuple[str, int] = PrivateAttr(("", 0))
 
     @field_validator("model")
     @classmethod
@@ -188,7 +189,31 @@ class Case(Section):
             problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problems]
             raise ConfigError(problems, str(self._path) if self._path is not None else "the case")
 
-    def build(self, device: str | None = None, precision: str | None = None) -> Model:
+    @property
+    def tuned(self) -> str:
+        """Which values the kernels of the model that was built have, and why, in words."""
+        return self._tuned[0]
+
+    @property
+    def tuned_threads(self) -> int:
+        """Threads of a CPU that tuning found best for the model that was built; 0 where it did not."""
+        return self._tuned[1]
+
+    def place(self, device: Any, precision: str | None, cells: int, scheme: str = "") -> dict[str, Any]:
+        """Arguments `device` and `precision` of a model of so many cells; a `Device` is taken as it is."""
+        from eagre.backend.device import Device
+        from eagre.backend.tuned import chosen
+
+        precision = precision or self.run.precision
+        if not isinstance(device, Device):
+            device = device or self.run.device
+            with suppress(DeviceError):  # which the model raises as well
+                found = chosen(device, self.kind, cells, precision, scheme, self.run.tuning)
+                self._tuned = found.words, found.threads
+                device = found.device if found.tuned else device
+        return {"device": device, "precision": precision}
+
+    def build(self, device: Any = None, precision: str | None = None) -> Model:
         """Make the model that the case describes; arguments override [run].
 
         Raises

@@ -22,6 +22,7 @@ from eagre.config.values import (
     SeriesOutputFile,
     VariableNames,
     input_of,
+    one_of,
 )
 from eagre.errors import InputError
 from eagre.io.named_places import read_points
@@ -76,6 +77,11 @@ class RunSection(Section):
         default="auto", description="auto, cpu, cuda or cuda:<number>; several share a run where the model can"
     )
     precision: Precision = Field(default="single", description="single or double")
+    tuning: Annotated[str, one_of("auto", "same-bits", "off")] = Field(
+        default="auto",
+        description="auto: with what eagre tune found here; same-bits: of it what leaves results as they are; or off",
+        examples=["auto"],
+    )
     start_date: Date | None = Field(
         default=None, description="the date that model time 0 stands for (for output files)"
     )

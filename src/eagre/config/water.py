@@ -134,7 +134,13 @@ class WaterCase(Case):
         return grid, corners, 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
 
     def _options(
-        self, grid: Grid, bed: np.ndarray, friction: Section | None, device: str | None, precision: str | None
+        self,
+        grid: Grid,
+        bed: np.ndarray,
+        friction: Section | None,
+        device: Any,
+        precision: str | None,
+        scheme: str = "",
     ) -> dict[str, Any]:
         """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
         from eagre.boundaries import Boundaries
@@ -155,7 +161,8 @@ class WaterCase(Case):
             with self.at("lines", "paths"):
                 FluxLines(self.lines.paths, grid)
             options["lines"] = self.lines.paths
-        return options | {"device": device or self.run.device, "precision": precision or self.run.precision}
+        with self.naming("run"):
+            return options | self.place(device, precision, grid.cells, scheme)
 
     def _with_static_level(self, boundaries: Any, sources: list[Any], grid: Grid) -> Any:
         """Boundaries whose levels follow the pressure of the weather."""

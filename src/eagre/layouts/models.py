@@ -221,4 +221,19 @@ WAVES = (
     ),
 )  # fmt: skip
 
-MODELS = (*EXPLICIT, *BAROTROPIC, *IMPLICIT, *WAVES)
+CPU = (
+    Parameter(
+        "cpu.programs.threads", whole(0, 4096), "threads", True,
+        "That `eagre run` takes where neither `--threads` nor NUMBA_NUM_THREADS says it; 0: all.",
+    ),
+    Parameter(
+        "cpu.shallow-water.rows", whole(8, 4096), "rows", False,
+        "Of a tile that a thread marches over, at most; a grid has a dozen tiles at least.",
+    ),
+    Parameter(
+        "cpu.barotropic.pieces", whole(1, 4096), "pieces", True,
+        "Of the rows of a field, at most, that threads take in turn in the update.",
+    ),
+)  # fmt: skip
+
+MODELS = (*EXPLICIT, *BAROTROPIC, *IMPLICIT, *WAVES, *CPU)

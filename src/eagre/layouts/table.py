@@ -17,6 +17,8 @@ from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.facts import Facts
 from eagre.layouts.kinds import Kind, Problem, listed, number, whole
 
+SCHEMA = "store.schema.json"  # of the files of `eagre.layouts.store`
+CPU = "cpu.json"  # of kernels on a CPU, whichever it is
 REFERENCE = "nvidia-h200.json"  # whose values the rules take over, scaled, for cards that nobody measured
 _SIZES: dict[str, Kind] = {
     "compute_capability": listed(whole(5, 99), whole(0, 99)),
@@ -36,8 +38,9 @@ def stored(name: str) -> str:
 
 
 def stored_names() -> list[str]:
-    """File names of all stored tables."""
-    return sorted(entry.name for entry in files("eagre.layouts").iterdir() if entry.name.endswith(".json"))
+    """File names of the stored tables of all cards."""
+    names = (entry.name for entry in files("eagre.layouts").iterdir())
+    return sorted(name for name in names if name.endswith(".json") and name not in (CPU, SCHEMA))
 
 
 def read_table(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -265,12 +265,12 @@ class AnelasticCase(Case):
     spectra: SpectraSection | None = Field(default=None, description="the section [spectra]")
     maxima: MaximaSection | None = Field(default=None, description="the section [maxima]")
 
-    def build(self, device: str | None = None, precision: str | None = None) -> AnelasticFlow:
+    def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:
         """Make the model.
 
         Parameters
         ----------
-        device, precision : str, optional
+        device, precision : str or Device, str, optional
             In place of those in [run].
 
         Returns
@@ -303,8 +303,7 @@ class AnelasticCase(Case):
                 forcing=forcing,
                 surface=self._surface(grid),
                 closure=None if self.closure is None else self.closure.make(),
-                device=device or self.run.device,
-                precision=precision or self.run.precision,
+                **self.place(device, precision, grid.cells * levels.height.size),
             )
         if self.profiles is not None:
             with self.at("profiles", "heights"):

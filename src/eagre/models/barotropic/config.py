@@ -206,12 +206,12 @@ class BarotropicCase(Case):
             raise InputError("[basin] without length_x", allowed="a length", fix='length_x = "3840 km"')
         return self
 
-    def build(self, device: str | None = None, precision: str | None = None) -> BarotropicVorticity:
+    def build(self, device: Any = None, precision: str | None = None) -> BarotropicVorticity:
         """Make the model: basin, forcing, friction and the initial flow.
 
         Parameters
         ----------
-        device, precision : str, optional
+        device, precision : str or Device, str, optional
             In place of those in [run].
 
         Returns
@@ -247,8 +247,7 @@ class BarotropicCase(Case):
                 grid,
                 basin=self.basin.kind,
                 walls=self.basin.walls,
-                device=device or self.run.device,
-                precision=precision or self.run.precision,
+                **self.place(device, precision, grid.cells),
                 **self.numerics.model_dump(),
                 **options,
             )

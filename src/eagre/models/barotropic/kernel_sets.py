@@ -17,7 +17,6 @@ from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.box_cuda import Box
 
 KERNELS = ("fast", "reference")
-PIECES = 64  # of the rows of a field, at most, that threads of a CPU take in turn
 LEAST_ROWS = 8  # of a piece
 
 
@@ -123,7 +122,7 @@ def rows_update_cpu(state: State, layer: int, fields: Update, switches: Switches
     """The update in pieces of rows, one a thread."""
     rows, columns = state.setup.inner
     program = state.device.program(update_cpu.update_cpu, state.precision, switches)
-    pieces = max(1, min(PIECES, rows // LEAST_ROWS))
+    pieces = max(1, min(state.device.layout("cpu.barotropic").pieces, rows // LEAST_ROWS))
     return [Launch(program, (*fields, np.zeros((pieces, columns), state.real)))]
 
 

@@ -265,12 +265,12 @@ class PotentialWavesCase(Case):
         made = Made(section.side, period, kind in REGULAR, section.ramp)
         return reflection_of(model.setup, made, list(self.gauges.points.values()), lambda: records(name))
 
-    def build(self, device: str | None = None, precision: str | None = None) -> PotentialWaves:
+    def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
         """Make the model: basin, surface and zones.
 
         Parameters
         ----------
-        device, precision : str, optional
+        device, precision : str or Device, str, optional
             In place of those in [run].
 
         Returns
@@ -294,8 +294,7 @@ class PotentialWavesCase(Case):
                 grid,
                 depth,
                 periodic=self.basin.periodic,
-                device=device or self.run.device,
-                precision=precision or self.run.precision,
+                **self.place(device, precision, grid.cells),
                 **self.numerics.model_dump(),
                 **options,
             )

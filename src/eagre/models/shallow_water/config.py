@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ from eagre.config.water import WaterCase
 if TYPE_CHECKING:
     from eagre.models.shallow_water.model import ShallowWater
 
+USUAL_SCHEME = "rk2"
+
 
 class FrictionSection(Section):
     """Bed friction."""
@@ -24,8 +26,9 @@ class FrictionSection(Section):
 class NumericsSection(Section):
     """Choices of the scheme; what is left out keeps the model's default."""
 
-    scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2")] | None = Field(
-        default=None, description="rk2, euler, srk2, ds1 or ds2"
+    scheme: Annotated[str, one_of("rk2", "euler", "srk2", "ds1", "ds2", "auto")] | None = Field(
+        default=None,
+        description="rk2, euler, srk2, ds1, ds2, or auto: of second order what was fastest here (eagre tune)",
     )
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
@@ -63,12 +66,12 @@ class ShallowWaterCase(WaterCase):
     friction: FrictionSection | None = Field(default=None, description="the section [friction]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
 
-    def build(self, device: str | None = None, precision: str | None = None) -> ShallowWater:
+    def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:
         """Make the model: grid, bed, initial water, boundaries and sources.
 
         Parameters
         ----------
-        device, precision : str, optional
+        device, precision : str or Device, str, optional
             In place of those in [run].
 
         Returns
@@ -78,6 +81,21 @@ class ShallowWaterCase(WaterCase):
         from eagre.models.shallow_water.model import ShallowWater
 
         grid, corners, bed = self._terrain()
-        options = self._options(grid, bed, self.friction, device, precision)
+        numerics = self.numerics.model_dump(exclude_none=True)
+        scheme = self._scheme(grid.cells, device, precision)
+        numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
+        options = self._options(grid, bed, self.friction, device, precision, scheme)
         with self.naming("initial", "friction", "numerics", "run"):
-            return ShallowWater(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
+            return ShallowWater(grid, corners, **options, **numerics)
+
+    def _scheme(self, cells: int, device: Any, precision: str | None) -> str:
+        """The scheme by its name, "auto" being the fastest one of second order that can have the case's time step."""
+        if self.numerics.scheme != "auto":
+            return self.numerics.scheme or USUAL_SCHEME
+        if self.numerics.time_step == "exact":
+            return USUAL_SCHEME
+        from eagre.backend.tuned import scheme_for
+
+        run = self.run
+        where, precision = device or run.device, precision or run.precision
+        return scheme_for(where, self.kind, cells, precision, USUAL_SCHEME, run.tuning)

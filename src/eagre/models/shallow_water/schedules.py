@@ -98,7 +98,8 @@ class March:
         engine = self.engine
         if engine.device.kind != "cpu":
             return 1
-        self._tiles, self._tile = march_tiles.tiles_of(*engine.setup.grid.shape)
+        (ny, nx), most = engine.setup.grid.shape, engine.device.layout("cpu.shallow-water").rows
+        self._tiles, self._tile = march_tiles.tiles_of(ny, nx, most)
         self._scratch = np.zeros((len(self._tiles), march_cpu.SCRATCH), engine.real)
         return len(self._tiles)
 

@@ -193,9 +193,8 @@ class Bands(Legs):
         if setup.walls is not None:
             raise InputError(f"walls inside the domain on {count} devices", allowed="one device", fix='device = "cpu"')
         if setup.lines is not None:
-            raise InputError(
-                f"lines of discharge on {count} devices", allowed="one device", fix=f'device = "{group.kind}"'
-            )
+            got = f"lines of discharge on {count} devices"
+            raise InputError(got, allowed="one device", fix=f'device = "{group.kind}"')
         self.lines = LineBook(None, group.members[0])
         check_thickness(group, grid.ny, LEAST_ROWS, "rows", f"{LEAST_ROWS} rows or more each")
         heights = equal_parts(grid.ny, count)
@@ -205,7 +204,8 @@ class Bands(Legs):
         )
         itemsize = np.dtype(self.real).itemsize
         check_memory_of_each(group, [setup.words * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
-        counts = [len(march_tiles.tiles_of(rows, grid.nx)[0]) if group.kind == "cpu" else 1 for rows in heights]
+        most = group.layout("cpu.shallow-water").rows
+        counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]
         corners, self.bands = setup.padded_bed(), []
         for rank, member in enumerate(group.members):

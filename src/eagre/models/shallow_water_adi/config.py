@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -69,12 +69,12 @@ class ShallowWaterADICase(WaterCase):
     friction: BedFrictionSection | None = Field(default=None, description="the section [friction]")
     numerics: ImplicitSection = Field(description="the section [numerics]", examples=[{"time_step": "20 s"}])
 
-    def build(self, device: str | None = None, precision: str | None = None) -> ShallowWaterADI:
+    def build(self, device: Any = None, precision: str | None = None) -> ShallowWaterADI:
         """Make the model: grid, bed, land, initial water, boundaries and sources.
 
         Parameters
         ----------
-        device, precision : str, optional
+        device, precision : str or Device, str, optional
             In place of those in [run].
 
         Returns

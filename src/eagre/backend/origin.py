@@ -1,0 +1,89 @@
+"""What kernels are made with here: the chip, its driver, the compilers and the source, as tuned values are keyed."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eagre.backend.driver import driver_version
+from eagre.layouts.store import Origin
+
+if TYPE_CHECKING:
+    from eagre.backend.device import Device
+
+COMPILERS = ("numba", "llvmlite", "numba-cuda")
+SHARED = ("advection", "backend", "boundaries", "kernels", "layouts", "solvers", "stepping", "terms")
+CPU_CACHE = 32e6  # bytes; what fits in here does not wait for memory
+_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def chip_name(device: Device) -> str:
+    """Name of the chip: "NVIDIA H200", or the processor."""
+    if device.kind == "cuda":
+        return re.sub(r"^cuda:\d+ \((.*)\)$", r"\1", device.name)
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1).strip() if found else platform.processor() or platform.machine()
+
+
+def driver_number() -> str:
+    """The NVIDIA driver's own number; else the newest CUDA that it knows, or "none"."""
+    try:
+        number = re.search(r"\s(\d+\.\d+(?:\.\d+)?)\s", _DRIVER.read_text())
+    except OSError:
+        number = None
+    if number:
+        return number.group(1)
+    known = driver_version()
+    return "none" if known is None else f"CUDA {known[0]}.{known[1]}"
+
+
+def cache_bytes(device: Device) -> float:
+    """The last cache before memory."""
+    return CPU_CACHE if device.kind == "cpu" else device.facts.l2
+
+
+@cache
+def versions() -> str:
+    """Of the package and of what compiles its kernels."""
+    told = [f"eagre {sys.modules['eagre'].__version__}"]
+    for name in COMPILERS:
+        try:
+            told.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(told)
+
+
+@cache
+def source_hash(kind: str) -> str:
+    """Of all modules and tables that a model's kernels can come from."""
+    root = Path(__file__).resolve().parents[1]
+    return hash_of(root, (*SHARED, f"models/{kind.replace('-', '_')}"))
+
+
+def hash_of(root: Path, folders: Iterable[str]) -> str:
+    """Twelve digits of the hash of all modules and tables in some folders."""
+    found = hashlib.sha256()
+    files = (path for name in folders for path in (root / name).rglob("*") if path.suffix in (".py", ".json"))
+    for path in sorted(files):
+        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()[:12]
+
+
+def origin_of(device: Device, kind: str) -> Origin:
+    """Where and with what kernels of a kind of model run on a device."""
+    if device.kind == "cuda":
+        chip = f"{chip_name(device)}, {device.facts.multiprocessors} multiprocessors"
+        return Origin(chip, driver_number(), versions(), source_hash(kind))
+    chip = f"{chip_name(device)}, {getattr(device, 'threads', 1)} threads"
+    return Origin(chip, "none", versions(), source_hash(kind))

@@ -1,0 +1,145 @@
+"""A device for a run: with the values that tuning found for it, if it found any, and why these.
+
+Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
+scheme under which they were measured; else what is shipped for the card counts, or rules (docs/decisions/0035).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eagre.backend.device import Device
+from eagre.backend.group import Group
+from eagre.backend.layouts import slug
+from eagre.backend.origin import cache_bytes, chip_name, origin_of
+from eagre.backend.select import select_devices
+from eagre.errors import InputError
+from eagre.layouts import store
+from eagre.layouts.store import Entry, Origin, Store, Use
+
+MODES = ("auto", "same-bits", "off")
+_PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}
+
+
+class Chosen(NamedTuple):
+    """A device, and which values its kernels have, in words."""
+
+    device: Any
+    words: str
+    tuned: bool = False  # whether it has other values than the card's
+
+    @property
+    def threads(self) -> int:
+        """Threads of a CPU that were found best; 0 where none were."""
+        return self.device.layout("cpu.programs").threads if self.tuned and self.device.kind == "cpu" else 0
+
+
+def file_of(device: Device) -> Path:
+    """The file of what was found for a device."""
+    return store.folder() / f"{slug(chip_name(device))}.json"
+
+
+def use_of(device: Device, kind: str, scheme: str, precision: str, cells: int) -> Use:
+    """What a run of a model on a grid is."""
+    return Use(kind, scheme, precision, store.size_class(cells, precision, cache_bytes(device)))
+
+
+def chosen(
+    device: str | Device | Sequence[str | Device], kind: str, cells: int, precision: str, scheme: str = "",
+    tuning: str = "auto",
+) -> Chosen:  # fmt: skip
+    """The device for a run.
+
+    Parameters
+    ----------
+    device : str, Device or sequence of them
+        As in `eagre.backend.select.select_devices`.
+    kind : str
+        Of the model, "shallow-water".
+    cells : int
+        Of its grid, with its levels.
+    precision : {"single", "double"}
+    scheme : str
+        Where a model's schemes have kernels of their own: "rk2".
+    tuning : {"auto", "same-bits", "off"}
+        "same-bits" leaves out what changes how results are rounded, "off" all.
+
+    Raises
+    ------
+    InputError
+        For another `tuning`, a device that cannot be used, or a file of the store that is wrong.
+    """
+    if tuning not in MODES:
+        raise InputError(f"tuning = {tuning!r}", allowed=", ".join(map(repr, MODES)), fix='tuning = "auto"')
+    wanted = select_devices(device)
+    if isinstance(wanted, Group):
+        share = -(-cells // len(wanted.members))
+        found = [_one(member, kind, share, precision, scheme, tuning) for member in wanted.members]
+        tuned = any(one.tuned for one in found)
+        return Chosen(type(wanted)([one.device for one in found]) if tuned else wanted, found[0].words, tuned)
+    return _one(wanted, kind, cells, precision, scheme, tuning)
+
+
+def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> str:
+    """The scheme that was fastest in whole runs of this kind, precision and size; `usual` where nobody measured."""
+    one = select_devices(device)
+    one = one.members[0] if isinstance(one, Group) else one
+    held = store.read(file_of(one)) if tuning != "off" else Store()
+    if not held.schemes:
+        return usual
+    key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
+    return next((scheme.scheme for scheme in held.schemes if scheme.key == key), usual)
+
+
+def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
+    shipped = _shipped(device)
+    if tuning == "off":
+        return Chosen(device, f'{shipped}; tuning = "off"')
+    path = file_of(device)
+    held = store.read(path).entries
+    use = use_of(device, kind, scheme, precision, cells)
+    alike = [entry for entry in held if entry.use in (use, use._replace(scheme=""))]
+    if not alike:
+        return Chosen(device, f"{shipped}; never tuned for {_size(use)} (eagre tune)")
+    origin = origin_of(device, kind)
+    own = [entry for entry in alike if entry.origin == origin]
+    if not own:
+        return Chosen(
+            device, f"{shipped}; tuned values are of {_other(alike[-1].origin, origin)}: not used (eagre tune)"
+        )
+    usable = [entry for entry in own if entry.same_bits or tuning == "auto"]
+    values = {key: value for entry in usable for key, value in entry.values.items()}
+    if not values:
+        return Chosen(device, f"{shipped}; nothing that was tried for {_size(use)} is faster")
+    told = f"tuned for {_size(use)}: {_told(usable)} ({path})"
+    return Chosen(device.with_layouts(values, str(path)), told, True)
+
+
+def _shipped(device: Device) -> str:
+    if device.kind == "cpu":
+        return "shipped values"
+    source = device.table.source
+    return f"shipped values ({source})" if source.startswith("nvidia") else f"values by {source}"
+
+
+def _size(use: Use) -> str:
+    return f"{use.precision} precision, size {use.size}" + (f", {use.scheme}" if use.scheme else "")
+
+
+def _told(entries: list[Entry]) -> str:
+    """What was found, space by space."""
+    said = []
+    for entry in entries:
+        if entry.values:
+            before, after = entry.seconds.get("before", 0.0), entry.seconds.get("after", 0.0)
+            gain = f" {before / after - 1.0:+.0%}" if after > 0.0 else ""
+            said.append(f"{entry.found.get('best') or entry.space}{gain}")
+    return "; ".join(said)
+
+
+def _other(theirs: Origin, ours: Origin) -> str:
+    """In what an origin differs."""
+    apart = [name for name in Origin._fields if getattr(theirs, name) != getattr(ours, name)]
+    return ", ".join(f"another {_PARTS[name]} ({getattr(theirs, name)})" for name in apart)

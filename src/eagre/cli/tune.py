@@ -1,0 +1,126 @@
+"""``eagre tune``: finds the fastest layouts of kernels on this machine, and keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eagre.bench.tuner import Found
+
+
+def tune(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[CASE.toml | MODEL]", help="A case, or a kind of model.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every kind of model.")] = False,
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[str | None, typer.Option("--precision", help="single or double; else both.")] = None,
+    size: Annotated[list[int] | None, typer.Option("--size", min=8, help="Cells a side; may be repeated.")] = None,
+    space: Annotated[list[str] | None, typer.Option("--space", help="Only this one; may be repeated.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Picture of all timings: .png, .pdf or .svg.")] = None,
+    dump: Annotated[Path | None, typer.Option("--dump", help="JSON file of all timings.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Time again what was timed before.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only print the table.")] = False,
+) -> None:
+    """Try variants of the kernels, verify and time each, and keep the fastest: runs on this machine use them.
+
+    Ctrl-C stops; the same command goes on where it was stopped.
+    """
+    import time
+
+    from eagre.backend.select import select
+    from eagre.backend.tuned import file_of
+    from eagre.cli.console import console, duration
+
+    out, start = console(), time.perf_counter()
+    chosen = select(device)
+    out.print(f"device      {chosen}", markup=False, soft_wrap=True)
+    found: list[Found] = []
+    with out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status:
+
+        def tell(text: str) -> None:
+            if status is not None:
+                status.update(text)
+            elif not quiet:
+                out.print(text, markup=False, soft_wrap=True)
+
+        for one in _searches(what, everything, chosen, precision, size, space or (), fresh, tell):
+            found.append(one)
+    _show(out, found)
+    if plot is not None:
+        _draw(found, plot)
+        out.print(f"wrote {plot}", markup=False, soft_wrap=True)
+    if dump is not None:
+        _write(found, dump)
+        out.print(f"wrote {dump}", markup=False, soft_wrap=True)
+    out.print(f"wall time   {duration(time.perf_counter() - start)}; kept in {file_of(chosen)}", soft_wrap=True)
+
+
+def _searches(
+    what: str | None, everything: bool, device: Any, precision: str | None, sizes: Sequence[int] | None,
+    only: Sequence[str], fresh: bool, tell: Any,
+) -> Iterator[Found]:  # fmt: skip
+    """What is tuned, search by search."""
+    from eagre.bench.tuner import tune_benchmark, tune_case
+    from eagre.bench.tuner_schemes import tune_schemes
+    from eagre.cli.validate import kinds_of
+    from eagre.errors import InputError
+    from eagre.models.registry import load_case
+
+    if (what is None) != everything:
+        got = f"eagre tune {what} --all" if everything else "eagre tune"
+        raise InputError(got, allowed="a case, a kind of model, or --all", fix="eagre tune shallow-water")
+    if what is not None and what.endswith(".toml"):
+        if sizes or only:
+            raise InputError("--size or --space with a case", allowed="neither", fix=f"eagre tune {what}")
+        yield from tune_case(load_case(what), device, precision, fresh=fresh, tell=tell)
+        return
+    for kind in kinds_of(what):
+        for real in (precision,) if precision else ("single", "double"):
+            yield from tune_benchmark(kind, device, real, sizes, only=only, fresh=fresh, tell=tell)
+            if not only:
+                tune_schemes(kind, device, real, sizes, tell=tell)
+
+
+def _show(out: Any, found: Sequence[Found]) -> None:
+    """The table of what was found."""
+    from eagre.cli.console import grid_table
+    from eagre.tuning.space import words
+
+    columns = ["space", "scheme", "precision", "cells", "before, us", "after, us", "gain", "best", "tried", "failed"]
+    rows = []
+    for one in found:
+        outcome = one.outcome
+        rows.append(
+            [
+                *(outcome.space.name, one.use.scheme or "all", one.use.precision, " x ".join(map(str, one.shape))),
+                *(f"{1e6 * outcome.before:.4g}", f"{1e6 * outcome.after:.4g}", f"{100.0 * outcome.gain:.1f} %"),
+                words(outcome.best) + ("" if outcome.same_bits else " (other rounding)"),
+                *(str(len(outcome.trials)), str(sum(bool(trial.failed) for trial in outcome.trials))),
+            ]
+        )
+    out.print(grid_table(columns, rows))
+
+
+def _draw(found: Sequence[Found], path: Path) -> None:
+    from eagre.bench.tuner import dump
+    from eagre.plots.landscape import draw_landscape
+
+    draw_landscape(dump(found), path)
+
+
+def _write(found: Sequence[Found], path: Path) -> None:
+    import json
+
+    from eagre.bench.tuner import dump
+    from eagre.cli.exits import OutputError
+
+    try:
+        path.write_text(json.dumps(dump(found), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path.resolve()}: {error.strerror}") from None

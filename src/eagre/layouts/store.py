@@ -1,0 +1,220 @@
+"""What tuning found on this machine: a file of JSON for each device, which people read and edit.
+
+An entry holds values of layouts (`eagre.layouts.declared`) with the key under which they were measured. Values count
+for runs with the same key only: another device, driver, version, source, precision, size or scheme has none. The file's
+schema is `store.schema.json` beside this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eagre.errors import InputError
+from eagre.layouts.declared import PARAMETERS
+from eagre.layouts.kinds import PRECISIONS
+
+FORMAT = 1
+SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more than memory
+WORDS = 10  # a cell, about, that a step touches, whatever the model
+SIZES = ("small", "cache", "memory")
+
+
+class Origin(NamedTuple):
+    """Where and with what a measurement was made."""
+
+    device: str  # name of the chip and what there is of it
+    driver: str
+    versions: str  # of the package and of what compiles its kernels
+    source: str  # a hash of the text that kernels are made of
+
+
+class Use(NamedTuple):
+    """What a measurement is for: a kind of model, one of its schemes (or "", for all), a precision and a size."""
+
+    model: str
+    scheme: str
+    precision: str
+    size: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was found for one space.
+
+    Attributes
+    ----------
+    space : str
+        Name of the space, "shallow-water.march".
+    use, origin : Use, Origin
+        The key.
+    values : dict
+        Values of layouts by key; none where nothing was faster than what is shipped.
+    same_bits : bool
+        Whether results have the bits of the shipped values.
+    seconds : dict
+        Of a step, "before" and "after".
+    found : dict
+        What else is told: the grid's shape, the date, numbers of variants.
+    """
+
+    space: str
+    use: Use
+    origin: Origin
+    values: dict[str, Any]
+    same_bits: bool
+    seconds: dict[str, float]
+    found: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, Use, Origin]:
+        """What one entry replaces another by."""
+        return self.space, self.use, self.origin
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Which scheme was fastest in a whole run; `seconds` : of a run by scheme."""
+
+    use: Use
+    origin: Origin
+    scheme: str
+    seconds: dict[str, float]
+
+    @property
+    def key(self) -> tuple[Use, Origin]:
+        """What one replaces another by."""
+        return self.use, self.origin
+
+
+class Store(NamedTuple):
+    """All that a file holds."""
+
+    entries: tuple[Entry, ...] = ()
+    schemes: tuple[Scheme, ...] = ()
+
+    def adding(self, *new: Entry | Scheme) -> Store:
+        """With others, which replace those of the same key."""
+        entries = {one.key: one for one in (*self.entries, *(one for one in new if isinstance(one, Entry)))}
+        schemes = {one.key: one for one in (*self.schemes, *(one for one in new if isinstance(one, Scheme)))}
+        return Store(tuple(entries.values()), tuple(schemes.values()))
+
+
+def size_class(cells: int, precision: str, cache: float) -> str:
+    """The class of a grid: "small", "cache" (what a step touches fits the last cache, bytes) or "memory"."""
+    if cells <= SMALL_CELLS_A_SIDE**2:
+        return "small"
+    return "cache" if WORDS * (4 if precision == "single" else 8) * cells <= cache else "memory"
+
+
+def folder() -> Path:
+    """Where files lie: ``EAGRE_TUNING``, or ``eagre/tuning`` in the user's data folder."""
+    chosen = os.environ.get("EAGRE_TUNING")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "eagre" / "tuning"
+
+
+def read(path: Path) -> Store:
+    """What a file holds; nothing where there is no file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, or has a key, type or value that is not allowed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Store()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}", allowed="a file of eagre tune (docs/how-to/tuning.md)") from None
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _wrong(path, f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise _wrong(path, f'"format" is not {FORMAT}')
+    entries = tuple(_entry(one, f"{path}: entries[{n}]") for n, one in enumerate(content.get("entries", [])))
+    schemes = tuple(_scheme(one, f"{path}: schemes[{n}]") for n, one in enumerate(content.get("schemes", [])))
+    return Store(entries, schemes)
+
+
+def write(path: Path, store: Store) -> None:
+    """Replace a file, at once."""
+    content = {
+        "format": FORMAT,
+        "entries": [_plain(one) for one in store.entries],
+        "schemes": [_plain(one) for one in store.schemes],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _plain(one: Entry | Scheme) -> dict[str, Any]:
+    found = asdict(one)
+    return {**found, "use": one.use._asdict(), "origin": one.origin._asdict()}
+
+
+def _entry(content: Any, name: str) -> Entry:
+    known = ("space", "use", "origin", "values", "same_bits", "seconds")
+    _check_keys(content, name, known, ("found",))
+    _check(isinstance(content["space"], str), f"{name}.space", content["space"], "a name in quotes")
+    _check(isinstance(content["same_bits"], bool), f"{name}.same_bits", content["same_bits"], "true or false")
+    values = content["values"]
+    _check(isinstance(values, dict), f"{name}.values", values, '{"shallow-water.march.longest": 32}')
+    for key, value in values.items():
+        _check(key in PARAMETERS, f"{name}.values", key, "parameters of docs/reference/layouts.md")
+        problem = PARAMETERS[key].kind.problem(value, key)
+        if problem is not None:
+            raise InputError(f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed)
+    seconds = _times(content["seconds"], f"{name}.seconds")
+    given = {**content, "seconds": seconds, "use": _use(content, name), "origin": _origin(content, name)}
+    return Entry(**given)
+
+
+def _scheme(content: Any, name: str) -> Scheme:
+    _check_keys(content, name, ("use", "origin", "scheme", "seconds"))
+    _check(isinstance(content["scheme"], str), f"{name}.scheme", content["scheme"], "the name of a scheme")
+    seconds = _times(content["seconds"], f"{name}.seconds")
+    return Scheme(_use(content, name), _origin(content, name), content["scheme"], seconds)
+
+
+def _use(content: dict[str, Any], name: str) -> Use:
+    given = content["use"]
+    _check_keys(given, f"{name}.use", Use._fields)
+    use = Use(**given)
+    _check(use.precision in PRECISIONS, f"{name}.use.precision", use.precision, '"single" or "double"')
+    _check(use.size in SIZES, f"{name}.use.size", use.size, '"small", "cache" or "memory"')
+    return use
+
+
+def _origin(content: dict[str, Any], name: str) -> Origin:
+    _check_keys(content["origin"], f"{name}.origin", Origin._fields)
+    return Origin(**content["origin"])
+
+
+def _times(given: Any, name: str) -> dict[str, float]:
+    good = isinstance(given, dict) and all(isinstance(s, (int, float)) and s >= 0.0 for s in given.values())
+    _check(good, name, given, "seconds by name, 0 or more")
+    return given
+
+
+def _check_keys(content: Any, name: str, known: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
+    good = isinstance(content, dict) and set(known) <= content.keys() <= {*known, *more}
+    _check(good, name, content, f"an object with the keys {', '.join(known)}")
+
+
+def _check(good: bool, name: str, value: Any, allowed: str) -> None:
+    if not good:
+        text = json.dumps(value)
+        raise InputError(f"{name} = {text if len(text) <= 80 else text[:77] + '...'}", allowed=allowed)
+
+
+def _wrong(path: Path, what: str) -> InputError:
+    return InputError(f"{path}: {what}", allowed="a file of eagre tune; without it nothing is tuned", fix="eagre tune")

@@ -1,0 +1,59 @@
+"""The landscape of a search: time of a step over each axis of a space, all trials as points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from eagre.plots.style import new_figure
+
+SHIPPED = "as shipped"
+
+
+def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw all trials of `eagre.bench.tuner.dump`, a row of panels for each search.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Trials with "space", "shape", "precision", "choice", "seconds" and "failed".
+    path : Path
+        A picture: .png, .pdf or .svg.
+    """
+    searches: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if not row["failed"]:
+            name = f"{row['space']}{' ' + row['scheme'] if row['scheme'] else ''}"
+            key = (name, row["precision"], " x ".join(map(str, row["shape"])))
+            searches.setdefault(key, []).append(row)
+    axes_of = {key: sorted({axis for one in found for axis in one["choice"]}) for key, found in searches.items()}
+    wide = max((len(axes) for axes in axes_of.values()), default=1)
+    figure = new_figure(2.6 * max(wide, 2), 2.4 * max(len(searches), 1))
+    panels = figure.subplots(max(len(searches), 1), max(wide, 1), squeeze=False)
+    for line, (key, found) in zip(panels, searches.items(), strict=False):
+        for panel, axis in zip(line, [*axes_of[key], *[""] * wide], strict=False):
+            _panel(panel, axis, found)
+        line[0].set_title(", ".join(key), loc="left", fontsize=8)
+        line[0].set_ylabel("us a step")
+    figure.savefig(path)
+
+
+def _panel(panel: Any, axis: str, found: Sequence[Mapping[str, Any]]) -> None:
+    if not axis:
+        panel.set_axis_off()
+        return
+    names = [str(one["choice"].get(axis, SHIPPED)) for one in found]
+    places = {name: n for n, name in enumerate(sorted(set(names), key=_order))}
+    times = [1e6 * fmean(one["seconds"]) for one in found]
+    panel.plot([places[name] for name in names], times, "o", alpha=0.5, markersize=4)
+    best = [min(time for name, time in zip(names, times, strict=True) if name == one) for one in places]
+    panel.plot(list(places.values()), best, "-", linewidth=1.0)
+    panel.set_xticks(list(places.values()), list(places), rotation=45, ha="right", fontsize=7)
+    panel.set_xlabel(axis)
+
+
+def _order(name: str) -> tuple[int, float, str]:
+    digits = "".join(sign for sign in name.partition(",")[0] if sign.isdigit())
+    return (0, 0.0, "") if name == SHIPPED else (1, float(digits or 0), name)

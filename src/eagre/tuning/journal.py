@@ -1,0 +1,71 @@
+"""Every timing of a search, written as it is made: a search that was stopped goes on from here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eagre.layouts.store import Origin, Use
+from eagre.tuning.space import identity
+
+
+@dataclass
+class Trial:
+    """What became of one choice.
+
+    Attributes
+    ----------
+    choice, values : dict
+        Of the axes, and what stands in the table of layouts for it.
+    seconds : list of float
+        Of a step, one a run.
+    same_bits : bool
+    failed : str
+        Why it cannot be used, or "".
+    """
+
+    choice: dict[str, Any]
+    values: dict[str, Any]
+    seconds: list[float] = field(default_factory=list)
+    same_bits: bool = True
+    failed: str = ""
+
+
+class Journal:
+    """Trials of one space; with a path they are kept in a file of JSON lines, the first of which is the key.
+
+    A file of another key, or whose last line was cut off, does not count.
+    """
+
+    def __init__(self, path: Path | None, space: str, use: Use, origin: Origin, shape: tuple[int, ...] = ()) -> None:
+        self.path = path
+        self.head = {"space": space, "shape": list(shape), "use": use._asdict(), "origin": origin._asdict()}
+        self.trials: dict[str, Trial] = {}
+        if path is not None and path.exists():
+            self._read(path.read_text(encoding="utf-8").splitlines())
+
+    def _read(self, lines: list[str]) -> None:
+        found: list[dict[str, Any]] = []
+        with suppress(json.JSONDecodeError):
+            for line in lines:
+                found.append(json.loads(line))
+        if found and found[0] == self.head:
+            for one in found[1:]:
+                self.trials[identity(one["values"])] = Trial(**one)
+
+    def find(self, values: Mapping[str, Any]) -> Trial | None:
+        """The trial of some values, if there was one."""
+        return self.trials.get(identity(values))
+
+    def add(self, trial: Trial) -> None:
+        """Keep a trial."""
+        self.trials[identity(trial.values)] = trial
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [self.head, *(asdict(one) for one in self.trials.values())]
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -1,0 +1,64 @@
+"""How a space is searched: all of it where it is small, else axis by axis from several starts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from eagre.tuning.space import Choice, identity
+
+SMALL_SPACE = 48  # choices that are all tried
+STARTS = 2  # of a descent: the shipped choice and others by chance
+Cost = Callable[[Choice], float]
+Ahead = Callable[[Sequence[Choice]], None]
+
+
+def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None, seed: int = 0) -> list[Choice]:
+    """The choices that were tried, the best first.
+
+    Parameters
+    ----------
+    choices : sequence
+        All that may be tried; the first is where a descent begins.
+    cost : callable
+        Seconds of a choice; infinite where it failed. Asked once a choice.
+    ahead : callable
+        Gets the choices that are tried next.
+    seed : int
+        Of the starts by chance.
+    """
+    costs: dict[str, float] = {}
+
+    def known(choice: Choice) -> float:
+        if identity(choice) not in costs:
+            costs[identity(choice)] = cost(choice)
+        return costs[identity(choice)]
+
+    if len(choices) <= SMALL_SPACE:
+        ahead(choices)
+        for choice in choices:
+            known(choice)
+    else:
+        chance = random.Random(seed)
+        for start in (choices[0], *chance.sample(list(choices[1:]), STARTS - 1)):
+            descend(start, choices, known, ahead)
+    tried = [choice for choice in choices if identity(choice) in costs]
+    return sorted(tried, key=known)
+
+
+def descend(start: Choice, choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> Choice:
+    """The best choice that is found by changing one axis at a time until no change helps."""
+    best, axes = start, sorted({name for choice in choices for name in choice})
+    while True:
+        before = best
+        for axis in axes:
+            rest = _without(best, axis)
+            beside = [choice for choice in choices if _without(choice, axis) == rest]
+            ahead(beside)
+            best = min((best, *beside), key=cost)
+        if best == before:
+            return best
+
+
+def _without(choice: Choice, axis: str) -> dict[str, object]:
+    return {name: value for name, value in choice.items() if name != axis}

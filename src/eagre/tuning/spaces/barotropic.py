@@ -1,0 +1,58 @@
+"""Spaces of the barotropic model: transforms of rows, columns and tiles of its Poisson solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagre.layouts.facts import MOST_THREADS
+from eagre.layouts.solvers import SECTOR
+from eagre.tuning.space import Axis, Space, always, registers
+from eagre.tuning.spaces.common import on_cpu
+
+MODEL, VARIANT = "barotropic", "default"
+SOLVER = "solver:poisson"
+OF_A_BLOCK = 65536  # registers, on all cards since 2014
+_ANY = 2**20  # longer than any row: one limit for all of a run's lengths
+
+
+def _one_row(value: int, precision: str) -> list[dict[str, int]]:
+    return [{"up_to": _ANY, "registers": value}]
+
+
+def _cut(value: tuple[int, int], precision: str) -> list[dict[str, Any]]:
+    """As tall as a block of so many registers a thread can be; taller columns have the cut of the tallest."""
+    (own, most), tallest = value, {"up_to": 4096, "own": 64 if precision == "single" else 32, "registers": 128}
+    threads = min(MOST_THREADS, OF_A_BLOCK // most)
+    one = {"up_to": own * threads // SECTOR[precision] // 2 * 2, "own": own, "registers": most}
+    return [one, tallest] if one["up_to"] < 4096 else [{**one, "up_to": 4096}]
+
+
+TRANSFORM = Space(
+    f"{SOLVER}.transform", MODEL, VARIANT,
+    (
+        Axis(
+            "registers", (f"{SOLVER}.transform.registers#{{precision}}",),
+            registers({"single": 64, "double": 80}, 128), _one_row,
+        ),
+        Axis(
+            "registers of update", (f"{SOLVER}.transform.registers_of_update#{{precision}}",),
+            registers({"single": 64, "double": 80}, 128), _one_row,
+        ),
+        Axis("wide tiles from", (f"{SOLVER}.tiles.wide_from",), always(2, 1024, _ANY)),
+        Axis("side by side", (f"{SOLVER}.tiles.side_by_side",), always(1, 2)),
+        Axis("early", (f"{SOLVER}.overlap.release",), always(1, 2)),
+    ),
+    checked=4097,
+)  # fmt: skip
+COLUMNS = Space(
+    f"{SOLVER}.columns", MODEL, VARIANT,
+    (
+        Axis(
+            "rows x registers", (f"{SOLVER}.columns.cuts#{{precision}}",),
+            always((8, 64), (16, 64), (16, 96), (32, 96), (32, 128), (64, 128)), _cut,
+        ),
+    ),
+    checked=4097,
+)  # fmt: skip
+PIECES = Axis("pieces", ("cpu.barotropic.pieces",), always(8, 16, 32, 128))
+SPACES = (TRANSFORM, COLUMNS, on_cpu(MODEL, VARIANT, PIECES))

@@ -1,0 +1,73 @@
+"""Spaces of the explicit shallow-water model: a list for each scheme, for schemes may have kernels of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eagre.tuning.space import Axis, Card, Choice, Space, always, registers
+from eagre.tuning.spaces.common import on_cpu
+
+MODEL = "shallow-water"
+
+
+def _limits(card: Card, precision: str) -> Sequence[int]:
+    low, high = (64, 128) if precision == "single" else (112, 248)
+    return registers({precision: low}, high)(card, precision)
+
+
+ROWS = Axis(
+    "rows", ("shallow-water.march.longest", "shallow-water.march.shortest"), always(8, 16, 32, 64, 128)
+)  # fmt: skip
+FIRST = Axis("registers", ("shallow-water.march.registers#{precision}.first",), _limits)
+SECOND = Axis("registers 2", ("shallow-water.march.registers#{precision}.second",), _limits)
+EARLY = Axis(
+    "early", ("shallow-water.march.early_cells",), always(False, True), lambda value, precision: 2**40 if value else 0
+)
+MOST = Axis("tiles", ("shallow-water.tiles.most",), always(0, 1, 2, 4))
+TILES = Axis("registers", ("shallow-water.tiles.registers#{precision}",), registers({"single": 48, "double": 64}, 128))
+WARPS = Axis("warps", ("shallow-water.tiles.enough_warps",), always(6, 9, 12, 16))
+BOUNDARY = Axis("threads", ("shallow-water.boundary.threads",), always(32, 64, 128, 256))
+_SWEEPS = registers({"single": 48, "double": 80}, 168)
+SWEEP_X = Axis("registers x", (f"{MODEL}.sweeps.registers#{{precision}}.x",), _SWEEPS)
+SWEEP_Y = Axis("registers y", (f"{MODEL}.sweeps.registers#{{precision}}.y",), _SWEEPS)
+TALL = Axis("rows", ("cpu.shallow-water.rows",), always(16, 32, 128, 256))
+
+
+def _alike(choice: Choice, card: Card, precision: str) -> str:
+    """Both stages compute the same fluxes: their limits of registers are equal or neighbours."""
+    first, second = choice.get("registers"), choice.get("registers 2")
+    if first is None or second is None:
+        return ""
+    tried = list(FIRST.values(card, precision))
+    return "stages with unlike registers" if abs(tried.index(first) - tried.index(second)) > 1 else ""
+
+
+def marches(scheme: str, *axes: Axis) -> Space:
+    """Warps that march: all grids but the smallest."""
+    covering = _one_limit if SECOND in axes else _first_only
+    return Space(
+        f"{MODEL}.march", MODEL, scheme, axes, scheme, refused=_alike, checked=512, covering=covering
+    )  # fmt: skip
+
+
+def _one_limit(choice: Choice) -> bool:
+    """The program of a stage depends on rows and its own registers."""
+    return "early" not in choice and choice.get("registers") == choice.get("registers 2")
+
+
+def _first_only(choice: Choice) -> bool:
+    """Forward Euler has one stage."""
+    return "early" not in choice
+
+
+SPACES = (
+    marches("rk2", ROWS, FIRST, SECOND, EARLY),
+    marches("euler", ROWS, FIRST, EARLY),
+    Space(f"{MODEL}.tiles", MODEL, "rk2", (MOST, TILES, WARPS), "rk2", sizes=("small",), checked=512),
+    Space(f"{MODEL}.boundary", MODEL, "rk2", (BOUNDARY,), sizes=("small", "cache")),
+    Space(f"{MODEL}.sweeps", MODEL, "ds2", (ROWS, SWEEP_X, SWEEP_Y), "ds2", checked=512),
+    Space(f"{MODEL}.sweeps", MODEL, "srk2", (ROWS, SWEEP_X, SWEEP_Y), "srk2", checked=512),
+    on_cpu(MODEL, "rk2", TALL),
+)
+SCHEMES = ("rk2", "srk2", "ds2")
+"""Schemes of second order, which differ in how they come to the same order: `scheme = "auto"` takes the fastest."""

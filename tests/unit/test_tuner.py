@@ -1,0 +1,258 @@
+"""The search for layouts: spaces, statistics, search, journals, sessions on a workload that only pretends."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from eagre.backend import layouts
+from eagre.bench.workload import difference
+from eagre.errors import EagreError
+from eagre.layouts.declared import PARAMETERS
+from eagre.layouts.store import Origin, Use
+from eagre.models.registry import KINDS
+from eagre.tuning import search as searching
+from eagre.tuning import session
+from eagre.tuning.journal import Journal, Trial
+from eagre.tuning.search import descend, search
+from eagre.tuning.space import Axis, Card, Space, always, identity, registers, words
+from eagre.tuning.spaces import SPACES, spaces_of
+from eagre.tuning.spaces.shallow_water import FIRST
+from eagre.tuning.statistics import typical, uncertainty, without_outliers
+
+H200, SHIPPED = layouts.reference()
+GPU = Card("cuda", H200, 0)
+ROWS = Axis("rows", ("shallow-water.march.longest", "shallow-water.march.shortest"), always(8, 16, 32, 128))
+THREADS = Axis("threads", ("shallow-water.boundary.threads",), always(32, 128, 100, 2048))
+SPACE = Space("a space", "shallow-water", "rk2", (ROWS, THREADS))
+USE, ORIGIN = Use("shallow-water", "", "single", "memory"), Origin("a card", "1", "2", "3")
+
+
+class Pretended:
+    """A workload whose times follow a formula."""
+
+    card, precision, shipped = GPU, "single", SHIPPED
+
+    def __init__(self, seconds, wrong=(), broken=(), rng=None):
+        self.seconds, self.wrong, self.broken, self.rng = seconds, wrong, broken, rng
+        self.compiled, self.verified, self.timed = [], [], []
+
+    def compile(self, variants):
+        self.compiled += [identity(values) for values in variants]
+
+    def verify(self, values):
+        self.verified.append(identity(values))
+        if values.get("shallow-water.boundary.threads") in self.wrong:
+            raise EagreError("results are 3 from those of the shipped values")
+        return "shallow-water.march.longest" not in values
+
+    def clock(self, values):
+        if values.get("shallow-water.boundary.threads") in self.broken:
+            raise RuntimeError("too many resources requested")
+
+        def run():
+            self.timed.append(identity(values))
+            noise = 1.0 if self.rng is None else 1.0 + 0.003 * self.rng.standard_normal()
+            return self.seconds(values.get("shallow-water.march.longest", 64)) * noise
+
+        return run
+
+
+def journal(path=None, origin=ORIGIN):
+    return Journal(path, SPACE.name, USE, origin, (64, 64))
+
+
+# -- spaces -------------------------------------------------------------------------------------------
+
+
+def test_every_model_declares_spaces_for_both_kinds_of_devices():
+    for kind in KINDS:
+        for device in ("cpu", "cuda"):
+            assert any(spaces_of(kind, device, size) for size in ("small", "cache", "memory")), (kind, device)
+    assert len({(space.name, space.model, space.scheme) for space in SPACES}) == len(SPACES)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: f"{space.name} {space.scheme}")
+def test_choices_are_the_pruned_product_of_declared_parameters(space):
+    """None is lost, none is tried twice, all are what the parameters and the card allow (F34)."""
+    card = Card(space.kinds[0], H200, 8)
+    for precision in ("single", "double"):
+        choices = space.choices(SHIPPED, card, precision)
+        made = [space.values(choice, SHIPPED, precision) for choice in choices]
+        assert choices[0] == {} and len({identity(values) for values in made}) == len(choices)
+        for values in made:
+            for key, value in values.items():
+                assert PARAMETERS[key].kind.problem(value, key) is None and not PARAMETERS[key].fits(value, H200)
+        assert len(choices) > 1 or space.refused({}, card, precision), "nothing to choose"
+
+
+def test_what_is_not_allowed_is_left_out_and_nothing_else():
+    found = {words(choice) for choice in SPACE.choices(SHIPPED, GPU, "single")}
+    rows = ("", "rows 8", "rows 16", "rows 32", "rows 128")
+    threads = ("", "threads 32", "threads 128")  # neither 100, no whole warps, nor 2048
+    assert found == {", ".join(filter(None, (a, b))) or "as shipped" for a in rows for b in threads}
+    assert SPACE.count(GPU, "single") == 25
+
+
+def test_a_choice_changes_its_places_only():
+    values = SPACE.values({"rows": 8}, SHIPPED, "single")
+    assert values == {"shallow-water.march.longest": 8, "shallow-water.march.shortest": 8}
+    one = next(space for space in SPACES if space.name == "shallow-water.march").values(
+        {"registers": 72}, SHIPPED, "single"
+    )
+    shipped = SHIPPED["shallow-water.march.registers"]
+    assert one["shallow-water.march.registers"] == {**shipped, "single": {**shipped["single"], "first": 72}}
+    assert SHIPPED["shallow-water.march.registers"]["single"]["first"] == 88
+
+
+def test_limits_of_registers_that_hold_no_more_warps_are_pruned():
+    """512 registers a thread for a part: 8, 7, 6, 5, 4 warps at 64, 72, 80, 96, 128 (F35)."""
+    assert list(registers({"single": 64, "double": 64}, 128)(GPU, "single")) == [64, 72, 80, 96, 128]
+    for precision in ("single", "double"):
+        tried = FIRST.values(GPU, precision)
+        assert len({H200.part // r for r in tried}) == len(tried)
+
+
+# -- statistics ---------------------------------------------------------------------------------------
+
+
+def test_spikes_are_removed(rng):
+    """Three standard deviations (F38): what another program did to a timing."""
+    quiet = list(1e-3 * (1.0 + 0.01 * rng.standard_normal(50)))
+    assert without_outliers([*quiet, 2e-3, 9e-3]) == sorted(quiet)
+    assert typical([*quiet, 9e-3], "cuda") == pytest.approx(1e-3, rel=5e-3)
+    assert typical([*quiet, 9e-3], "cpu") == min(quiet)
+    assert without_outliers([1.0, 1.0, 1.0, 1.00005]) == [1.0, 1.0, 1.0, 1.00005]
+    assert without_outliers([5.0, 1.0]) == [1.0, 5.0]
+
+
+def test_uncertainty_is_the_standard_error():
+    assert uncertainty([1.0, 1.1]) == pytest.approx(0.05 / 1.05)
+    assert math.isinf(uncertainty([1.0]))
+
+
+# -- search -------------------------------------------------------------------------------------------
+
+
+def test_a_small_space_is_searched_whole():
+    choices = SPACE.choices(SHIPPED, GPU, "single")
+    asked = []
+    ranked = search(choices, lambda choice: (asked.append(words(choice)), len(asked))[1])
+    assert sorted(asked) == sorted(map(words, choices)) and ranked[0] == choices[0]
+
+
+def test_a_large_space_is_descended_axis_by_axis():
+    choices = [{"a": a, "b": b, "c": c} for a in range(10) for b in range(10) for c in range(10)]
+    asked, came = [], []
+
+    def cost(choice):
+        asked.append(words(choice))
+        return (choice["a"] - 3) ** 2 + (choice["b"] - 7) ** 2 + 0.5 * (choice["c"] - choice["a"]) ** 2 + 1.0
+
+    best = search(choices, cost, came.extend, seed=1)[0]
+    assert best == {"a": 3, "b": 7, "c": 3}
+    assert len(asked) == len(set(asked)) < 150 and set(asked) <= set(map(words, came + choices[:1])) | set(asked)
+    assert descend(choices[-1], choices, cost) == best
+
+
+# -- journal ------------------------------------------------------------------------------------------
+
+
+def test_a_journal_is_kept_line_by_line(tmp_path):
+    path = tmp_path / "one.jsonl"
+    kept = journal(path)
+    kept.add(Trial({"rows": 8}, {"shallow-water.march.longest": 8}, [1.0, 2.0]))
+    kept.add(Trial({"rows": 9}, {"shallow-water.march.longest": 9}, failed="odd"))
+    assert journal(path).find({"shallow-water.march.longest": 8}).seconds == [1.0, 2.0]
+    path.write_text(path.read_text()[:-9])  # the power failed
+    assert list(journal(path).trials) == [identity({"shallow-water.march.longest": 8})]
+    assert journal(path, ORIGIN._replace(driver="2")).trials == {}
+    rows = [json.loads(line) for line in path.read_text().splitlines()[:2]]
+    assert rows[0]["use"]["size"] == "memory" and rows[1]["choice"] == {"rows": 8}
+
+
+# -- sessions -----------------------------------------------------------------------------------------
+
+
+def faster_at(best):
+    return lambda rows: 1e-3 * (1.0 + 0.1 * abs(math.log2(rows / best)))
+
+
+def test_the_best_is_found_stored_and_told(rng):
+    lines = []
+    load = Pretended(faster_at(16), rng=rng)
+    found = session.tune(SPACE, load, journal(), lines.append)
+    assert found.best["rows"] == 16 and found.values["shallow-water.march.shortest"] == 16
+    assert found.gain == pytest.approx(0.2, abs=0.02) and not found.same_bits
+    assert found.pruned == 10 and len(found.trials) == 15
+    assert sorted(set(load.verified)) == sorted(load.verified) == sorted(load.compiled)  # each verified, once
+    assert all(len(trial.seconds) == session.RUNS for trial in found.trials)  # runs x variants (F37)
+    assert any("rows 16" in line and "us a step" in line for line in lines)
+
+
+def test_every_variant_is_verified_before_it_is_timed():
+    load = Pretended(faster_at(16), wrong=(32,))
+    found = session.tune(SPACE, load, journal())
+    wrong = [trial for trial in found.trials if trial.values.get("shallow-water.boundary.threads") == 32]
+    assert len(wrong) == 5 and all("results are 3" in trial.failed and not trial.seconds for trial in wrong)
+    assert not any('"shallow-water.boundary.threads": 32' in one for one in load.timed)
+
+
+def test_what_cannot_be_launched_is_noted_and_passed_over():
+    found = session.tune(SPACE, Pretended(faster_at(16), broken=(128,)), journal())
+    failed = [trial.failed for trial in found.trials if trial.failed]
+    assert len(failed) == 5 and all("too many resources" in one for one in failed)
+    assert found.best["rows"] == 16 and found.best.get("threads") != 128
+
+
+def test_without_a_gain_beyond_the_noise_the_shipped_values_stay(rng):
+    found = session.tune(SPACE, Pretended(lambda rows: 1e-3, rng=rng), journal())
+    assert found.best == {} and found.values == {} and found.gain == 0.0
+    found = session.tune(SPACE, Pretended(lambda rows: 0.995e-3 if rows == 8 else 1e-3), journal())
+    assert found.values == {}
+
+
+def test_a_search_that_was_stopped_goes_on(tmp_path):
+    path = tmp_path / "one.jsonl"
+    first = Pretended(faster_at(16))
+    count = 0
+
+    def stop(line):
+        nonlocal count
+        count += 1
+        if count == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        session.tune(SPACE, first, journal(path), stop)
+    second = Pretended(faster_at(16))
+    found = session.tune(SPACE, second, journal(path))
+    assert found.best["rows"] == 16
+    assert not set(first.verified) & set(second.verified) and len(first.verified) + len(second.verified) == 15
+
+
+def test_shipped_values_that_cannot_be_timed_are_an_error():
+    def broken(rows):
+        raise EagreError("no step was made")
+
+    with pytest.raises(EagreError, match="shipped values cannot be timed: EagreError: no step"):
+        session.tune(SPACE, Pretended(broken), journal())
+
+
+def test_programs_of_a_large_space_are_compiled_at_once(monkeypatch):
+    monkeypatch.setattr(searching, "SMALL_SPACE", 3)
+    space = Space("a space", "shallow-water", "rk2", (ROWS, THREADS), covering=lambda choice: "threads" not in choice)
+    load = Pretended(faster_at(16))
+    assert session.tune(space, load, journal()).best["rows"] == 16
+    assert len(load.compiled) == 5 and not any("boundary" in one for one in load.compiled)
+
+
+def test_differences_are_held_against_values_of_the_same_unit():
+    units = {"u": "m s-1", "v": "m s-1", "h": "m"}
+    ours, theirs = {"u": [2.0], "v": [1e-9], "h": [1.0]}, {"u": [2.0], "v": [0.0], "h": [1.0]}
+    assert difference(ours, theirs, units) == pytest.approx(5e-10)
+    assert math.isinf(difference({"h": [np.nan]}, {"h": [1.0]}, units))
+    assert difference({"h": [np.nan, 1.0]}, {"h": [np.nan, 1.0]}, units) == 0.0
