@@ -64,7 +64,6 @@ RUN = (
     "docs/how-to/waves.md",
     "docs/how-to/multigrid.md",
     "docs/how-to/gcr.md",
-    "docs/how-to/weather.md",
     "docs/models/",
 )
 
