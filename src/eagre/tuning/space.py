@@ -50,7 +50,7 @@ class Axis:
         What people read: "registers of the first stage".
     places : tuple of str
         Where its value stands in a table, "shallow-water.march.registers#{precision}.first": a key, and after the #
-        the way into its value.
+        the way into its value, in a list by number.
     values : callable (card, precision)
         What is tried.
     made : callable (value, precision)
@@ -177,7 +177,8 @@ def _put(whole: Any, way: Sequence[str], value: Any) -> Any:
     """A value with another one in a place in it."""
     if not way:
         return value
-    whole[way[0]] = _put(whole[way[0]], way[1:], value)
+    place = int(way[0]) if isinstance(whole, list) else way[0]
+    whole[place] = _put(whole[place], way[1:], value)
     return whole
 
 

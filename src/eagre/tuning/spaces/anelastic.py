@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from eagre.tuning.space import Axis, Space, always, by_precision, registers
 from eagre.tuning.spaces.common import VOLUMES, loops, on_cpu
 
@@ -25,22 +23,15 @@ FACES = Space(
 )  # fmt: skip
 
 
-def _march(value: tuple[int, int, int, int], precision: str) -> list[dict[str, Any]]:
-    warps, rows, ahead, most = value
-    return [{"fields": 1, "warps": warps, "rows": rows, "columns": 1, "ahead": ahead, "registers": most, "blocks": 1}]
-
-
+ONE_FIELD = "solver:mpdata.march.blocks#{precision}.0"  # the first block: of one field at a time
 MARCH = Space(
     "solver:mpdata.march", MODEL, VARIANT,
     (
-        Axis(
-            "warps x rows x ahead x registers", ("solver:mpdata.march.blocks#{precision}",),
-            by_precision(
-                [(w, r, a, m) for r, a in ((1, 1), (2, 1), (2, 2)) for w, m in ((8, 255), (12, 168), (16, 128))],
-                [(w, 1, a, m) for a in (1, 2) for w, m in ((12, 168), (16, 128), (20, 96))],
-            ),
-            _march,
-        ),
+        Axis("warps", (f"{ONE_FIELD}.warps",), always(8, 12, 16, 20)),
+        Axis("registers", (f"{ONE_FIELD}.registers",), always(96, 128, 168, 255)),
+        Axis("rows", (f"{ONE_FIELD}.rows",), always(1, 2)),
+        Axis("ahead", (f"{ONE_FIELD}.ahead",), always(1, 2)),
+        Axis("turns", (f"{ONE_FIELD}.turns",), always(1, 2, 3)),
     ),
     checked=128,
 )  # fmt: skip
