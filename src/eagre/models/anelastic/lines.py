@@ -143,6 +143,17 @@ def inner_line(corner, axis):
 
 
 @cell
+def ring_line(i, axis):
+    """The line through point i of a periodic axis, or of another one where two points lie on either side."""
+    last, at, over = np.uint32(axis.n - 1), np.uint32(i), axis.over
+    low = np.uint32(at - 1) if at > 0 else last
+    high = np.uint32(at + 1) if at < last else np.uint32(0)
+    low2 = np.uint32(low - 1) if low > 0 else last
+    high2 = np.uint32(high + 1) if high < last else np.uint32(0)
+    return Line(low2, low, at, high, high2, over, over, over, 0, 0, 0)
+
+
+@cell
 def centre(line):
     """The line's own point."""
     return Pair(line.before, line.here, line.behind, line.over, line.on)

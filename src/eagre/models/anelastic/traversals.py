@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.backend.cells import cell, entry, prange, switch
-from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, inner_line, line_at
+from eagre.models.anelastic.lines import axis_x, axis_y, axis_z, inner_line, line_at, ring_line
 from eagre.models.anelastic.operator import set_residual
 
 POINT = switch("POINT", set_residual)
@@ -19,18 +19,19 @@ def at_point(k, j, i, q, hat, out, medium, normal, grid):
 
 @entry
 def rows_cpu(q, hat, out, medium, normal, grid):
-    """As `at_point` over all points: two points at either end of rows and columns with selects, the others without."""
+    """As `at_point` over all points: two at either end of rows, and of columns with sides, with selects."""
     nz, ny, nx = q.shape
+    without_sides = grid.periodic_z or nz == 1
     for row in prange(nz * ny):
         k = row // ny
         y = line_at(row - k * ny, axis_y(grid))
-        inside = k > 1 and k < nz - 2
+        inside = without_sides or (k > 1 and k < nz - 2)
         ends = min(nx, 4) if inside else nx
         z = line_at(k, axis_z(grid))
         for m in range(ends):
             i = m if m < 2 or not inside else nx - ends + m
             POINT(q, hat, out, medium, normal, z, y, line_at(i, axis_x(grid)))
         if inside:
-            z = inner_line(np.uint32(k - 2), axis_z(grid))
+            z = ring_line(k, axis_z(grid))
             for m in range(nx - 4):
                 POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
