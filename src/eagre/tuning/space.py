@@ -177,7 +177,7 @@ def _put(whole: Any, way: Sequence[str], value: Any) -> Any:
     """A value with another one in a place in it."""
     if not way:
         return value
-    place = int(way[0]) if isinstance(whole, list) else way[0]
+    place: Any = int(way[0]) if isinstance(whole, list) else way[0]
     whole[place] = _put(whole[place], way[1:], value)
     return whole
 
