@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import eagre
 from eagre.contract import Recording
+from eagre.models.shallow_water.legs import OFTEN, Piece
 from eagre.stepping import recording
 from eagre.stepping.run import Event, run
 from physics.test_maps import dam_break, flood
@@ -106,7 +109,7 @@ def test_where_there_is_room_for_few_values_a_leg_is_shorter(monkeypatch):
 
 @pytest.mark.parametrize("points", [POINTS, []])
 def test_intervals_shorter_than_a_step_and_no_gauge(points):
-    ours, theirs = both(points=points, every=0.004, end=0.1)
+    ours, theirs = both(points=points, every=0.004, end=0.1, scheme="euler")
     assert_same(ours, theirs)
     assert len(ours.times) == 26 <= ours.model.steps + 1
 
@@ -137,3 +140,17 @@ def test_what_was_taken_before_a_blow_up_is_kept():
     assert len(ours.times) >= 3 and ours.model.time == ours.times[-1]
     assert ours.times == theirs.times
     np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+def test_graphs_that_are_seldom_asked_for_are_made_of_few():
+    """Their pieces do the same; what is asked for often is captured itself."""
+    engine = dam_break(maps=None)._engine
+    engine.device = SimpleNamespace(graphs=True)
+    for rounds in (1, 2, 7, 13, 56):
+        asked = Piece(rounds, True, True, "all", 1, 0)
+        found = engine._pieces(asked)
+        assert sum(piece.rounds for piece in found) == rounds
+        assert [piece.begins for piece in found] == [True] + [False] * (len(found) - 1)
+        assert [piece.ends for piece in found] == [False] * (len(found) - 1) + [True]
+        assert all(piece == asked or piece.rounds in (0, 1, 2, 4, 8) for piece in found)
+        assert [engine._pieces(asked) for _ in range(OFTEN)][-1] == [asked]

@@ -134,6 +134,7 @@ class Engine(Legs):
         if self.schedule.active is not None:
             self.look.append(self.schedule.active.report)
         self.steps_a_round, self.launches_a_round = self.schedule.steps_a_round, len(self.schedule.launches)
+        self.parts = self.schedule.parts
         self._row_sums = device.zeros((ny, diagnostics.SUMS), np.float64)
         self._bad_columns = device.zeros((ny,), np.int64)
         self._sum = device.program(diagnostics.row_sums_cuda if cuda else diagnostics.row_sums_cpu, self.precision)

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.errors import EagreError
 from eagre.stepping import clock as ck
 from eagre.stepping.recording import Extra, Recorder, Ring
+
+CLOSE = 3.0  # steps between landings: below, values are taken after every part of a round
+OFTEN, FEW = 3, 8  # times that a graph is asked for before it is captured, rounds of those in its place: see `_pieces`
+
+
+class Piece(NamedTuple):
+    """What a graph does: rounds of a way, with values taken after so many parts; begins, ends : a leg."""
+
+    rounds: int
+    begins: bool
+    ends: bool
+    way: str
+    parts: int
+    taking: int  # number of the recorder
 
 
 class Legs:
@@ -30,6 +44,7 @@ class Legs:
     round: Sequence[Any]
     steps_a_round: int
     launches_a_round: int
+    parts = 1  # equal parts of a round after each of which values may be taken
     recorder: Recorder | None = None  # of the values that are taken on the way
     extra = Extra()  # what that adds to a leg
     way = "all"  # which launches the round has
@@ -46,15 +61,18 @@ class Legs:
 
     def prepare_legs(self) -> None:
         """Nothing is captured yet."""
-        self._graphs: dict[tuple[int, bool, bool, str], Callable[[], None]] = {}
-        self._warmed: set[str] = set()
+        self._graphs: dict[Piece, Callable[[], None]] = {}
+        self._asked: dict[Piece, int] = {}
+        self._warmed: set[tuple[str, int]] = set()
+        self._taking = self._takings = 0  # number of the recorder, 0: none; of recorders so far
 
     def record(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
         """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`."""
-        self.prepare_legs()
-        self.recorder, self.extra = None, Extra()
+        self.recorder, self.extra, self._taking = None, Extra(), 0
+        self._graphs = {piece: graph for piece, graph in self._graphs.items() if piece.taking == 0}
         if recorder is not None:
             self.recorder = recorder(*self.rings(*points))
+            self._taking = self._takings = self._takings + 1
 
     def small_state(self) -> dict[str, np.ndarray]:
         """What a restart needs beside the fields."""
@@ -68,7 +86,7 @@ class Legs:
 
         On the way it lands where values are to be taken; it ends early where there is no room for more of them.
         """
-        if self.way not in self._warmed:
+        if (self.way, self._taking) not in self._warmed:
             self._warm_up()
         landings = [until]
         if self.recorder is not None:
@@ -78,7 +96,10 @@ class Legs:
         in_vain, left, begins = 0, float(steps), True
         while True:
             last = self.seen[ck.STEPS]
-            self._launch(self._rounds_to(np.array(landings), left), begins)
+            ahead = np.array(landings)
+            gaps = np.diff(ahead[ahead > self.seen[ck.T]], prepend=self.seen[ck.T])
+            parts = self._parts_for(gaps)
+            self._launch(self._rounds_to(gaps, left, parts), begins, parts)
             self.device.synchronize()
             self.take_report()
             if self.seen[ck.RUNNING] == 0.0:
@@ -103,29 +124,60 @@ class Legs:
 
         return make
 
-    def _rounds_to(self, landings: np.ndarray, left: float) -> int:
-        """Rounds to the last of some times, s, in `left` steps at most: a round in which a leg lands ends with that."""
-        gaps = np.diff(landings[landings > self.seen[ck.T]], prepend=self.seen[ck.T])
+    def _parts_for(self, gaps: np.ndarray) -> int:
+        """After how many parts of a round values are taken: all where landings, gaps apart in s, are close."""
+        close = self.recorder is not None and gaps.size > 0 and gaps.mean() < CLOSE * self.seen[ck.FREE]
+        return self.parts if close and self.way != "first" else 1
+
+    def _rounds_to(self, gaps: np.ndarray, left: float, parts: int) -> int:
+        """Rounds to landings, gaps apart in s, in `left` steps at most: a part in which one lies ends with that."""
         each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
         each[-1:] += 1.0
-        total = sum(self._rounds(steps) for steps in each)
-        return max(1, min(total, self._rounds(left) + len(gaps) - 1))
+        total = float(np.ceil(self._attempts * each * parts / self.steps_a_round).sum())
+        most = -(self._attempts * -left * parts // self.steps_a_round) + len(gaps) - 1
+        return max(1, -int(-min(total, most) // parts))
+
+    @property
+    def _attempts(self) -> float:
+        """Tries a step; an exact time step is found by a first one."""
+        return 2.0 if self.setup.time_step == "exact" else 1.0
 
     def _rounds(self, steps: float) -> int:
-        """Rounds for so many steps; an exact time step is found by a first try."""
-        attempts = 2.0 if self.setup.time_step == "exact" else 1.0
-        return max(1, -int(-attempts * steps // self.steps_a_round))
+        """Rounds for so many steps."""
+        return max(1, -int(-self._attempts * steps // self.steps_a_round))
 
-    def _launch(self, rounds: int, begins: bool) -> None:
+    def _launch(self, rounds: int, begins: bool, parts: int) -> None:
         """So many rounds, the orders before the first and a report after the last."""
-        sizes, extra = self._sizes(rounds), self.extra
+        sizes = self._sizes(rounds)
         for number, size in enumerate(sizes):
-            key = (size, begins and number == 0, number == len(sizes) - 1, self.way)
-            if key not in self._graphs:
-                begin = [*extra.begin, *self.begin] if key[1] else []
-                look = [*extra.look, *self.look] if key[2] else []
-                self._graphs[key] = self.device.repeated([*begin, *[*self.round, *extra.each] * size, *look], 1)
-            self._graphs[key]()
+            asked = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, parts, self._taking)
+            for piece in self._pieces(asked):
+                if piece not in self._graphs:
+                    self._graphs[piece] = self.device.repeated(self._launches(piece), 1)
+                self._graphs[piece]()
+
+    def _pieces(self, asked: Piece) -> list[Piece]:
+        """What is asked for, or, until that was often, what does the same in graphs that serve any number of rounds."""
+        if asked in self._graphs or asked.rounds <= 1 or not self.device.graphs:
+            return [asked]
+        self._asked[asked] = self._asked.get(asked, 0) + 1
+        if self._asked[asked] >= OFTEN:
+            return [asked]
+        found, left = [asked._replace(rounds=0, ends=False)] if asked.begins else [], asked.rounds
+        while left > 0:
+            size = min(FEW, 1 << (left.bit_length() - 1))
+            found.append(asked._replace(rounds=size, begins=False, ends=False))
+            left -= size
+        return [*found, asked._replace(rounds=0, begins=False)] if asked.ends else found
+
+    def _launches(self, piece: Piece) -> list[Any]:
+        """The launches of a piece, or its stages in a group."""
+        extra, work = self.extra, list(self.round)
+        size = len(work) // piece.parts
+        taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *extra.each)]
+        begin = [*extra.begin, *self.begin] if piece.begins else []
+        look = [*extra.look, *self.look] if piece.ends else []
+        return [*begin, *taken * piece.rounds, *look]
 
     def _sizes(self, rounds: int) -> list[int]:
         """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
@@ -141,7 +193,7 @@ class Legs:
 
     def _warm_up(self) -> None:
         """Compile and load every program before a graph is captured: stopped, they change nothing."""
-        self._warmed.add(self.way)
+        self._warmed.add((self.way, self._taking))
         if not self.device.graphs:
             return
         clock = self.read_clock()

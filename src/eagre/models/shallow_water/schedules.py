@@ -69,7 +69,7 @@ class March:
         device = engine.device
         engine.segments, engine.arrived = device.array(engine.table), device.zeros((1,), np.uint32)
         self._allocate_rates(self._prepare())
-        self.steps_a_round = len(engine.q)
+        self.steps_a_round = self.parts = len(engine.q)
         self.active = self._active_tiles()
         self.launches = self._steps(False)
         self.listed = self._steps(True) if self.active is not None else []
@@ -214,6 +214,7 @@ class Tiles:
 
     name = "fast"
     first: Sequence[Launch] = ()
+    parts = 1
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:

@@ -237,7 +237,7 @@ class Bands(Legs):
         for k in range(len(self.bands[0].q)):
             exchange = self._exchange(f"q{k}", [band.q[k] for band in self.bands], [])
             self._fill.append([BARRIER, in_turn(exchange, [march.ghosts[k] for march in marches])])
-        self.steps_a_round = marches[0].steps_a_round
+        self.steps_a_round, self.parts = marches[0].steps_a_round, marches[0].parts
         self.launches_a_round = len(marches[0].launches) + len(marches[0].stages)
 
     def _exchange(self, name: str, arrays: Sequence[Any], more: Sequence[Message]) -> Stage:
