@@ -16,10 +16,11 @@ from records import RESULTS, keep, line
 from eagre.advection.mpdata import plan_of
 from eagre.advection.plan import Advector, Options
 from eagre.backend.device import check_precision
+from eagre.backend.origin import cache_bytes
 from eagre.backend.select import select
 from eagre.backend.timing import copy_bandwidth, times_of
 from eagre.bench import machine
-from eagre.bench.benchmark import CPU_CACHE, KEYS
+from eagre.bench.benchmark import KEYS
 
 SHAPES = [(16,) * 3, (32,) * 3, (64,) * 3, (128,) * 3, (64, 512, 512), (256,) * 3, (512,) * 3]
 SIDES = ("periodic",) * 3
@@ -76,7 +77,7 @@ def record(problem: Problem, seconds: list[float], error: float, copy: float, co
     fields, cells, size = len(problem.x), int(np.prod(problem.shape)), np.dtype(problem.real).itemsize
     moved = float((2 * fields + 4) * size)
     median = sorted(seconds)[len(seconds) // 2]
-    cache = CPU_CACHE if problem.device.kind == "cpu" else problem.device.facts.l2
+    cache = cache_bytes(problem.device)
     made = {
         "model": "solver:mpdata", "case": "gauge and limiter", "variant": f"{fields} field" + "s" * (fields > 1),
         "precision": problem.precision, "device": machine.device_name(problem.device),
