@@ -7,7 +7,19 @@ import pytest
 
 from eagre.backend.device import PlainDevice
 from eagre.layouts.facts import Facts
-from eagre.tuning import HOPPER, KEPLER, MPDATA, Limits, Routine, best_groups, choose_block, fused, report, tiles
+from eagre.tuning import (
+    HOPPER,
+    KEPLER,
+    MPDATA,
+    Limits,
+    Routine,
+    best_groups,
+    choose_block,
+    choose_march,
+    fused,
+    report,
+    tiles,
+)
 from eagre.tuning import bandwidth as bandwidth_module
 from eagre.tuning.block_size import full_sizes, tile_bytes
 from eagre.tuning.roofline import operations_of
@@ -119,6 +131,22 @@ def test_occupancy_by_each_limit():
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024 + 1) == HOPPER.blocks_at_once(1056) == 0
     card = Facts("NVIDIA GeForce RTX 4090", (8, 9), 128, 1536, 65536, 102400, 101376, 72 * 2**20)
     assert (Limits.of(card).blocks, Limits.of(card).warps) == (24, 48)
+
+
+@pytest.mark.parametrize(
+    ("points", "word", "expected"),
+    [(64, 8, (8, 64, 2)), (128, 8, (8, 64, 16)), (128, 4, (8, 64, 16)), (192, 8, (2, 64, 8)), (512, 4, (2, 64, 8))],
+)
+def test_marches_of_an_h200(points, word, expected):
+    """Of all blocks and marches these reach 93 to 100 % of the best (`benchmarks/studies/laplacian_blocks.py`)."""
+    card = Facts("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
+    assert choose_march(card, (points,) * 3, word=word) == expected
+
+
+def test_marches_are_no_longer_than_the_grid():
+    card = Facts("NVIDIA H200", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 60 * 2**20)
+    assert choose_march(card, (4, 4096, 4096)) == (2, 64, 4)
+    assert choose_march(card, (3, 5, 7)) == (8, 64, 1)
 
 
 def test_block_at_run_time_with_limits_of_kepler():

@@ -7,7 +7,7 @@ Computation: Practice and Experience (2014), "the paper" in these modules, broug
 from __future__ import annotations
 
 from eagre.tuning.bandwidth import bandwidths
-from eagre.tuning.block_size import choose_block
+from eagre.tuning.block_size import choose_block, choose_march
 from eagre.tuning.occupancy import HOPPER, KEPLER, Limits
 from eagre.tuning.roofline import Routine, operations_of, report
 from eagre.tuning.scenarios import MPDATA, Stage, best_groups, fused
@@ -24,6 +24,7 @@ __all__ = [
     "bandwidths",
     "best_groups",
     "choose_block",
+    "choose_march",
     "fused",
     "moved",
     "operations_of",

@@ -1,11 +1,12 @@
-"""The block of a stencil kernel, chosen at run time: Algorithm 3 of the paper."""
+"""The block of a stencil kernel, chosen at run time: Algorithm 3 of the paper, and a rule for cards of today."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from eagre.layouts.facts import MOST_THREADS, WARP
+from eagre.layouts.facts import MOST_THREADS, WARP, Facts
 from eagre.tuning.occupancy import Limits
 from eagre.tuning.transactions import tile
 
@@ -90,3 +91,27 @@ def choose_block(
         raise ValueError(f"no block of {limits.name} has {registers} registers a thread and so much shared memory")
     most = max(one.warps for one in found)
     return min((one for one in found if one.warps == most), key=lambda one: one.transactions)
+
+
+def choose_march(facts: Facts, shape: tuple[int, int, int], *, word: int = 8, arrays: int = 2) -> tuple[int, int, int]:
+    """Rows and columns of a block, and planes that it marches along, on a card whose second-level cache is large.
+
+    Planes that lie in that cache need not be kept by a block: many short marches of small blocks have more loads under
+    way. Where all arrays lie in it, half of the threads that a card can have march at the same time.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of a card; multiprocessors, threads and second-level cache are read.
+    shape : (planes, rows, columns)
+        Points of the grid.
+    word : int
+        Bytes of an element.
+    arrays : int
+        Read and written.
+    """
+    points = math.prod(shape)
+    if arrays * word * points > facts.l2:
+        return 2, 64, min(8, shape[0])
+    share = 2.0 * points / (facts.multiprocessors * facts.threads)
+    return 8, 64, min(2 ** max(0, round(math.log2(share))), shape[0])
