@@ -21,6 +21,7 @@ from eagre.errors import ConvergenceError
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.stepping.until import Iterated
 
+PART = 32  # points of a row that one thread multiplies
 KEPT = 8  # directions: with 4 a bed of slope 1.5 takes twice the iterations
 
 
@@ -82,13 +83,23 @@ def take_share(k, j, i, a, b, share):
 
 
 @cell
-def row_products(i, a, b, partials):
-    """Sum of a b over a row of all layers, in double precision."""
-    k, j = i // a.shape[1], i % a.shape[1]
+def part_products(i, a, b, parts):
+    """Sum of a b over PART points of a row, in double precision; parts : (rows of all layers, parts of a row)."""
+    row, first = i // parts.shape[1], i % parts.shape[1] * PART
+    k, j = row // a.shape[1], row % a.shape[1]
     total = 0.0
-    for n in range(a.shape[2]):
+    for n in range(first, min(first + PART, a.shape[2])):
         total += np.float64(a[k, j, n]) * np.float64(b[k, j, n])
-    partials[i] = total
+    parts[row, i % parts.shape[1]] = total
+
+
+@cell
+def row_sums(i, parts, sums):
+    """Sum of the parts of a row."""
+    total = 0.0
+    for n in range(parts.shape[1]):
+        total += parts[i, n]
+    sums[i] = total
 
 
 class ConjugateResiduals:
@@ -105,6 +116,7 @@ class ConjugateResiduals:
         shape, real, zeros = (layers, *laplace.shape), laplace.multigrid.real, self._device.field_zeros
         self._psi, self._r = laplace.zeros(layers + 2), zeros(shape, real)
         self._u, self._q = ([zeros(shape, real) for _ in range(KEPT + 1)] for _ in range(2))
+        self._squares = [0.0] * (KEPT + 1)
         cells = (subtract, add_share, take_share)
         self._loops = {one.name: self._device.loop(one, laplace.multigrid.precision) for one in cells}
         self._apply = [*laplace.correction(1.0), *laplace.defect()]
@@ -139,10 +151,11 @@ class ConjugateResiduals:
         device.copy(self._psi, self._laplace.psi)
         device.run([*self._apply, self._over("subtract", self._r, multigrid.f, q)])
         kept = [n for n in range(min(before, KEPT + 1)) if n != here]
-        shares = [-self._product(self._q[n], q) / self._product(self._q[n], self._q[n]) for n in kept]
+        shares = [-self._product(self._q[n], q) / self._squares[n] for n in kept]
         for n, share in zip(kept, shares, strict=True):
             self._add([(u, self._u[n]), (q, self._q[n])], share)
-        alpha = self._product(self._r, q) / (self._product(q, q) or 1.0)
+        self._squares[here] = self._product(q, q) or 1.0
+        alpha = self._product(self._r, q) / self._squares[here]
         self._add([(self._r, q)], -alpha)
         device.copy(self._laplace.psi, self._psi)
         device.run([self._over("take_share", multigrid.u, u, self._share(alpha)), *self._correct])
