@@ -15,7 +15,6 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-import cupy
 import numpy as np
 from numba import cuda
 
@@ -50,6 +49,8 @@ def laplacian(a: Any, out: Any, planes: int) -> None:
 
 def milliseconds(prepared: Any, arguments: tuple[Any, ...], stream: Any, repeats: int) -> float:
     """Of a launch among several that a graph makes one after the other: the median of three graphs."""
+    import cupy
+
     stream.begin_capture()
     for _ in range(repeats):
         prepared(*arguments)
@@ -84,6 +85,8 @@ def main() -> None:
     parser.add_argument("--precision", choices=("single", "double"), default="double")
     parser.add_argument("--landscape", metavar="FILE", help="CSV of all: points, columns, rows, planes, Gcells/s")
     given = parser.parse_args()
+    import cupy
+
     device = select("cuda")
     real = np.dtype(np.float32 if given.precision == "single" else np.float64)
     limits = Limits.of(device.facts)

@@ -173,7 +173,7 @@ class Legs:
     def _launches(self, piece: Piece) -> list[Any]:
         """The launches of a piece, or its stages in a group."""
         extra, work = self.extra, list(self.round)
-        size = len(work) // piece.parts
+        size = max(1, len(work) // piece.parts)
         taken = [one for k in range(0, len(work), size) for one in (*work[k : k + size], *extra.each)]
         begin = [*extra.begin, *self.begin] if piece.begins else []
         look = [*extra.look, *self.look] if piece.ends else []
