@@ -36,7 +36,7 @@ def test_the_grids_are_those_of_the_tables():
     assert [shape[0] for shape in suites.CUBES] == [64, 128, 192, 256, 320, 384, 448, 512, 576]
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("precision", [pytest.param("single", marks=pytest.mark.slow), "double"])
 def test_records_of_the_suite(small, precision):
     records = list(suites.suite("cpu", precision, **QUICK))
     assert [record["case"] for record in records] == ["mpdata", "laplacian", "gcr, test 1", "gcr, test 2"]
