@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
+from eagre.backend.cpu import threads
 from eagre.models.potential_waves.inlet import stroke_of_height
 from eagre.models.potential_waves.stability import LIMIT, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
@@ -47,6 +48,18 @@ def test_restart_bit_for_bit(precision):
         )
 
     assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=5), 0.4)
+
+
+def test_small_problems_take_one_thread(monkeypatch):
+    """A few points end before a sleeping thread wakes; all threads are there again afterwards."""
+    asked = []
+    monkeypatch.setattr("eagre.backend.cpu.set_threads", asked.append)
+    model, before = basin(), threads()
+    model.advance(10.0, max_steps=1)
+    assert asked == [1, before]
+    monkeypatch.setattr("eagre.models.potential_waves.stepper.FEW", 0)
+    model.advance(10.0, max_steps=1)
+    assert asked == [1, before]
 
 
 def test_a_look_changes_no_bit():

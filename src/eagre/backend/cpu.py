@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -41,6 +43,7 @@ __all__ = [
     "serial_driver",
     "set_threads",
     "threads",
+    "threads_limited",
 ]
 
 # error_model="numpy" leaves out the ZeroDivisionError branch and forceinline the call: either one
@@ -84,6 +87,17 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Let CPU drivers use `count` threads, at most as many as Numba started with."""
     numba.set_num_threads(count)
+
+
+@contextmanager
+def threads_limited(count: int) -> Iterator[None]:
+    """Let CPU drivers use `count` threads for a while."""
+    before = threads()
+    set_threads(count)
+    try:
+        yield
+    finally:
+        set_threads(before)
 
 
 _lost = False  # whether this process was forked from one whose OpenMP threads had begun

@@ -37,14 +37,10 @@ def threads_limited(device: Device, count: int) -> Iterator[None]:
     if device.kind != "cpu":
         yield
         return
-    from eagre.backend.cpu import set_threads, threads
+    from eagre.backend import cpu
 
-    before = threads()
-    set_threads(count)
-    try:
+    with cpu.threads_limited(count):
         yield
-    finally:
-        set_threads(before)
 
 
 def copy_speeds(device: Device) -> dict[int, float]:
