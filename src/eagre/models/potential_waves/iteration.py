@@ -1,9 +1,9 @@
 """How a Laplace problem is iterated: by weights of the corrections, and by conjugate residuals where those are slow.
 
 A solution begins with one weight. Where its rate is above SLOW, three follow in turn, the Chebyshev weights of the
-interval in which the ratios of the operator to the preconditioner lie under steep waves; above FAILING, or over a bed
-steeper than STEEP, conjugate residuals go on. Lines along sigma have one weight, 1, always. Nothing is carried from one
-solution to the next, so that a run that is continued equals an unbroken one.
+interval in which the ratios of the operator to the preconditioner lie under steep waves; above FAILING conjugate
+residuals go on. Over a bed steeper than STEEP they begin at once. Lines along sigma have one weight, 1, always. Nothing
+is carried from one solution to the next, so that a run that is continued equals an unbroken one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHEBYSHEV = (1.106, 0.796, 0.622)
 
 SLOW = 0.28  # of the norm of a correction to that before
 FAILING = 0.6
-STEEP = 0.6  # slope of the bed
+STEEP = 0.85  # slope of the bed, at its steepest point (decision 0043)
 LOOK_EVERY = 3  # iterations between looks of the host at a GPU: as many as most solutions need
 FIRST, MORE = 6, 3  # iterations between looks at the rate: whole turns
 
