@@ -16,52 +16,10 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
 from eagre.io.records import RecordFile
-
-VARIABLES = [
-    Variable("surface_elevation", "m", "surface elevation", "sea_surface_height_above_geopotential_datum"),
-    Variable("speed", "m s-1", "speed of the water"),
-    Variable("flux_x", "m2 s-1", "flux to the east", location="face_x"),
-    Variable("froude", "", "Froude number"),
-    Variable("bed_elevation", "m", "bed elevation at corners", location="corner", static=True),
-    Variable("bed", "m", "bed elevation at centres", static=True),
-]
-
-
-class FakeModel:
-    """The part of a model that the writers use."""
-
-    kind = "shallow-water"
-    device = "cpu (2 threads)"
-    levels = None
-
-    def __init__(self, precision="single", crs=None, nx=5, ny=3):
-        self.precision = precision
-        self.grid = Grid(nx, ny, 10.0, 20.0, x0=1000.0, y0=2000.0, crs=crs)
-        self.variables = {variable.name: variable for variable in VARIABLES}
-        self.time = 0.0
-
-    def settings(self):
-        return {"cfl": 0.25, "scheme": "rk2", "steps": 7, "limit": True, "seed": 2**40, "max_time_step": None}
-
-    def field(self, name):
-        ny, nx = self.grid.shape_of(self.variables[name].location)
-        values = np.arange(ny * nx).reshape(ny, nx) + 100.0 * self.time
-        return values.astype(np.float32 if self.precision == "single" else np.float64)
-
-    def snapshot(self, names):
-        fields = {name: self.field(name) for name in names}
-        return lambda: fields
-
-
-def write(path, model, times, variables=("surface_elevation",), **options):
-    with FieldWriter(path, model, list(variables), **options) as writer:
-        for time in times:
-            model.time = float(time)
-            writer.write(model)
+from written_models import VARIABLES, FakeModel, write
 
 
 def load(path, **options):
@@ -372,8 +330,8 @@ def test_what_goes_wrong_beside_is_told(tmp_path, monkeypatch, last):
 
 
 def run(code: str, *arguments: str, **options) -> subprocess.Popen[str]:
-    preamble = f"import os, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-    preamble += "from test_io_netcdf import FakeModel\nfrom eagre.io import FieldWriter\n"
+    preamble = f"import os, sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+    preamble += "from written_models import FakeModel\nfrom eagre.io import FieldWriter\n"
     command = [sys.executable, "-c", preamble + textwrap.dedent(code), *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
 
@@ -515,6 +473,6 @@ def test_handles_stay_open_so_that_a_lost_chunk_is_reported(tmp_path):
     with FieldWriter(tmp_path / "a.nc", model, ["speed"]) as writer:
         for model.time in (0.0, 1.0):
             writer.write(model)
-        handles = writer._file._growing
+        handles = writer._file._store._growing
         assert set(handles) == {"time", "speed"}
         assert all(isinstance(handle, h5py.Dataset) and handle.id.valid for handle in handles.values())

@@ -25,8 +25,9 @@ def info(
     """Tell versions, devices and memory; or summarise a file."""
     from eagre.cli.console import console, print_facts
     from eagre.config.toml import existing_file
+    from eagre.io.files import is_store
 
-    rows = machine() if file is None else describe(existing_file(file))
+    rows = machine() if file is None else describe(file if is_store(file) else existing_file(file))
     print_facts(console(), rows)
 
 
@@ -61,7 +62,7 @@ def describe(path: Path) -> Rows:
         from eagre.models.registry import load_case
 
         return _case(load_case(path))
-    if ending in (".nc", ".nc4"):
+    if ending in (".nc", ".nc4", ".zarr"):
         return _netcdf(path)
     from eagre.io.esri_ascii import is_esri_ascii
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, model_validator
 
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import Metres, NetcdfFile, PositiveSeconds, VariableNames
+from eagre.config.values import FieldsFile, Metres, PositiveSeconds, VariableNames
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class MapsSection(MeasuredSection):
-    """Maps of what was largest, when water came and how long it stayed, in a NetCDF file."""
+    """Maps of what was largest, when water came and how long it stayed, in a NetCDF file or a Zarr store."""
 
     at_start: ClassVar[bool] = False
 
-    file: NetcdfFile = Field(
-        description="a file name that ends in .nc, relative to the case file", examples=["maps.nc"]
+    file: FieldsFile = Field(
+        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["maps.nc"]
     )
     interval: PositiveSeconds | None = Field(  # type: ignore[assignment]
         default=None, description="the time between records, each up to its time; without it the last", examples=["1 h"]

@@ -15,6 +15,7 @@ from eagre.config.toml import literal
 from eagre.config.values import (
     DeviceName,
     Extent,
+    FieldsFile,
     InputFile,
     NetcdfFile,
     PositiveSeconds,
@@ -88,9 +89,11 @@ class RunSection(Section):
 
 
 class OutputSection(Section):
-    """Fields over time in a NetCDF file; `[[output]]`, with double brackets, once for each of several files."""
+    """Fields over time in a NetCDF file or a Zarr store; `[[output]]`, in double brackets, once for each of several."""
 
-    file: NetcdfFile = Field(description="a file name that ends in .nc, relative to the case file", examples=["out.nc"])
+    file: FieldsFile = Field(
+        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["out.nc"]
+    )
     interval: PositiveSeconds | None = Field(
         default=None, description="the time between records; without it the first and the last", examples=["60 s"]
     )

@@ -13,6 +13,7 @@ from eagre.config.toml import existing_file, literal
 from eagre.config.units import parse_quantity
 from eagre.constants import FARTHEST
 from eagre.errors import InputError
+from eagre.io.store_zarr import SUFFIX, need_zarr
 
 
 def key_of(info: ValidationInfo) -> str:
@@ -93,6 +94,8 @@ def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
         if path.suffix.lower() not in suffixes:
             name = path.with_suffix(suffixes[0]) if path.name else key
             raise InputError(f'{key} = "{value}"', allowed=allowed, fix=f'{key} = "{name}"')
+        if path.suffix.lower() == SUFFIX:
+            need_zarr(path)
         return directory_of(info) / path
 
     return read
@@ -134,6 +137,7 @@ InputFile = Annotated[Path, PlainValidator(_input_file)]
 InputFiles = Annotated[tuple[Path, ...], PlainValidator(_input_files)]
 ClassTable = Annotated[str | Path, PlainValidator(_class_table)]
 NetcdfFile = Annotated[Path, PlainValidator(_output_file(".nc"))]
+FieldsFile = Annotated[Path, PlainValidator(_output_file(".nc", SUFFIX))]
 SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]
 NoData = Annotated[str | float, PlainValidator(_nodata)]
 DeviceName = Annotated[str, PlainValidator(_device)]

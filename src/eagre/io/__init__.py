@@ -1,4 +1,4 @@
-"""Data in and out: elevation rasters, time series, CF NetCDF output, gauges and restart files.
+"""Data in and out: elevation rasters, time series, CF NetCDF and Zarr output, gauges and restart files.
 
 The libraries behind it (rasterio, xarray, h5netcdf, h5py) are imported by the functions that need them.
 """
@@ -9,6 +9,7 @@ from eagre.io.gauges import GaugeWriter
 from eagre.io.heights import read_heights
 from eagre.io.measured import MeasuredWriter
 from eagre.io.netcdf import FieldWriter
+from eagre.io.opening import Opening
 from eagre.io.particles import ParticleWriter
 from eagre.io.probes import ProbeWriter
 from eagre.io.profiles import ProfileWriter
@@ -22,6 +23,7 @@ __all__ = [
     "FieldWriter",
     "GaugeWriter",
     "MeasuredWriter",
+    "Opening",
     "ParticleWriter",
     "ProbeWriter",
     "ProfileWriter",

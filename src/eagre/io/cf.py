@@ -71,7 +71,7 @@ def _version_of(package: str) -> str | None:
 
 def versions() -> str:
     """Versions of what the numbers depend on, in a row."""
-    names = ("numpy", "numba", "cupy-cuda13x", "numba-cuda", "h5netcdf", "h5py")
+    names = ("numpy", "numba", "cupy-cuda13x", "numba-cuda", "h5netcdf", "h5py", "zarr")
     found = [(name, _version_of(name)) for name in names]
     return ", ".join([f"python {platform.python_version()}", *(f"{name} {text}" for name, text in found if text)])
 

@@ -158,7 +158,7 @@ def output_file(
     if full.suffix.lower() not in suffixes:
         name = Path(path).with_suffix(suffixes[0])
         raise InputError(f"{what} {full}", allowed=f"a name that ends in {' or '.join(suffixes)}", fix=f'"{name}"')
-    if full.is_dir():
+    if full.is_dir() and not (full.suffix.lower() == ".zarr" and is_store(full)):
         raise InputError(f"{what} {full}: a folder", allowed="a file name")
     folder = full.parent
     if not folder.is_dir():
@@ -175,6 +175,11 @@ def output_file(
             fix=f"{replace}, or another file name",
         )
     return full
+
+
+def is_store(path: Path) -> bool:
+    """Whether a folder is a Zarr store of format 3, which counts as one file."""
+    return (path / "zarr.json").is_file()
 
 
 def _first_missing(folder: Path) -> Path:
@@ -225,7 +230,7 @@ def check_space(path: Path, needed: int, *, safe: str = "", fix: str = "") -> No
         free = shutil.disk_usage(path.parent).free
         if free < needed:
             raise OSError(errno.ENOSPC, "")
-        if path.exists() and hasattr(os, "posix_fallocate"):
+        if path.is_file() and hasattr(os, "posix_fallocate"):
             _probe(path, needed)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):

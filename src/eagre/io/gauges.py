@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from eagre.grid import Grid
 from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
 from eagre.io.files import choose
+from eagre.io.opening import Manner
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.stations import Stations, open_stations
@@ -36,8 +35,10 @@ class GaugeWriter:
         nothing is written, not even the file.
     variables : sequence of str
         What to write at each of them.
-    attributes, start_date, overwrite, append, until, beside
-        As for `eagre.io.FieldWriter`; `beside` is for what `follow` has the model take.
+    beside : Behind, optional
+        As for `eagre.io.FieldWriter`, for what `follow` has the model take.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -54,12 +55,8 @@ class GaugeWriter:
         points: Mapping[str, tuple[float, float]],
         variables: Sequence[str],
         *,
-        attributes: Mapping[str, Any] | None = None,
-        start_date: str | date | None = None,
-        overwrite: bool = False,
-        append: bool = False,
-        until: float = -math.inf,
         beside: Behind | None = None,
+        **manner: Unpack[Manner],
     ) -> None:
         self._behind = beside
         self._names = list(dict.fromkeys(variables))
@@ -70,10 +67,8 @@ class GaugeWriter:
         moving = [name for name, variable in model.variables.items() if not variable.static]
         for name in self._names:
             choose(name, moving, "gauge variable", 'variables = ["{}"]')
-        self._file = open_stations(
-            path, model, _stations(points), [model.variables[name] for name in self._names], attributes=attributes,
-            start_date=start_date, overwrite=overwrite, append=append, until=until,
-        )  # fmt: skip
+        taken = [model.variables[name] for name in self._names]
+        self._file = open_stations(path, model, _stations(points), taken, **manner)
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's.

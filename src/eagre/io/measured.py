@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Unpack
 
 import numpy as np
 
 from eagre.contract import Model, field_type
 from eagre.fields import Variable
-from eagre.io.cf import global_attributes, time_attributes, variable_attributes
-from eagre.io.files import output_file
+from eagre.io.cf import variable_attributes
 from eagre.io.netcdf import LARGEST_CHUNK, write_mapping
+from eagre.io.opening import Manner, Opening
 from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile, header_line
+from eagre.io.rows import RowFile
+from eagre.io.store_zarr import SUFFIX
 
 _VALUES_A_CHUNK, _TIMES_A_CHUNK = 4096, 64  # of a chunk: records of few values share one
 
@@ -59,13 +59,14 @@ class MeasuredWriter:
     Parameters
     ----------
     path : path-like
-        The ``.nc`` file, or ``.csv`` where all variables are single numbers: a column each, with its unit.
+        The ``.nc`` file or ``.zarr`` store, or ``.csv`` where all variables are single numbers: a column each, with
+        its unit.
     model : Model
         Read: `kind`, `precision`, `device`, `settings()`, `time`.
     measured : Measured
         Of that model.
-    attributes, start_date, overwrite, append, until
-        As for `eagre.io.FieldWriter`.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -76,28 +77,23 @@ class MeasuredWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], model: Model, measured: Measured, *,
-        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
-        append: bool = False, until: float = -math.inf,
-    ) -> None:  # fmt: skip
+        self, path: str | os.PathLike[str], model: Model, measured: Measured, **manner: Unpack[Manner]
+    ) -> None:
         self._measured = measured
         self._sizes = {axis.name: axis.values.size for axis in measured.axes if axis.dimensions == (axis.name,)}
         numbers = not any(measured.dimensions.values())
-        suffixes = (".nc", ".csv") if numbers else (".nc",)
-        full = output_file(path, suffixes=suffixes, overwrite=overwrite or append)
-        time, until = time_attributes(start_date), math.inf if overwrite else until
-        resume = append and full.exists()
+        opening = Opening(**manner)
+        full = opening.place(path, ".nc", SUFFIX, *([".csv"] if numbers else []))
         self._file: RecordFile | RowFile
         if full.suffix.lower() == ".csv":
-            unit = time["units"].replace("seconds", "s", 1)
-            names = [f"time ({unit})", *(f"{one.name} ({one.units or '1'})" for one in measured.variables)]
-            self._file = RowFile(full, header_line(names), float(model.time) if resume else None, until)
-        elif resume:
-            self._file = RecordFile.resume(full, model, time, until=until)
+            columns = [f"{one.name} ({one.units or '1'})" for one in measured.variables]
+            self._file = opening.rows(full, model, columns)
+            return
+        self._file, goes_on = opening.records(full, model)
+        if goes_on:
             places = {axis.name: axis.values for axis in measured.axes}
             self._file.check_holds("variables or places", places, [one.name for one in measured.variables])
         else:
-            self._file = RecordFile.create(full, global_attributes(model, attributes), time)
             self._declare(self._file, model)
 
     def _declare(self, file: RecordFile, model: Model) -> None:

@@ -1,12 +1,10 @@
-"""Fields over time in CF NetCDF: what `eagre run` writes and xarray, QGIS and Panoply open."""
+"""Fields over time in CF NetCDF or Zarr: what `eagre run` writes and xarray, QGIS and Panoply open."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -17,15 +15,15 @@ from eagre.grid import Grid, Levels
 from eagre.io.behind import Behind
 from eagre.io.cf import (
     axis_attributes,
-    global_attributes,
     grid_mapping,
     level_attributes,
-    time_attributes,
     variable_attributes,
 )
-from eagre.io.files import choose, output_file
+from eagre.io.files import choose
+from eagre.io.opening import Manner, Opening
 from eagre.io.part import Part
 from eagre.io.records import RecordFile
+from eagre.io.store_zarr import SUFFIX
 
 _DIMENSIONS = {
     "centre": ("y", "x"),
@@ -43,32 +41,22 @@ class FieldWriter:
     Parameters
     ----------
     path : path-like
-        The ``.nc`` file.
+        The ``.nc`` file, or the ``.zarr`` store.
     model : Model
         Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`; with `beside`
         `snapshot(names)`.
     variables : sequence of str
         Names of the fields to write at every record. The model's static fields (the bed) are always written, once.
-    attributes : mapping, optional
-        More global attributes: ``title``, ``institution``, ``comment`` ...
-    start_date : str or date, optional
-        Date of model time 0, UTC: time is then in seconds since it, else in plain seconds.
-    overwrite : bool
-        Replace a file that exists, when the first record is on disk. With `append`: drop its records later than
-        `model.time`.
-    append : bool
-        Go on with the file of the run that is continued: records after `model.time` follow. A file that is not
-        there is started. The record at the restart time itself is not written twice.
-    until : float, s
-        With `append`: where the run ends. Records between `model.time` and it are dropped, as they are made again.
     compression : int
-        zlib level 1 (fast) to 9 after a byte shuffle; 0 for none.
+        Level 1 (fast) to 9 after a byte shuffle, of zlib in NetCDF and of zstd in Zarr; 0 for none.
     beside : bool or Behind
         Put a record on disk while the model goes on: `write` then begins to copy the fields, if the last
         record is on disk, and returns. What goes wrong is raised by the next `write`, or by `close`. Writers of one
         model share a `Behind`, which its maker closes: records are then put on disk one after the other.
     part : Part, optional
         The cells to write; all of them if not given.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -96,14 +84,10 @@ class FieldWriter:
         model: Model,
         variables: Sequence[str],
         *,
-        attributes: Mapping[str, Any] | None = None,
-        start_date: str | date | None = None,
-        overwrite: bool = False,
-        append: bool = False,
-        until: float = -math.inf,
         compression: int = 1,
         beside: bool | Behind = False,
         part: Part | None = None,
+        **manner: Unpack[Manner],
     ) -> None:
         if compression not in range(10):
             raise InputError(
@@ -116,18 +100,15 @@ class FieldWriter:
         self._behind = self._own if isinstance(beside, bool) else beside
         self._part = part if part is not None else Part.of(model.grid)
         self._locations = {name: model.variables[name].location for name in self._names}
-        self.path = output_file(path, suffixes=(".nc",), overwrite=overwrite or append)
-        time = time_attributes(start_date)
-        extra = global_attributes(model, attributes)
-        if append and self.path.exists():
-            self._file = RecordFile.resume(self.path, model, time, until=math.inf if overwrite else until)
-            with _closing_on_error(self._file):
-                _check_same(self._file, model, self._names, self._part)
-            return
-        self._file = RecordFile.create(self.path, extra, time)
+        opening = Opening(**manner)
+        self.path = opening.place(path, ".nc", SUFFIX)
+        self._file, goes_on = opening.records(self.path, model)
         with _closing_on_error(self._file):
-            _declare(self._file, model, self._names, self._part, compression)
-            self._file.ready()
+            if goes_on:
+                _check_same(self._file, model, self._names, self._part)
+            else:
+                _declare(self._file, model, self._names, self._part, compression)
+                self._file.ready()
 
     def write(self, model: Model) -> None:
         """Append the fields at `model.time`; nothing happens if that time is the last record's.

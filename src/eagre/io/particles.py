@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
-from datetime import date
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from eagre.contract import Model
 from eagre.errors import InputError
-from eagre.io.cf import axis_attributes, global_attributes, time_attributes
-from eagre.io.files import output_file
+from eagre.io.cf import axis_attributes
 from eagre.io.netcdf import write_mapping
+from eagre.io.opening import Manner, Opening
 from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile, header_line
+from eagre.io.rows import RowFile
 
 _TIMES_A_CHUNK = 64
 
@@ -31,8 +28,8 @@ class ParticleWriter:
         ``"0 x (m)"``, ``"0 y (m)"``, ... of the particles in the order in which the model has them.
     model : Model
         Read: `particle_positions` (n, 2), `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
-    attributes, start_date, overwrite, append, until
-        As for `eagre.io.FieldWriter`.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -46,34 +43,25 @@ class ParticleWriter:
         self,
         path: str | os.PathLike[str],
         model: Model,
-        *,
-        attributes: Mapping[str, Any] | None = None,
-        start_date: str | date | None = None,
-        overwrite: bool = False,
-        append: bool = False,
-        until: float = -math.inf,
+        **manner: Unpack[Manner],
     ) -> None:
         count = len(model.particle_positions)
         if count == 0:
             raise InputError("a particle file of a model without particles", allowed="a model with particles")
-        full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what="particle file")
-        time = time_attributes(start_date)
-        resume, until = append and full.exists(), math.inf if overwrite else until
+        opening = Opening(**manner)
+        full = opening.place(path, ".nc", ".csv", what="particle file")
         self._file: RecordFile | RowFile
         if full.suffix.lower() == ".csv":
-            unit = time["units"].replace("seconds", "s", 1)
-            names = [f"{k} {axis} (m)" for k in range(count) for axis in "xy"]
-            header = header_line([f"time ({unit})", *names])
-            self._file = RowFile(full, header, float(model.time) if resume else None, until)
-        elif resume:
-            self._file = RecordFile.resume(full, model, time, until=until)
+            self._file = opening.rows(full, model, [f"{k} {axis} (m)" for k in range(count) for axis in "xy"])
+            return
+        self._file, goes_on = opening.records(full, model)
+        if goes_on:
             held = self._file.variables
             if "particle" not in held or held["particle"].shape != (count,):
                 self._file.close()
                 what = f"{full}: it holds other particles"
                 raise InputError(what, allowed="those of the run that goes on", fix="another file name")
         else:
-            self._file = RecordFile.create(full, global_attributes(model, attributes), time)
             self._declare(self._file, model, count)
 
     @staticmethod

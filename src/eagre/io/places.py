@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -146,3 +147,39 @@ class Growing:
         """Remove it if it never took its name."""
         if not self.has_name:
             self.at.unlink(missing_ok=True)
+
+
+class GrowingFolder(Growing):
+    """As `Growing`, of a folder that is one output."""
+
+    def __init__(self, path: Path, *, there: bool) -> None:
+        super().__init__(path, there=there)
+        if not there:
+            _remove(self.at)
+
+    def take_name(self) -> None:
+        """Replace what stands under its name; no system does that to a folder at once."""
+        old = self.path.with_name(f".{self.path.name}.old")
+        _remove(old)
+        if self.path.exists():
+            os.rename(self.path, old)
+        os.rename(self.at, self.path)
+        _remove(old)
+        self.at = self.path
+
+    def check(self, safe: str, *, cut: bool = False) -> None:
+        """As for a file, whose length a folder has none of."""
+        super().check(safe, cut=True)
+
+    def discard(self) -> None:
+        """Remove it if it never took its name."""
+        if not self.has_name:
+            _remove(self.at)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 
 from eagre.contract import Model
 from eagre.fields import Variable
+from eagre.io.opening import Manner
 from eagre.io.stations import Stations, open_stations
 
 
@@ -43,10 +42,10 @@ class ProbeWriter:
         Read: `grid`, `kind`, `precision`, `device`, `settings()`, `time`.
     probes : Measuring
         Of that model.
-    attributes, start_date, overwrite, append, until
-        As for `eagre.io.FieldWriter`.
     what : str
         Of what the stations are, for attributes and messages.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -57,17 +56,13 @@ class ProbeWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], model: Model, probes: Measuring, *,
-        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
-        append: bool = False, until: float = -math.inf, what: str = "probe",
+        self, path: str | os.PathLike[str], model: Model, probes: Measuring, *, what: str = "probe",
+        **manner: Unpack[Manner],
     ) -> None:  # fmt: skip
         self._probes = probes
         along = tuple(one.name for one in probes.variables if one.name == "z")
         stations = Stations(what, probes.names, probes.coordinates, along=along)
-        self._file = open_stations(
-            path, model, stations, probes.variables, attributes=attributes, start_date=start_date, overwrite=overwrite,
-            append=append, until=until,
-        )  # fmt: skip
+        self._file = open_stations(path, model, stations, probes.variables, **manner)
 
     def write(self, model: Model) -> None:
         """Append the values at `model.time`; nothing happens if that time is the last record's."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol, Unpack
 
 import numpy as np
 
 from eagre.contract import Model
 from eagre.fields import Variable
-from eagre.io.cf import global_attributes, level_attributes, time_attributes, variable_attributes
-from eagre.io.files import output_file
-from eagre.io.records import RecordFile
+from eagre.io.cf import level_attributes, variable_attributes
+from eagre.io.opening import Manner, Opening
 
 _TIMES_A_CHUNK = 64
 
@@ -48,8 +45,8 @@ class ProfileWriter:
         Read: `grid`, `levels`, `kind`, `precision`, `device`, `settings()`, `time`.
     averages : Averaging
         Of that model.
-    attributes, start_date, overwrite, append, until
-        As for `eagre.io.FieldWriter`.
+    **manner
+        How the file is opened: the arguments of `eagre.io.Opening`.
 
     Raises
     ------
@@ -60,19 +57,16 @@ class ProfileWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], model: Model, averages: Averaging, *,
-        attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
-        append: bool = False, until: float = -math.inf,
-    ) -> None:  # fmt: skip
+        self, path: str | os.PathLike[str], model: Model, averages: Averaging, **manner: Unpack[Manner]
+    ) -> None:
         self._averages = averages
-        full = output_file(path, suffixes=(".nc",), overwrite=overwrite or append, what="profile file")
-        time = time_attributes(start_date) | {"bounds": "time_bounds"}
-        if append and full.exists():
-            self._file = RecordFile.resume(full, model, time, until=math.inf if overwrite else until)
+        opening = Opening(**manner)
+        full = opening.place(path, ".nc", what="profile file")
+        self._file, goes_on = opening.records(full, model, bounds="time_bounds")
+        if goes_on:
             self._file.check_holds("profiles", {"z": averages.heights}, [one.name for one in averages.variables])
-            return
-        self._file = RecordFile.create(full, global_attributes(model, attributes), time)
-        self._declare(model)
+        else:
+            self._declare(model)
 
     def _declare(self, model: Model) -> None:
         file, averages = self._file, self._averages

@@ -1,11 +1,8 @@
-"""NetCDF files that grow by one time record and can be read at any moment.
+"""Files that grow by one time record and can be read at any moment: NetCDF, or Zarr by the ending of the name.
 
-Every record ends with a flush of HDF5's own tables, so that a run that is killed leaves all records but the
-one in the making. The file takes its name with its first record: what stood there is safe until then. HDF5 does
-not lock it: people look at the output of a run that is still going on.
-
-HDF5 reports a failed write only where data are flushed, and h5py cannot raise while it closes a handle: so the
-handles of all growing variables stay open between records, and there is a check for room before each of them.
+A run that is killed leaves all records but the one in the making. The file takes its name with its first record:
+what stood there is safe until then. What NetCDF and Zarr do differently is in `eagre.io.store_netcdf` and
+`eagre.io.store_zarr`.
 """
 
 from __future__ import annotations
@@ -22,13 +19,15 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import history_line
 from eagre.io.files import WriteError, check_space, writing
-from eagre.io.places import Growing
+from eagre.io.places import Growing, GrowingFolder
+from eagre.io.store_netcdf import NetcdfStore
+from eagre.io.store_zarr import SUFFIX, ZarrStore
 
 _FIX = "free some space or take another disk, then go on from the last restart file"
 
 
 class RecordFile:
-    """A NetCDF-4 file with an unlimited dimension ``time``.
+    """A NetCDF-4 file, or a Zarr store where the name ends in ``.zarr``, with an unlimited dimension ``time``.
 
     Made by `create` or `resume`; then `dimension` and `variable` declare what it holds, and `append` adds
     records.
@@ -45,21 +44,18 @@ class RecordFile:
 
     def __init__(self, path: Path, *, there: bool) -> None:
         self.path = path
-        self._place = Growing(path, there=there)
+        folder = path.suffix.lower() == SUFFIX
+        self._place = (GrowingFolder if folder else Growing)(path, there=there)
+        self._kind = ZarrStore if folder else NetcdfStore
         self.count = 0
         self.last_time: float | None = None
         self._failed = False
         self._history = ""  # of a run that goes on, written with its first record
-        self._growing: dict[str, Any] = {}
-        self._open("r+" if there else "w")
+        self._open(new=not there)
 
-    def _open(self, mode: str) -> None:
-        import h5netcdf
-        import h5py
-
-        self._h5: Any = h5py.File(self._place.at, mode, libver=("earliest", "v110"), locking=False, track_order=True)
-        self._nc: Any = h5netcdf.File(self._h5, mode)
-        self._finalizer = weakref.finalize(self, _close, self._nc, self._h5, self._growing)
+    def _open(self, *, new: bool) -> None:
+        self._store = self._kind(self._place.at, new=new)
+        self._finalizer = weakref.finalize(self, self._store.close)
 
     @classmethod
     def create(cls, path: Path, attributes: Mapping[str, Any], time: Mapping[str, str]) -> RecordFile:
@@ -73,7 +69,7 @@ class RecordFile:
             file = cls(path, there=False)
         file.dimension("time", None)
         file.variable("time", ("time",), np.dtype(np.float64), time, chunks=(1024,))
-        file._nc.attrs.update(attributes)
+        file._store.attributes.update(attributes)
         return file
 
     @classmethod
@@ -91,9 +87,7 @@ class RecordFile:
         try:
             file = cls(path, there=True)
         except (OSError, ValueError, RuntimeError) as error:
-            raise InputError(
-                f"{path}: cannot be opened to append ({error})", allowed="a NetCDF file of eagre"
-            ) from error
+            raise InputError(f"{path}: cannot be opened to append ({error})", allowed="a file of eagre") from error
         try:
             file._check(model, time)
             file._count(float(model.time), until)
@@ -105,7 +99,7 @@ class RecordFile:
 
     def _check(self, model: Model, time: Mapping[str, str]) -> None:
         """Refuse a file that is not the beginning of this run's output."""
-        kind = self._nc.attrs.get("kind")
+        kind = self._store.attributes.get("kind")
         if kind != model.kind or "time" not in self.variables:
             raise InputError(
                 f"{self.path} of kind {kind!r}", allowed=f"output of {model.kind}", fix="another file name"
@@ -116,9 +110,7 @@ class RecordFile:
 
     def _count(self, now: float, until: float) -> None:
         """Find the last record that stays."""
-        growing = [name for name, variable in self.variables.items() if variable.dimensions[:1] == ("time",)]
-        whole = min(self._h5[name].shape[0] for name in growing)
-        times = np.asarray(self._h5["time"][:whole], dtype=np.float64)
+        times = self._store.times()
         times = times[: 1 + int(np.cumprod(np.diff(times) > 0).sum())]  # a kill can leave a time that is not set
         self.count = int((times <= now).sum())
         if self.count < times.size and times[-1] > until:
@@ -132,7 +124,7 @@ class RecordFile:
 
     def dimension(self, name: str, size: int | None) -> None:
         """Declare a dimension; None is unlimited."""
-        self._nc.dimensions[name] = size
+        self._store.dimension(name, size)
 
     def variable(
         self,
@@ -155,29 +147,19 @@ class RecordFile:
         fill : bool
             Mark what was never written as NaN.
         """
-        import h5py
-
-        options: dict[str, Any] = {"chunks": chunks} if chunks else {}
-        if compression:
-            options |= {"compression": "gzip", "compression_opts": compression, "shuffle": True}
-        if fill:
-            options["fillvalue"] = np.asarray(np.nan, dtype)[()]
         with writing(self.path, safe="nothing was written yet", fix=_FIX):
-            kind = h5py.string_dtype() if dtype is str else dtype
-            created = self._nc.create_variable(name, dimensions, kind, **options)
-            created.attrs.update(attributes)
-            if data is not None:
-                created[...] = data
-                self._h5.flush()
+            self._store.variable(
+                name, dimensions, dtype, attributes, data=data, chunks=chunks, compression=compression, fill=fill
+            )
 
     def attribute(self, name: str, value: Any) -> None:
         """Set a global attribute."""
-        self._nc.attrs[name] = value
+        self._store.attributes[name] = value
 
     @property
     def variables(self) -> Mapping[str, Any]:
-        """What the file holds, as h5netcdf variables."""
-        return self._nc.variables
+        """What the file holds: variables with `dimensions`, `dtype`, `attrs` and values by ``[...]``."""
+        return self._store.variables
 
     def check_holds(self, what: str, places: Mapping[str, Any], names: Iterable[str]) -> None:
         """Refuse to append to a file, which is closed then, with other places or without variables; `what` they are.
@@ -197,8 +179,7 @@ class RecordFile:
     def ready(self) -> None:
         """Put everything declared so far on disk."""
         with writing(self.path, safe="nothing was written yet", fix=_FIX):
-            self._nc.flush()
-            self._h5.flush()
+            self._store.flush()
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Add one record and put it on disk; values : one array a variable, without the time axis (see `extend`)."""
@@ -237,7 +218,7 @@ class RecordFile:
                 if not self._place.has_name:
                     self._finalizer()
                     self._place.take_name()
-                    self._open("r+")
+                    self._open(new=False)
                 self._place.check(perhaps, cut=first)
         except BaseException:
             self._failed = True
@@ -248,17 +229,10 @@ class RecordFile:
     def _write(self, times: Sequence[float] | np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Write records and flush them."""
         new = slice(self.count, self.count + len(times))
-        for name in ("time", *values):
-            if name not in self._growing:
-                self._growing[name] = self._h5[name]
         if self._history:
-            self._nc.attrs["history"] = f"{self._nc.attrs['history']}\n{self._history}"
+            self._store.attributes["history"] = f"{self._store.attributes['history']}\n{self._history}"
             self._history = ""
-        self._nc.resize_dimension("time", new.stop)
-        for name, value in values.items():
-            self._growing[name][new] = value
-        self._growing["time"][new] = times
-        self._h5.flush()
+        self._store.write(new, {**values, "time": np.asarray(times)})
 
     @property
     def safe(self) -> str:
@@ -283,10 +257,3 @@ def _same(held: Any, values: np.ndarray) -> bool:
     if values.dtype != object:
         return np.array_equal(held, values)
     return [one.decode("utf-8") if isinstance(one, bytes) else str(one) for one in held] == list(values)
-
-
-def _close(netcdf: Any, h5: Any, growing: dict[str, Any]) -> None:
-    """Close both views of a file in the right order, the handles of its variables first."""
-    growing.clear()
-    netcdf.close()
-    h5.close()

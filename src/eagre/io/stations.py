@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from eagre.contract import Model, field_type
 from eagre.fields import Variable
-from eagre.io.cf import global_attributes, time_attributes, variable_attributes
-from eagre.io.files import output_file
+from eagre.io.cf import variable_attributes
 from eagre.io.netcdf import write_mapping
+from eagre.io.opening import Manner, Opening
 from eagre.io.records import RecordFile
-from eagre.io.rows import RowFile, header_line
+from eagre.io.rows import RowFile
 
 _TIMES_A_CHUNK = 256
 
@@ -45,33 +43,33 @@ class Stations(NamedTuple):
 
 
 def open_stations(
-    path: str | os.PathLike[str], model: Model, stations: Stations, variables: Sequence[Variable], *,
-    attributes: Mapping[str, Any] | None = None, start_date: str | date | None = None, overwrite: bool = False,
-    append: bool = False, until: float = -math.inf,
-) -> RecordFile | RowFile:  # fmt: skip
+    path: str | os.PathLike[str],
+    model: Model,
+    stations: Stations,
+    variables: Sequence[Variable],
+    **manner: Unpack[Manner],
+) -> RecordFile | RowFile:
     """A file of ``.nc`` or ``.csv`` that takes (stations,) values of the variables at each time.
 
-    The options are those of `eagre.io.FieldWriter`.
+    The options are those of `eagre.io.Opening`.
 
     Raises
     ------
     InputError
         If the file cannot be used, or the one that goes on holds other stations or variables.
     """
-    full = output_file(path, suffixes=(".nc", ".csv"), overwrite=overwrite or append, what=f"{stations.what} file")
-    time = time_attributes(start_date)
-    resume, until = append and full.exists(), math.inf if overwrite else until
+    opening = Opening(**manner)
+    full = opening.place(path, ".nc", ".csv", what=f"{stations.what} file")
     if full.suffix.lower() == ".csv":
-        header = header_line(_columns(stations, variables, time["units"]))
-        return RowFile(full, header, float(model.time) if resume else None, until)
-    if resume:
-        file = RecordFile.resume(full, model, time, until=until)
+        each = [f"{station} {one.name} ({one.units or '1'})" for station in stations.names for one in variables]
+        return opening.rows(full, model, each)
+    file, goes_on = opening.records(full, model)
+    if goes_on:
         places = {name: values for name, (values, _) in stations.coordinates.items()}
         places["station_name"] = np.array(stations.names, dtype=object)
         file.check_holds(f"{stations.what}s or variables", places, [one.name for one in variables])
-        return file
-    file = RecordFile.create(full, global_attributes(model, attributes), time)
-    _declare(file, model, stations, variables)
+    else:
+        _declare(file, model, stations, variables)
     return file
 
 
@@ -95,10 +93,3 @@ def _declare(file: RecordFile, model: Model, stations: Stations, variables: Sequ
         chunks = (_TIMES_A_CHUNK, len(stations.names))
         file.variable(one.name, ("time", "station"), dtype, attributes, chunks=chunks, fill=True)
     file.ready()
-
-
-def _columns(stations: Stations, variables: Sequence[Variable], time: str) -> list[str]:
-    """Column names of the CSV file, with units."""
-    time = time.replace("seconds", "s", 1)
-    each = [f"{station} {one.name} ({one.units or '1'})" for station in stations.names for one in variables]
-    return [f"time ({time})", *each]

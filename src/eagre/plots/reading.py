@@ -9,6 +9,8 @@ import numpy as np
 
 from eagre.config.toml import existing_file
 from eagre.errors import InputError
+from eagre.io.files import is_store
+from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
 from eagre.plots.results import FieldFile, GaugeFile, TrackFile
 from eagre.plots.slices import sliced
@@ -24,9 +26,9 @@ def open_results(path: str | Path, plane: str | None = None) -> FieldFile | Gaug
     Raises
     ------
     InputError
-        If it is missing, no NetCDF or CSV file, or holds neither fields nor gauges nor tracks.
+        If it is missing, no NetCDF, Zarr or CSV file, or holds neither fields nor gauges nor tracks.
     """
-    path = existing_file(Path(path), "result file")
+    path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
     if path.suffix.lower() == ".csv":
         return read_gauge_csv(path)
     dataset = open_dataset(path)
@@ -56,9 +58,12 @@ def open_results(path: str | Path, plane: str | None = None) -> FieldFile | Gaug
 
 
 def open_dataset(path: Path) -> xr.Dataset:
-    """Open a NetCDF file with undecoded times, or raise `InputError`."""
+    """Open a NetCDF file or a Zarr store with undecoded times, or raise `InputError`."""
     import xarray as xr
 
+    if is_store(path):
+        need_zarr(path)
+        return xr.open_zarr(path, decode_times=False, chunks=None)
     try:
         return xr.open_dataset(path, decode_times=False, engine="h5netcdf")
     except (OSError, ValueError) as error:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import Metres, NetcdfFile, PositiveSeconds, SeriesOutputFile, VariableNames, one_of
+from eagre.config.values import FieldsFile, Metres, NetcdfFile, PositiveSeconds, SeriesOutputFile, VariableNames, one_of
 from eagre.errors import InputError
 from eagre.models.anelastic.slices import ACROSS
 
@@ -54,10 +54,10 @@ def _several(value: Any) -> Any:
 
 
 class SliceSection(MeasuredSection):
-    """Fields in a plane over time, in a NetCDF file; one of x, y, z, i, j and k says where."""
+    """Fields in a plane over time, in a NetCDF file or a Zarr store; one of x, y, z, i, j and k says where."""
 
-    file: NetcdfFile = Field(
-        description="a file name that ends in .nc, relative to the case file; its own for each slice",
+    file: FieldsFile = Field(
+        description="a file name that ends in .nc or .zarr, relative to the case file; its own for each slice",
         examples=["slice.nc"],
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["10 s"])
@@ -151,10 +151,10 @@ class ProbesSection(MeasuredSection):
 
 
 class SpectraSection(MeasuredSection):
-    """Spectra along the periodic ones of x and y at heights over time, in a NetCDF file."""
+    """Spectra along the periodic ones of x and y at heights over time, in a NetCDF file or a Zarr store."""
 
-    file: NetcdfFile = Field(
-        description="a file name that ends in .nc, relative to the case file", examples=["spectra.nc"]
+    file: FieldsFile = Field(
+        description="a file name that ends in .nc or .zarr, relative to the case file", examples=["spectra.nc"]
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["10 min"])
     heights: Annotated[list[Metres], BeforeValidator(_several)] = Field(

@@ -1,0 +1,95 @@
+"""What grows in a NetCDF-4 file.
+
+Every write ends with a flush of HDF5's own tables. HDF5 does not lock the file: people look at the output of a run
+that is still going on. HDF5 reports a failed write only where data are flushed, and h5py cannot raise while it closes
+a handle: so the handles of all growing variables stay open between records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class NetcdfStore:
+    """An open NetCDF-4 file, made `new` or there already; see `eagre.io.records.RecordFile`."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        import h5netcdf
+        import h5py
+
+        mode = "w" if new else "r+"
+        self._h5: Any = h5py.File(path, mode, libver=("earliest", "v110"), locking=False, track_order=True)
+        self._nc: Any = h5netcdf.File(self._h5, mode)
+        self._growing: dict[str, Any] = {}
+        # a close that needs no `self`: this object may be gone before its file
+        self.close = _Closing(self._nc, self._h5, self._growing)
+
+    @property
+    def attributes(self) -> MutableMapping[str, Any]:
+        """Of the file."""
+        return self._nc.attrs
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """What the file holds."""
+        return self._nc.variables
+
+    def times(self) -> np.ndarray:
+        """Times of the records that all growing variables have, s."""
+        growing = [name for name, variable in self.variables.items() if variable.dimensions[:1] == ("time",)]
+        whole = min(self._h5[name].shape[0] for name in growing)
+        return np.asarray(self._h5["time"][:whole], dtype=np.float64)
+
+    def dimension(self, name: str, size: int | None) -> None:
+        """Declare a dimension; None is unlimited."""
+        self._nc.dimensions[name] = size
+
+    def variable(
+        self, name: str, dimensions: tuple[str, ...], dtype: Any, attributes: Mapping[str, Any], *,
+        data: Any, chunks: tuple[int, ...] | None, compression: int, fill: bool,
+    ) -> None:  # fmt: skip
+        """Declare a variable, as `eagre.io.records.RecordFile.variable` says."""
+        import h5py
+
+        options: dict[str, Any] = {"chunks": chunks} if chunks else {}
+        if compression:
+            options |= {"compression": "gzip", "compression_opts": compression, "shuffle": True}
+        if fill:
+            options["fillvalue"] = np.asarray(np.nan, dtype)[()]
+        created = self._nc.create_variable(name, dimensions, h5py.string_dtype() if dtype is str else dtype, **options)
+        created.attrs.update(attributes)
+        if data is not None:
+            created[...] = data
+            self._h5.flush()
+
+    def write(self, new: slice, values: Mapping[str, np.ndarray]) -> None:
+        """Put records `new` of each growing variable on disk, and drop later ones."""
+        for name in values:
+            if name not in self._growing:
+                self._growing[name] = self._h5[name]
+        self._nc.resize_dimension("time", new.stop)
+        for name, value in values.items():
+            self._growing[name][new] = value
+        self._h5.flush()
+
+    def flush(self) -> None:
+        """Put everything declared so far on disk."""
+        self._nc.flush()
+        self._h5.flush()
+
+
+class _Closing:
+    """Close both views of a file in the right order, the handles of its variables first."""
+
+    def __init__(self, netcdf: Any, h5: Any, growing: dict[str, Any]) -> None:
+        self._parts = netcdf, h5, growing
+
+    def __call__(self) -> None:
+        netcdf, h5, growing = self._parts
+        growing.clear()
+        netcdf.close()
+        h5.close()
