@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from eagre.cases.air import (
+    PERIOD,
     decaying_turbulence,
     inertia_gravity_waves,
     taylor_green,
     taylor_green_velocity,
 )
 from eagre.cases.exact.air import channel_wave
-from eagre.errors import InputError
+from eagre.errors import BlowUpError, InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
 from eagre.models.anelastic.model import AnelasticFlow
@@ -71,6 +74,40 @@ def test_wind_over_a_hill_has_no_divergence_and_does_not_pass_through_it(precisi
     through = np.abs(w - u * slope).max()
     assert through < (1e-5 if precision == "single" else 1e-12) * 10.0, through
     assert np.abs(u - 10.0).max() > 0.5
+
+
+def oblique(**options):
+    """Vortices of 0.06 of a wind that blows from corner to corner of a cube."""
+    count = 20
+    grid = Grid.of_points(count, count, PERIOD, PERIOD, periodic=(True, True))
+    x, y, z = grid.x, grid.y[:, None], grid.x[:, None, None]
+    u, v = 1.0 + 0.06 * np.sin(x) * np.cos(y) * np.cos(z), 1.0 - 0.06 * np.cos(x) * np.sin(y) * np.cos(z)
+    return AnelasticFlow(
+        grid, count, height=PERIOD, velocity=(u, v, 1.0), sides={"z": "periodic"}, tolerance=1e-8, **options, **ON
+    )
+
+
+def test_a_wind_across_the_grid_that_is_too_fast_ends_the_run_with_the_step_to_write():
+    """A Courant number of 0.93 lets short waves grow though each step keeps signs; what the error says does not."""
+    model = oblique(time_step=0.31 * PERIOD / 20)
+    with pytest.raises(BlowUpError, match="above 1") as caught:
+        model.advance(30.0)
+    assert model.time > 3.0 and "may grow" in dict(model.facts)["Courant number"]
+    found = re.search(r"time_step = (\S+), or courant = (\S+) in", caught.value.advice)
+    assert found is not None
+    for options in ({"time_step": float(found[1])}, {"courant": float(found[2])}):
+        model = oblique(**options)
+        first = model.diagnostics()["mean_kinetic_energy"]
+        model.advance(30.0)
+        assert 1.5 < model.diagnostics()["mean_kinetic_energy"] < first
+        assert "may grow" not in dict(model.facts)["Courant number"]
+
+
+def test_a_courant_number_at_which_waves_grow_is_refused():
+    with pytest.raises(InputError, match=r"courant = 0.6\b.*\n.*0.529 in 3 dim"):
+        oblique(courant=0.6)
+    with pytest.raises(InputError, match=r"0.592 in 2 dim"):
+        taylor_green(8, courant=0.6, **ON)
 
 
 def test_turbulence_keeps_its_energy_at_first_and_its_momentum():

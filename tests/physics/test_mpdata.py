@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eagre.advection import Mpdata as AnyMpdata
+from eagre.models.anelastic.stability import largest_courant
 from mpdata_runs import faces, rough, solenoidal
 
 GAUGE, SIGN = {}, {"variant": "sign-preserving"}
@@ -38,6 +39,26 @@ def error(n, courant, ndim=3, dtype=np.float64, **options):
 def order(ns, courant, **options):
     coarse, fine = (error(n, courant, **options) for n in ns)
     return np.log2(coarse / fine)
+
+
+# -- stability ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_no_wave_grows_up_to_the_largest_courant_number_of_models(axes, rng):
+    """One step of a unit at one point has the amplification of all waves of the grid as its transform."""
+    shape, most = (24,) * axes, largest_courant((24,) * axes)
+    start, along = np.zeros(shape), np.full(axes, 1.0 / axes)
+    start[(0,) * axes] = 1.0
+    scheme = Mpdata(shape, nonoscillatory=False)
+
+    def amplification(courant):
+        return np.abs(np.fft.fftn(scheme.step(start, uniform(shape, courant), check=False))).max()
+
+    oblique = rng.dirichlet(np.ones(axes), 10) * rng.choice([-1.0, 1.0], (10, axes))
+    assert max(amplification(most * way) for way in (along, *oblique)) < 1.0 + 1e-6
+    if axes > 1:
+        assert amplification(1.05 * most * along) > 1.0 + 1e-4
 
 
 # -- what is kept ---------------------------------------------------------------------------------

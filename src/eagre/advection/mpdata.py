@@ -62,7 +62,9 @@ class Mpdata:
     axis are one face, of which the first is read; those of walls are not read.
 
     A step is stable, and keeps signs, if no more leaves a point in a step than it holds: the sum of abs(v)/h over the
-    faces through which something leaves is 1 at most. Conserved is the sum of h x, points on walls counted half
+    faces through which something leaves is 1 at most. Without the limiter (`nonoscillatory`) waves of a few spacings
+    grow in the gauge of infinity where that sum is above 0.529 in three dimensions, 0.592 in two, and the wind blows
+    across the grid. Conserved is the sum of h x, points on walls counted half
     (a quarter in corners). A constant stays as it is if the divergence of v is 0.
 
     Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy. Arrays in the order

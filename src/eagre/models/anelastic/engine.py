@@ -35,6 +35,8 @@ class Engine:
     counts : dict
         Steps, iterations of all pressure problems, shortest and longest step, s, Courant number of the last step, and
         dt times the largest divergence that it left.
+    fastest : float
+        The largest Courant number of all steps made here.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -46,7 +48,7 @@ class Engine:
         self.device, self.steps = self._made(device, mass)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
-        self.worst = (0, 0)
+        self.worst, self.fastest = (0, 0), 0.0
         on_gpu = self.device.kind == "cuda"
         self._watches = [one.watch for one in self.parts] if on_gpu else []
         self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
@@ -89,6 +91,7 @@ class Engine:
         counts["courant"], self.worst = self.steps.courant()
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
             counts["courant"], self.worst = mixed
+        self.fastest = max(self.fastest, counts["courant"])
         if self._legs is not None:
             self._legs.allow(made.iterations)
 
@@ -112,6 +115,7 @@ class Engine:
         counts["steps"] += len(times)
         counts["iterations"] += made.made
         counts["courant"], counts["divergence"] = made.courant, made.left * dt
+        self.fastest = max(self.fastest, made.worst)
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
         return True
 

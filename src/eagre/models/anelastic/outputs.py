@@ -11,6 +11,7 @@ from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.series import Series
 
 WIND = (
@@ -160,5 +161,13 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     per_step = counts["iterations"] / max(1.0, counts["steps"])
     return [
         ("pressure", f"{per_step:.1f} iterations a step, dt div {counts['divergence']:.2g} after the last"),
-        ("Courant number", f"{counts['courant']:.3g} in the last step"),
+        ("Courant number", f"{counts['courant']:.3g} in the last step, {engine.fastest:.3g} at most{_warning(engine)}"),
     ]
+
+
+def _warning(engine: Engine) -> str:
+    """What a Courant number says that a run of equal steps survived, but should not have had."""
+    most = largest_courant(engine.setup.shape)
+    if engine.setup.adaptive or engine.fastest <= most:
+        return ""
+    return f": above {most:g} short waves may grow where wind blows across the grid; courant = {COURANT:g} is safe"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +16,23 @@ from eagre.models.anelastic.setup import Setup
 
 LONGEST = 1e9  # s
 COURANT = 0.5
+LARGEST = (1.0, 1.0, 0.592, 0.529)  # Courant numbers at which no short wave grows, by the number of axes
 QUIET = 10.0  # m/s: air at rest may begin to move as fast as this
+
+
+def largest_courant(shape: Sequence[int]) -> float:
+    """The Courant number up to which no short wave grows, whatever the direction of the wind.
+
+    Where its limiter rests MPDATA in the gauge of infinity is linear: of a plane wave in a uniform wind a step makes
+    a multiple, whose size is 1 at most up to a sum of the Courant numbers along the axes that depends on the wind's
+    direction and is least where they are equal. Above it waves of a few spacings grow until the limiter takes hold,
+    which bounds what a given wind carries, but not a wind that carries itself.
+
+    Parameters
+    ----------
+    shape : (nz, ny, nx)
+    """
+    return LARGEST[sum(n > 1 for n in shape)]
 
 
 def longest_explicit_step(rate: float) -> float:
@@ -40,22 +57,29 @@ def forcing_rate(forcing: Forcing, sides: np.ndarray | None, levels: Levels) -> 
     return found + (0.0 if sides is None else float(sides.max()))
 
 
-def checked_steps(time_step: float | None, courant: float | None, longest: float) -> tuple[float, float | None]:
+def checked_steps(
+    time_step: float | None, courant: float | None, longest: float, shape: Sequence[int]
+) -> tuple[float, float | None]:
     """The longest time step, s, and the Courant number that steps aim at, or None where all are that long.
 
     Raises
     ------
     InputError
-        If both are given, or the time step is longer than explicit tendencies bear.
+        If both are given, the time step is longer than explicit tendencies bear, or waves would grow.
     """
     if time_step is None:
-        return longest, checked_number("courant", COURANT if courant is None else courant, 1e-6, 1.0)
+        aim = checked_number("courant", COURANT if courant is None else courant, 1e-6, 1.0)
+        most = largest_courant(shape)
+        if aim > most:
+            allowed = f"up to {most:g} in {sum(n > 1 for n in shape)} dimensions: above it short waves grow"
+            raise InputError(f"courant = {aim:g}", allowed=allowed, fix=f"courant = {COURANT:g}")
+        return longest, aim
     if courant is not None:
         raise InputError("both time_step and courant", allowed="one of them", fix=f"courant = {COURANT:g}")
     dt = checked_number("time_step", time_step, 1e-9, LONGEST)
     if dt > longest:
         allowed = f"up to {longest:.3g} s with this viscosity and forcing and these spacings"
-        raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {_rounded_down(longest):g}")
+        raise InputError(f"time_step = {dt:g} s", allowed=allowed, fix=f"time_step = {rounded_down(longest):g}")
     return dt, None
 
 
@@ -70,7 +94,7 @@ def first_step(setup: Setup, courant: float, v: Velocity, stretch: np.ndarray) -
     return min(setup.time_step, 0.5 * courant / max(float(rate.max()), 1e-30), courant * min(moving) / QUIET)
 
 
-def _rounded_down(value: float) -> float:
+def rounded_down(value: float) -> float:
     """To two digits."""
     digits = 10.0 ** (math.floor(math.log10(value)) - 1)
     return math.floor(value / digits) * digits

@@ -7,6 +7,7 @@ import numpy as np
 from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.anelastic.averages import Averages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.stability import COURANT, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
 
@@ -38,6 +39,7 @@ class Stepper:
         self.time_step = first
         self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
         self._failure: Failure | None = None
+        self._fastest = 0.0  # the Courant number of the last step, a bad one's too
         self._settled = True  # whether the Courant number is about what is aimed at
         self.averages: Averages | None = None
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
@@ -92,7 +94,7 @@ class Stepper:
 
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
         """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
-        found = self.engine.counts["courant"]
+        found = self._fastest = self.engine.counts["courant"]
         if not found <= LIMIT:
             k, j = self.engine.worst
             self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
@@ -145,8 +147,15 @@ class Stepper:
             (k, j, i),
             f"{failure.what}; the wind is strongest, {speeds[k, j, i]:.4g} m/s, at {place}; "
             f"the last good state is of t = {self.time:.6g} s",
-            advice="a shorter time_step, or courant = 0.5 in its place",
+            advice=self._advice(),
         )
+
+    def _advice(self) -> str:
+        """The line to write: steps that this wind bears."""
+        if self.courant is not None:
+            return f"courant = {0.5 * self.courant:.2g}"
+        shorter = self.time_step * COURANT / max(LIMIT, self._fastest)
+        return f"time_step = {rounded_down(shorter):g}, or courant = {COURANT:g} in its place"
 
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
