@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+VECTORS = ("landuse.geojson", "lakes.geojson", "catchment.geojson", "walls.geojson")
 BASE = 'model = "shallow-water"\nrun.end_time = "10 min"\nbed.value = -10.0\ngrid = { nx = 50, ny = 50, dx = 20.0 }\n'
 
 
@@ -48,7 +49,7 @@ def demo_folder(tmp_path, monkeypatch):
     for path in (ROOT / "examples" / "demo").glob("*.*"):
         shutil.copy(path, tmp_path)
     (tmp_path / "river.csv").write_text("time,q\n0,100\n86400,200\n")
-    for name in ("restart.nc", "survey.tif", "chart.nc", "worldcover.tif", "era5.nc", "track.csv"):
+    for name in ("restart.nc", "survey.tif", "chart.nc", "worldcover.tif", "era5.nc", "track.csv", *VECTORS):
         (tmp_path / name).touch()
     (tmp_path / "sounding.csv").write_text("z,theta\n0,300\n2000,310\n")
     monkeypatch.chdir(tmp_path)

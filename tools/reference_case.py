@@ -16,6 +16,7 @@ from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Sign
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS
 from eagre.config.waves import WAVES
+from eagre.config.zones import Zones
 from eagre.models.registry import KINDS
 
 HEAD = """\
@@ -31,7 +32,7 @@ with the nearest name. Relative paths start from the case file's folder.
 | a key may hold | for example | meaning |
 |---|---|---|
 | a quantity | `2.5`, `"2 h"`, `"1 h 30 min"`, `"20 mm/h"` | a plain number is in SI units, a text names its unit |
-| a field | `0.03`, `"where(x < 10, 2.5, 0.5)"` | a number, an expression in x, y and bed, or a raster (all below) |
+| a field | `0.03`, `"where(x < 10, 2.5, 0.5)"` | a number, an expression in x, y and bed, a raster, zones (below) |
 | a signal | `0.5`, `"150 m3/s"` | a number, or a series over time (three forms below) |
 
 Series are linear between their rows and must cover the run.
@@ -118,7 +119,7 @@ def waves() -> Iterator[str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
-    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster):
+    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones):
         lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
     lines += waves()
     lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]

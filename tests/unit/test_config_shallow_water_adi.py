@@ -90,4 +90,4 @@ def test_commented_lines_of_the_template_are_valid_too(tmp_path):
         assert f"\n# {beginning}" in river
         river = river.replace(f"\n# {beginning}", f"\n{beginning}")
     case = ShallowWaterADICase.loads(river, tmp_path)
-    assert len(case.boundaries.make(lambda signal, key: 0.0)) == 4
+    assert len(case.boundaries.make(lambda signal, key: 0.0, lambda place, condition, key: [])) == 4

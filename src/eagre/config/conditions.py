@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_validator
 
 from eagre import boundaries
@@ -15,8 +16,9 @@ from eagre.config.section import Section, check
 from eagre.config.signals import Signal, signal
 from eagre.config.toml import literal
 from eagre.config.units import parse_quantity
-from eagre.config.values import Metres, key_of, quantity
+from eagre.config.values import Metres, VectorFile, key_of, quantity
 from eagre.errors import InputError
+from eagre.grid import Grid
 from eagre.series import Series
 
 SIDES = ("west", "east", "south", "north")
@@ -137,14 +139,58 @@ class InsidePlace(Section):
         default=None, description="in place of points: corners [x, y] of a polygon, metres",
         examples=[[[0.0, 0.0], [80.0, 0.0], [80.0, 60.0]]],
     )  # fmt: skip
+    file: VectorFile | None = Field(
+        default=None, description="in place of points: .geojson, or .gpkg, .shp, .fgb with eagre[vector]: each feature",
+        examples=["walls.geojson"],
+    )  # fmt: skip
+    layer: str | None = Field(default=None, description="the layer of a file that holds several")
     name: str = Field(default="", description="a name for the water balance", examples=["spillway"])
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> InsidePlace:
-        if (self.points is None) == (self.area is None):
-            got = "neither points nor area" if self.area is None else "both points and area"
-            raise InputError(got, allowed="one of them", fix="points = [[100.0, 0.0], [100.0, 250.0]]")
+    def _one_of_three(self) -> InsidePlace:
+        given = [name for name in ("points", "area", "file") if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "no points, no area and no file"
+            raise InputError(got, allowed="one of points, area, file", fix="points = [[100.0, 0.0], [100.0, 250.0]]")
         return self
+
+    def lines(self, condition: Any, grid: Grid) -> list[boundaries.Line]:
+        """Lines and areas of the domain on which a condition holds.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or a polygon for water has holes.
+        """
+        if self.file is None:
+            line = boundaries.Line if self.area is None else boundaries.Area
+            return [line(self.points or self.area or [], condition, self.name)]
+        from eagre.io.vector import read_features
+
+        parts = [
+            (feature.name, kind, at)
+            for feature in read_features(self.file, grid, ("Point", "LineString", "Polygon"), self.layer)
+            for kind, at in feature.parts()
+        ]
+        found: list[boundaries.Line] = []
+        for name, kind, at in parts:
+            known = {one.name for one in found}
+            name = f"{self.name} {name}".strip()
+            name = name if name not in known else f"{name} ({len(found) + 1})"
+            found += _lines_of(f"{self.file}: {name}", name, kind, at, condition)
+        return found
+
+
+def _lines_of(where: str, name: str, kind: str, at: Any, condition: Any) -> list[boundaries.Line]:
+    """Lines of a part of a feature: polygons have a ring, and one around each hole, which only walls can have."""
+    if kind != "Polygon":
+        points = np.array([at] if kind == "Point" else at, np.float64)[:, :2]
+        return [boundaries.Line(points.tolist(), condition, name)]
+    if len(at) > 1 and not condition.closed:
+        raise InputError(f"{where}, a polygon with holes", allowed="polygons without, for water that is poured in")
+    rings = [np.array(ring, np.float64)[:-1, :2].tolist() for ring in at]
+    names = [name, *(f"{name}, hole {k}" for k in range(1, len(rings)))]
+    return [boundaries.Area(ring, condition, own) for ring, own in zip(rings, names, strict=True)]
 
 
 class InsidePart(NamedTuple):
@@ -164,7 +210,7 @@ def _inside(value: Any, info: ValidationInfo) -> list[InsidePart]:
             section = CONDITIONS[_kind_of(item)][0]
             own = {key: value for key, value in item.items() if key in section.keys()}
             rest = {key: value for key, value in item.items() if key not in own}
-            parts.append(InsidePart(check(section, own, info.context), check(InsidePlace, rest)))
+            parts.append(InsidePart(check(section, own, info.context), check(InsidePlace, rest, info.context)))
         except Problems as error:
             problems += [problem.under((index,)) for problem in error.problems]
         except InputError as error:
@@ -204,13 +250,19 @@ class BoundariesSection(Section):
                 )
         return self
 
-    def make(self, resolve: Callable[[Signal, Key], float | Series]) -> dict[str, Any]:
+    def make(
+        self,
+        resolve: Callable[[Signal, Key], float | Series],
+        lay: Callable[[InsidePlace, Any, Key], list[boundaries.Line]],
+    ) -> dict[str, Any]:
         """The objects of `eagre.boundaries` that the section describes, by side.
 
         Parameters
         ----------
         resolve : callable
             Turns a signal and the path of its key into a number or a series.
+        lay : callable
+            Gives the lines of a place inside, of a condition and the path of its key: `InsidePlace.lines` on a grid.
 
         Returns
         -------
@@ -232,9 +284,8 @@ class BoundariesSection(Section):
                     if part.place
                 ]
         for index, (condition, place) in enumerate(self.inside):
-            line = boundaries.Line if place.area is None else boundaries.Area
-            made = _make(condition, resolve, ("boundaries", "inside", index))
-            sides.setdefault("inside", []).append(line(place.points or place.area or [], made, place.name))
+            key = ("boundaries", "inside", index)
+            sides.setdefault("inside", []).extend(lay(place, _make(condition, resolve, key), key))
         return sides
 
 

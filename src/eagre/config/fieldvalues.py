@@ -1,4 +1,4 @@
-"""Values over the domain: a number, an expression in x and y, or a raster file."""
+"""Values over the domain: a number, an expression in x and y, a raster file, or zones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from eagre.config.section import Section, check
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS, is_quantity, parse_quantity
 from eagre.config.values import ClassTable, InputFiles, NoData, Shift, key_of
+from eagre.config.zones import Zones, ZoneValues
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -76,14 +77,14 @@ class ClassRaster(Section):
 
 @dataclass(frozen=True)
 class FieldValue:
-    """A number, an expression or a raster.
+    """A number, an expression, a raster or zones.
 
     Parameters
     ----------
-    source : float, Expression, RasterFile or ClassRaster
+    source : float, Expression, RasterFile, ClassRaster or ZoneValues
     """
 
-    source: float | Expression | RasterFile | ClassRaster
+    source: float | Expression | RasterFile | ClassRaster | ZoneValues
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float = 0.0) -> float | np.ndarray:
         """The number, or an array of shape (ny, nx).
@@ -98,6 +99,8 @@ class FieldValue:
             return self.source(x=grid.x[None, :], y=grid.y[:, None], bed=bed)
         if isinstance(self.source, RasterFile | ClassRaster):
             return self.source.at_centres(grid)
+        if isinstance(self.source, ZoneValues):
+            return self.source.at_centres(grid, bed)
         return self.source
 
 
@@ -111,9 +114,20 @@ def number_or_expression(value: Any, info: ValidationInfo, dimension: str | None
 
 
 def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
+    def outside_of(zones: Zones, info: ValidationInfo) -> FieldValue | None:
+        try:
+            return None if zones.outside == "error" else read(zones.outside, info)
+        except InputError as error:
+            key, own = f"{key_of(info)} = ", "outside = "
+            what, fix = (text.replace(key, own, 1) for text in (error.what, error.fix))
+            raise InputError(what, allowed=error.allowed, fix=fix) from None
+
     def read(value: Any, info: ValidationInfo) -> FieldValue:
         if isinstance(value, FieldValue):
             return value
+        if isinstance(value, dict) and "zones" in value:
+            zones = check(Zones, value, info.context)
+            return FieldValue(ZoneValues(zones, dimension or "number", outside_of(zones, info)))
         if isinstance(value, dict):
             section = ClassRaster if classes and "classes" in value else RasterFile
             return FieldValue(check(section, value, info.context))
@@ -121,9 +135,10 @@ def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
         if found is not None:
             return FieldValue(found)
         unit = f" in {DIMENSIONS[dimension].si}" if dimension else ""
+        tables = f"file, zones{' or classes' * classes}"
         raise InputError(
             f"{key_of(info)} = {literal(value)}",
-            allowed=f"a number{unit}, an expression in x, y and bed, or a table with file{' or classes' * classes}",
+            allowed=f"a number{unit}, an expression in x, y and bed, or a table with {tables}",
             fix=f'{key_of(info)} = "where(x < 10, 1.0, 0.0)"',
         )
 

@@ -84,6 +84,12 @@ def input_of(value: str, info: ValidationInfo, *suffixes: str) -> Path:
     return found
 
 
+def _vector_file(value: Any, info: ValidationInfo) -> Path:
+    from eagre.io.vector import SUFFIXES
+
+    return input_of(value, info, *SUFFIXES)
+
+
 def _output_file(*suffixes: str) -> Callable[[Any, ValidationInfo], Path]:
     def read(value: Any, info: ValidationInfo) -> Path:
         key = key_of(info)
@@ -136,6 +142,7 @@ Beta = Annotated[float, quantity("beta")]
 InputFile = Annotated[Path, PlainValidator(_input_file)]
 InputFiles = Annotated[tuple[Path, ...], PlainValidator(_input_files)]
 ClassTable = Annotated[str | Path, PlainValidator(_class_table)]
+VectorFile = Annotated[Path, PlainValidator(_vector_file)]
 NetcdfFile = Annotated[Path, PlainValidator(_output_file(".nc"))]
 FieldsFile = Annotated[Path, PlainValidator(_output_file(".nc", SUFFIX))]
 SeriesOutputFile = Annotated[Path, PlainValidator(_output_file(".nc", ".csv"))]

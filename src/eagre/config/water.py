@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.config.case import Case
-from eagre.config.conditions import BoundariesSection
+from eagre.config.conditions import BoundariesSection, InsidePlace
 from eagre.config.cyclone import CycloneSection
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, PressureField, SpeedField
 from eagre.config.lines import LinesSection
@@ -23,6 +24,7 @@ from eagre.errors import InputError
 from eagre.series import Series
 
 if TYPE_CHECKING:
+    from eagre.boundaries import Line
     from eagre.grid import Grid
 
 
@@ -152,7 +154,8 @@ class WaterCase(Case):
             for name in type(section).model_fields:
                 if getattr(section, name) is not None:
                     options[name] = self._values(place, section, name, grid, bed)
-        options["boundaries"] = Boundaries(**self.boundaries.make(self._signal))
+        lay = partial(self._lines, grid)
+        options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
         options["sources"] = self._sources(grid, bed)
         options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
         if self.maps is not None:
@@ -180,6 +183,11 @@ class WaterCase(Case):
         """Value of a field key, with the key named in errors."""
         with self.at(*place.split("."), name):
             return getattr(section, name).at_centres(grid, bed)
+
+    def _lines(self, grid: Grid, place: InsidePlace, condition: Any, key: Key) -> list[Line]:
+        """Lines of a condition inside the domain, with the key named in errors."""
+        with self.at(*key):
+            return place.lines(condition, grid)
 
     def _signal(self, signal: Signal, key: Key) -> float | Series:
         """A constant, or a series that covers the run, with the key named in errors."""

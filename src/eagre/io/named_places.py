@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from eagre.errors import InputError
+from eagre.io.vector import geojson_features
 
 Point = tuple[float, float]
 
@@ -68,19 +68,12 @@ def _csv_rows(path: Path) -> list[tuple[str, Point]]:
 
 def _features(path: Path, kind: str) -> list[tuple[str, Any]]:
     """Names and coordinates of the features of a type."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        features = data["features"]
-        found = []
-        for number, one in enumerate(features, 1):
-            geometry = one["geometry"]
-            if geometry["type"] != kind:
-                got = f"{path}: feature {number} of the type {geometry['type']}"
-                raise InputError(got, allowed=f"{kind}", fix="a file of its own for each type")
-            name = (one.get("properties") or {}).get("name", one.get("id", number))
-            found.append((str(name), geometry["coordinates"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
+    found = []
+    for number, one in enumerate(geojson_features(path)[0], 1):
+        if one.geometry["type"] != kind:
+            got = f"{path}: feature {number} of the type {one.geometry['type']}"
+            raise InputError(got, allowed=kind, fix="a file of its own for each type")
+        found.append((one.name, one.geometry["coordinates"]))
     return found
 
 

@@ -1,0 +1,184 @@
+"""Points, lines and polygons of a file, in the coordinate system of a grid.
+
+GeoJSON needs no library; other formats (GeoPackage, Shapefile, FlatGeobuf) are read by pyogrio.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.io.files import choose, listing
+from eagre.io.raster import parse_crs
+
+GEOJSON = (".geojson", ".json")
+SUFFIXES = (*GEOJSON, ".gpkg", ".shp", ".fgb")
+
+
+class Feature(NamedTuple):
+    """One thing on a map.
+
+    Parameters
+    ----------
+    name : str
+        Its property "name", or its id or number.
+    geometry : dict
+        As in GeoJSON: ``type`` and ``coordinates``.
+    properties : dict
+        What the file says of it.
+    """
+
+    name: str
+    geometry: Mapping[str, Any]
+    properties: Mapping[str, Any]
+
+    def parts(self) -> Iterator[tuple[str, Any]]:
+        """Type and coordinates of each part: Point, LineString or Polygon."""
+        kind, at = self.geometry["type"], self.geometry["coordinates"]
+        if kind.startswith("Multi"):
+            yield from ((kind.removeprefix("Multi"), one) for one in at)
+        else:
+            yield kind, at
+
+
+def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
+    """Features of a GeoJSON file, and the coordinate system that it names, as older ones do.
+
+    Raises
+    ------
+    InputError
+        If it is no FeatureCollection.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found = []
+        for number, one in enumerate(data["features"], 1):
+            properties = one.get("properties") or {}
+            geometry = {"type": str(one["geometry"]["type"]), "coordinates": one["geometry"]["coordinates"]}
+            found.append(Feature(str(properties.get("name", one.get("id", number))), geometry, properties))
+        crs = (data.get("crs") or {}).get("properties", {}).get("name")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
+    return found, None if crs is None else str(crs)
+
+
+def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | None = None) -> list[Feature]:
+    """Features of a file, in the coordinate system of a grid.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+    grid : Grid
+        If its coordinate system is not known, coordinates are taken as they are. GeoJSON that names none is in
+        longitude and latitude (RFC 7946) where its numbers can be that, else in the grid's.
+    kinds : sequence of str
+        Types that are wanted: Point, LineString, Polygon; those of several parts (MultiPolygon ..) too.
+    layer : str, optional
+        Of a file that holds several.
+
+    Raises
+    ------
+    InputError
+        If a feature is of another type, there is none, a system cannot be understood, or a library is missing.
+    """
+    from rasterio.features import is_valid_geom
+
+    if path.suffix.lower() in GEOJSON:
+        if layer is not None:
+            raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+        features, crs = geojson_features(path)
+    else:
+        features, crs = _read_with_library(path, layer)
+    for one in features:
+        if one.geometry["type"].removeprefix("Multi") not in kinds:
+            got = f"{path}: {one.name} of the type {one.geometry['type']}"
+            raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
+        if not is_valid_geom(one.geometry):
+            got = f"{path}: {one.name}, a {one.geometry['type']} of {str(one.geometry['coordinates'])[:60]}"
+            raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
+    if not features:
+        raise InputError(f"{path} without a feature", allowed="one or more")
+    if crs is None and path.suffix.lower() in GEOJSON and grid.crs is not None and _may_be_degrees(features):
+        crs = "OGC:CRS84"
+    return _warped(path, features, crs, grid)
+
+
+def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
+    """Features of a file by pyogrio, and its coordinate system."""
+    missing = [name for name in ("pyogrio", "shapely") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"{path}, without the library {missing[0]}", allowed="an installed one, or a .geojson file",
+            fix="pip install 'eagre[vector]'",
+        )  # fmt: skip
+    shapely, pyogrio = importlib.import_module("shapely"), importlib.import_module("pyogrio")
+
+    try:
+        layers = [str(name) for name in pyogrio.list_layers(path)[:, 0]]
+        if layer is not None:
+            choose(layer, layers, "layer", 'layer = "{}"')
+        elif len(layers) > 1:
+            raise InputError(f"{path} with the layers {listing(layers)}", allowed="one", fix=f'layer = "{layers[0]}"')
+        about, ids, shapes, columns = pyogrio.raw.read(path, layer=layer, force_2d=True, return_fids=True)
+    except pyogrio.errors.DataSourceError as error:
+        raise InputError(f"{path}, which cannot be read ({error})", allowed=f"a file of {listing(SUFFIXES)}") from None
+    names = [str(name) for name in about["fields"]]
+    found = []
+    for index, shape in enumerate(shapely.from_wkb(shapes)):
+        properties = dict(zip(names, (column[index] for column in columns), strict=True))
+        if shape is not None:
+            found.append(Feature(str(properties.get("name", ids[index])), shape.__geo_interface__, properties))
+    return found, about["crs"]
+
+
+def _warped(path: Path, features: list[Feature], crs: str | None, grid: Grid) -> list[Feature]:
+    """Features in the grid's coordinate system."""
+    ours = parse_crs(grid.crs)
+    if crs is None or ours is None:
+        return features
+    theirs = parse_crs(crs)
+    if theirs is None:
+        raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
+    if theirs == ours:
+        return features
+    from rasterio.warp import transform_geom
+
+    moved = transform_geom(theirs, ours, [dict(one.geometry) for one in features])
+    return [one._replace(geometry=geometry) for one, geometry in zip(features, moved, strict=True)]
+
+
+def _may_be_degrees(features: Sequence[Feature]) -> bool:
+    """Whether all coordinates can be longitudes and latitudes."""
+    points = np.concatenate([points_of(one.geometry["coordinates"]) for one in features])
+    return bool((np.abs(points) <= (360.0, 90.0)).all())
+
+
+def points_of(coordinates: Any) -> np.ndarray:
+    """All points of nested coordinates, (n, 2)."""
+    if isinstance(coordinates[0], (int, float)):
+        return np.array([coordinates[:2]], np.float64)
+    return np.concatenate([points_of(one) for one in coordinates])
+
+
+def zone_numbers(features: Sequence[Feature], grid: Grid) -> np.ndarray:
+    """Which polygon the centre of each cell lies in, (ny, nx) int, row 0 = south; -1 is none, later ones win."""
+    from rasterio.features import rasterize
+    from rasterio.transform import Affine
+
+    found = rasterize(
+        [(one.geometry, number) for number, one in enumerate(features)],
+        out_shape=grid.shape,
+        transform=Affine(grid.dx, 0.0, grid.x0, 0.0, -grid.dy, grid.extent[3]),
+        fill=-1,
+        dtype=np.int32,
+    )
+    return np.ascontiguousarray(np.asarray(found)[::-1])

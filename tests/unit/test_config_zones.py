@@ -1,0 +1,193 @@
+"""Polygons, lines and points of vector files in case files: Manning's n, water at the start, rain, walls, springs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from eagre.config.problems import ConfigError
+from eagre.io import vector
+from eagre.models.shallow_water.config import ShallowWaterCase
+from oracle.polygons import inside
+
+FIELD = [[20.3, 10.1], [150.2, 30.7], [120.4, 90.3], [40.1, 70.9], [20.3, 10.1]]  # no centre on an edge
+HOLE = [[70.0, 40.0], [90.0, 40.0], [90.0, 60.0], [70.0, 60.0], [70.0, 40.0]]
+POND = [[100.0, 20.0], [190.0, 20.0], [190.0, 80.0], [100.0, 80.0], [100.0, 20.0]]
+BASE = """
+model = "shallow-water"
+run = { end_time = 10.0 }
+grid = { nx = 40, ny = 20, dx = 5.0 }
+bed = { value = -2.0 }
+"""
+UTM = BASE.replace("dx = 5.0", 'dx = 5.0, x0 = 500000.0, y0 = 5200000.0, crs = "EPSG:32633"')
+
+
+def geojson(path, *features, crs=None):
+    rows = [
+        {"type": "Feature", "properties": properties, "geometry": {"type": kind, "coordinates": at}}
+        for kind, at, properties in features
+    ]
+    system = {"crs": {"type": "name", "properties": {"name": crs}}} if crs else {}
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": rows, **system}))
+
+
+def loaded(tmp_path, text, base=BASE):
+    return ShallowWaterCase.loads(base + text, tmp_path)
+
+
+def options(tmp_path, text, base=BASE):
+    """What the model is made of."""
+    case = loaded(tmp_path, text, base)
+    grid, _, bed = case._terrain()
+    return grid, case._options(grid, bed, case.friction, None, None)
+
+
+def test_values_of_polygons_are_of_the_cells_whose_centres_they_hold(tmp_path):
+    """A hole is outside; of two polygons the later wins; outside is what is written there."""
+    shapes = [("Polygon", [FIELD, HOLE], {"n": 0.08}), ("MultiPolygon", [[POND]], {"n": "0.02"})]
+    geojson(tmp_path / "land.geojson", *shapes)
+    text = 'friction.manning = { zones = "land.geojson", value = "n", outside = "0.03 + 0.0001 * x" }\n'
+    grid, made = options(tmp_path, text)
+    x, y = grid.mesh()
+    expected = np.where(inside(FIELD, x, y) & ~inside(HOLE, x, y), 0.08, 0.03 + 0.0001 * x)
+    expected = np.where(inside(POND, x, y), 0.02, expected)
+    np.testing.assert_allclose(made["manning"], expected, rtol=1e-15)
+    assert len(np.unique(np.round(expected, 3))) > 3
+
+
+def test_one_value_for_all_polygons_with_its_unit(tmp_path):
+    geojson(tmp_path / "pond.geojson", ("Polygon", [POND], {}))
+    text = """
+initial.surface_elevation = { zones = "pond.geojson", value = "120 cm", outside = "-1 m" }
+[sources.rain]
+rate = "20 mm/h"
+pattern = { zones = "pond.geojson", value = 1.0, outside = 0.0 }
+"""
+    grid, made = options(tmp_path, text)
+    held = inside(POND, *grid.mesh())
+    np.testing.assert_array_equal(made["surface_elevation"], np.where(held, 1.2, -1.0))
+    (rain,) = made["sources"]
+    np.testing.assert_array_equal(rain.pattern, held.astype(float))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_longitude_and_latitude_are_warped(tmp_path, named):
+    """GeoJSON that names no system is in longitude and latitude; one that names its own is in that."""
+    from rasterio.warp import transform
+
+    x, y = np.array(POND).T + np.array([[500000.0], [5200000.0]])
+    there = "EPSG:32634" if named else "OGC:CRS84"
+    corners = np.transpose(transform("EPSG:32633", there, x, y)).tolist()
+    geojson(tmp_path / "pond.geojson", ("Polygon", [corners], {"depth": 3.5}), crs=there if named else None)
+    text = 'initial.depth = { zones = "pond.geojson", value = "depth", outside = 0.0 }\n'
+    grid, made = options(tmp_path, text, UTM)
+    held = inside(np.transpose([x, y]), *grid.mesh())
+    np.testing.assert_array_equal(made["depth"], np.where(held, 3.5, 0.0))
+
+
+def test_geopackage(tmp_path):
+    """A layer in another system, by the library."""
+    pyogrio, shapely = (
+        pytest.importorskip("pyogrio", reason="pip install 'eagre[vector]'"),
+        pytest.importorskip("shapely"),
+    )
+    from rasterio.warp import transform
+
+    x, y = np.array(POND).T + np.array([[500000.0], [5200000.0]])
+    corners = np.transpose(transform("EPSG:32633", "EPSG:25833", x, y))
+    shapes = shapely.to_wkb([shapely.Polygon(corners), shapely.Polygon(corners + np.array([0.0, 15.0]))])
+    fields = {"geometry_type": "Polygon", "crs": "EPSG:25833", "driver": "GPKG"}
+    for layer, values in (("first", [1.0, 2.0]), ("second", [0.05, 0.06])):
+        pyogrio.raw.write(
+            tmp_path / "a.gpkg", shapes, [np.array(values)], ["n"], layer=layer, append=layer == "second", **fields
+        )
+    text = 'friction.manning = { zones = "a.gpkg", layer = "second", value = "n", outside = 0.03 }\n'
+    grid, made = options(tmp_path, text, UTM)
+    expected = np.where(inside(np.transpose([x, y]), *grid.mesh()), 0.05, 0.03)
+    expected = np.where(inside(np.transpose([x, y + 15.0]), *grid.mesh()), 0.06, expected)
+    np.testing.assert_array_equal(made["manning"], expected)
+    for old, new, what in (
+        ('layer = "second", ', "", r"with the layers first, second(.|\n)*layer = \"first\""),
+        ("second", "secnd", "layer 'secnd'"),
+        ('"n"', '"nn"', "property 'nn'"),
+    ):
+        with pytest.raises(ConfigError, match=what):
+            options(tmp_path, text.replace(old, new), UTM)
+    (tmp_path / "a.gpkg").write_bytes(b"nothing")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        options(tmp_path, text, UTM)
+
+
+def test_walls_and_springs_of_files(tmp_path):
+    """A wall along each line and round each ring; water at each point and in each polygon."""
+    line = [[30.0, 0.0], [30.0, 60.0], [80.0, 70.0]]
+    geojson(tmp_path / "walls.geojson", ("LineString", line, {"name": "dike"}), ("Polygon", [FIELD, HOLE], {}))
+    geojson(tmp_path / "springs.geojson", ("MultiPoint", [[10.0, 10.0], [20.0, 20.0]], {}), ("Polygon", [POND], {}))
+    text = """
+[[boundaries.inside]]
+kind = "wall"
+file = "walls.geojson"
+[[boundaries.inside]]
+kind = "discharge"
+rate = "2 m3/s"
+file = "springs.geojson"
+name = "spring"
+"""
+    _, made = options(tmp_path, text)
+    found = made["boundaries"].inside
+    kinds = [(type(one).__name__, type(one.condition).__name__, one.name) for one in found]
+    assert kinds == [
+        ("Line", "Wall", "dike"),
+        ("Area", "Wall", "2"),
+        ("Area", "Wall", "2, hole 1"),
+        ("Line", "Discharge", "spring 1"),
+        ("Line", "Discharge", "spring 1 (2)"),
+        ("Area", "Discharge", "spring 2"),
+    ]
+    assert found[0].points == line and found[1].points == FIELD[:-1] and found[2].points == HOLE[:-1]
+    assert found[4].points == [[20.0, 20.0]] and found[4].condition.rate == 2.0
+
+
+@pytest.mark.parametrize(
+    ("features", "text", "what"),
+    [
+        ([("Point", [1.0, 2.0], {"n": 1})], "", "of the type Point(.|\n)*Polygon"),
+        ([("Polygon", [POND], {"m": 1})], "", r"the polygon 1: property 'n'"),
+        ([("Polygon", [POND], {"n": None})], "", "n = None"),
+        ([("Polygon", [POND], {"n": "3 hours"})], "", "the polygon 1: "),
+        ([("Polygon", [POND], {"n": 0.02})], "", r"584 of 800 cells in no polygon; the first centre is x = 2.5 m"),
+        ([("Polygon", [(np.array(POND) + 1e6).tolist()], {"n": 0.02})], ", outside = 0.1", "none over a centre"),
+        ([], "", "without a feature"),
+        ([("Polygon", [POND], {"n": 0.02})], ', layer = "a"', "layer with files that hold several"),
+        ([("Polygon", [POND], {"n": 0.02})], ', outside = "2 m"', 'write: +outside = "0.5"'),
+        ([("Polygon", "here", {"n": 0.02})], "", "1, a Polygon of here"),
+    ],
+)
+def test_what_is_refused(tmp_path, features, text, what):
+    geojson(tmp_path / "land.geojson", *features)
+    with pytest.raises(ConfigError, match=what) as error:
+        options(tmp_path, f'friction.manning = {{ zones = "land.geojson", value = "n"{text} }}\n')
+    assert "friction.manning" in str(error.value)
+
+
+def test_inside_that_is_refused(tmp_path):
+    geojson(tmp_path / "springs.geojson", ("Polygon", [FIELD, HOLE], {}))
+    text = '[[boundaries.inside]]\nkind = "discharge"\nrate = 1.0\nfile = "springs.geojson"\n'
+    with pytest.raises(ConfigError, match="a polygon with holes"):
+        options(tmp_path, text)
+    with pytest.raises(ConfigError, match="points and file"):
+        options(tmp_path, text + "points = [[1.0, 1.0]]\n")
+    with pytest.raises(ConfigError, match="no such file"):
+        options(tmp_path, text.replace("springs", "sprigs"))
+    (tmp_path / "springs.txt").touch()
+    with pytest.raises(ConfigError, match=r"ends in \.geojson or \.json or \.gpkg"):
+        options(tmp_path, text.replace("springs.geojson", "springs.txt"))
+
+
+def test_without_the_library_the_line_to_write_is_told(tmp_path, monkeypatch):
+    (tmp_path / "a.gpkg").touch()
+    monkeypatch.setattr(vector.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"without the library pyogrio(.|\n)*pip install 'eagre\[vector\]'"):
+        options(tmp_path, 'friction.manning = { zones = "a.gpkg", value = "n" }\n')
