@@ -3,7 +3,8 @@
 ``PYTHONPATH=src python benchmarks/studies/maps_and_gauges.py cuda maps 4096`` prints the time of a step of SSP-RK2 in
 single precision with sets of maps, beside that without: at the start of the case of the benchmark, where half of the
 cells rise in every step, and later. ``.. cuda dam``: a dam break on 860 x 460 cells, with 29 gauges every 2 s, on the
-way of the run and by stops, beside none. ``.. cuda every 4096 10000``: so many gauges at every step.
+way of the run and by stops, beside none. ``.. cuda averages 4096``: means and variances over time.
+``.. cuda every 4096 10000``: so many gauges at every step.
 """
 
 from __future__ import annotations
@@ -57,6 +58,37 @@ def maps(device: str, n: int) -> None:
             plain.setdefault(when, best)
             print(f"{n}, {name}, {when}: {best:.1f} us, {best / plain[when] - 1:+.1%}", flush=True)
             model.unchecked_steps(10 * STEPS)()
+
+
+AVERAGES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "mean and variance of the surface": {"mean": ["surface_elevation"], "variance": ["surface_elevation"]},
+    "mean and variance of the velocity": {"mean": ["velocity"], "variance": ["velocity"]},
+    "mean surface": {"mean": ["surface_elevation"]},
+    "with their covariance": {
+        "mean": ["velocity"], "variance": ["velocity"], "covariance": [("velocity_x", "velocity_y")],
+    },
+}  # fmt: skip
+
+
+def averages(device: str, n: int) -> None:
+    """Of a step with averages of the explicit model, and of a gyre of half as many points a side: `maps`."""
+    for kind in ("explicit", "gyre"):
+        plain = 0.0
+        for name, asked in AVERAGES.items():
+            model = _averaged(kind, device, n, asked)
+            best = 1e6 * min(times_of(model._engine.device, model.unchecked_steps(STEPS), repeats=4, warm_up=1)) / STEPS
+            plain = plain or best
+            print(f"averages, {kind}, {n}, {name}: {best:.1f} us, {best / plain - 1:+.1%}", flush=True)
+
+
+def _averaged(kind: str, device: str, n: int, asked: dict[str, Any]) -> Any:
+    if kind == "explicit":
+        return basin(n, device, averages=eagre.Averages(**asked) if asked else None)
+    psi = {"surface_elevation": "streamfunction"}
+    own = {key: [name if isinstance(name, tuple) else psi.get(name, name) for name in asked[key]] for key in asked}
+    options = {"averages": eagre.Averages(**own) if own else None, "device": device}
+    return eagre.BarotropicVorticity.double_gyre(n // 2 + 1, time_step=1e-9, **options)
 
 
 class Gauges:
@@ -132,7 +164,7 @@ def every(device: str, n: int, count: int, steps: int = 400) -> None:
 
 def main() -> None:
     device, what, *numbers = sys.argv[1:]
-    {"maps": maps, "dam": dam, "every": every}[what](device, *map(int, numbers))
+    {"maps": maps, "averages": averages, "dam": dam, "every": every}[what](device, *map(int, numbers))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ _HOME = {
     "ShallowWaterADIEnsemble": "eagre.models.shallow_water_adi.ensemble",
     **{name: f"eagre.terms.{module}" for name, module in NAMES.items()},
     "Grid": "eagre.grid",
+    "Averages": "eagre.stepping.averages",
     "Maps": "eagre.stepping.maps",
     "Series": "eagre.series",
     "MovingField": "eagre.moving",

@@ -66,6 +66,7 @@ topography = {{ height = "200 * sin(2 * pi * x / 3e6)", coriolis = 1e-4, depth =
 tracer = {{ initial = "where(x < 1e6, 1, 0)" }}
 numerics.time_step = "1 h"
 output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lower", "tracer", "wind_curl"] }}
+maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["velocity"], from = "2 h" }}
 """)
     done = eagre("run", tmp_path / "case.toml")
     assert done.code == 0, done.err
@@ -86,6 +87,16 @@ output = {{ file = "out.nc", interval = "3 h", variables = ["streamfunction_lowe
         assert eagre("plot", tmp_path / "out.nc", "-v", name, "--dpi", 40).code == 0
     assert eagre("animate", tmp_path / "out.nc", "-v", "tracer", "--dpi", 40).code == 0
     assert "streamfunction_lower" in eagre("info", tmp_path / "out.nc").out
+    maps = opened(tmp_path / "maps.nc")
+    assert maps["eddy_kinetic_energy"].shape == (1, 11, 15) and float(maps["eddy_kinetic_energy"].max()) > 0.0
+    assert maps["variance_velocity_x"].attrs["cell_methods"] == "time: variance (comment: from 7200 s on)"
+    assert "means of streamfunction, velocity; variances of velocity" in done.out
+    assert eagre("plot", tmp_path / "maps.nc", "-v", "eddy_kinetic_energy", "--dpi", 40).code == 0
+    assert eagre("export", tmp_path / "maps.nc", "-v", "mean_velocity_x").code == 0
+    text = (tmp_path / "case.toml").read_text().replace('mean = ["streamfunction",', 'mean = ["depth",')
+    (tmp_path / "other.toml").write_text(text)
+    refused = eagre("run", tmp_path / "other.toml", "--overwrite")
+    assert refused.code == 2 and "mean with 'depth'" in refused.err and "maps.mean" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 import eagre
 from eagre.models.shallow_water import schedules
+from physics.test_averages import WATER, gyre
 from physics.test_maps import dam_break, flood
 
 pytestmark = pytest.mark.gpu
@@ -56,3 +57,43 @@ def test_maps_leave_a_run_on_a_gpu_as_it_is(monkeypatch):
     np.testing.assert_array_equal(plain.field("depth"), model.field("depth"))
     with pytest.raises(eagre.InputError):
         eagre.Maps(["depth"])
+
+
+def with_averages(kernel, precision, device):
+    """A model that averages: of an explicit one the marching kernels, which tiles have no averages beside."""
+    if kernel == "gyre":
+        return gyre(precision, device=device)
+    options = {"kernels": "reference"} if kernel == "reference" else {"scheme": "ds2"} if kernel == "sweeps" else {}
+    return (flood if kernel == "implicit" else dam_break)(precision, device=device, averages=WATER, **options)
+
+
+ENDS = {"gyre": (0.02, 0.06), "implicit": (21.0, 60.0)}
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("kernel", ["march", "sweeps", "reference", "implicit", "gyre"])
+def test_averages_of_a_gpu_are_those_of_the_cpu_and_go_on_bit_for_bit(kernel, precision):
+    middle, end = ENDS.get(kernel, (0.6, 1.3))
+    whole, cut, on, there = (with_averages(kernel, precision, name) for name in ("cuda", "cuda", "cuda", "cpu"))
+    for one in (whole, cut, there):
+        one.advance(middle)
+    on.restore(cut.state())
+    for one in (whole, on, there):
+        one.advance(end)
+    expected, again = there.maps.sample(), on.maps.sample()
+    for name, values in whole.maps.sample().items():
+        np.testing.assert_array_equal(again[name], values, err_msg=name)
+        if not name.startswith(("mean", "variance", "covariance", "eddy")):
+            continue
+        size = np.nanmax(np.abs(expected[name]))
+        assert size > 0.0, name
+        same = np.isclose(values, expected[name], rtol=0, atol=(2e-3 if precision == "single" else 1e-9) * size)
+        assert same.mean() >= (0.95 if precision == "single" else 0.99), name
+
+
+def test_averages_leave_a_run_on_a_gpu_as_it_is(monkeypatch):
+    march_only("march", monkeypatch)
+    plain, model = (dam_break("single", device="cuda", maps=None, averages=one) for one in (None, WATER))
+    for one in (plain, model):
+        one.advance(2.0)
+    np.testing.assert_array_equal(plain.field("depth"), model.field("depth"))

@@ -1,22 +1,24 @@
-"""The section [maps] of the models of water."""
+"""The section [maps]: averages of every model, and what was largest, soonest and longest of the models of water."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import FieldsFile, Metres, PositiveSeconds, VariableNames
+from eagre.config.values import FieldsFile, Metres, PositiveSeconds, Seconds, VariableNames
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
+    from eagre.stepping.averages import Averages
     from eagre.stepping.maps import Maps
 
 
-class MapsSection(MeasuredSection):
-    """Maps of what was largest, when water came and how long it stayed, in a NetCDF file or a Zarr store."""
+class AveragesSection(MeasuredSection):
+    """Maps of means, variances and covariances over time, in a NetCDF file or a Zarr store."""
 
     at_start: ClassVar[bool] = False
 
@@ -26,10 +28,58 @@ class MapsSection(MeasuredSection):
     interval: PositiveSeconds | None = Field(  # type: ignore[assignment]
         default=None, description="the time between records, each up to its time; without it the last", examples=["1 h"]
     )
+    mean: VariableNames = Field(
+        default=[], description="names of fields; velocity is both components", examples=[["velocity"]]
+    )
+    variance: VariableNames = Field(default=[], description="names of fields", examples=[["velocity"]])
+    covariance: list[tuple[str, str]] = Field(
+        default=[], description="pairs of names of fields", examples=[[["velocity_x", "velocity_y"]]]
+    )
+    from_: Seconds | None = Field(
+        default=None, alias="from", description="when averages begin; at the start if not given", examples=["10 d"]
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> AveragesSection:
+        self.check()
+        return self
+
+    def check(self) -> None:
+        """Refuse what nothing can be made of."""
+        self.averages()
+
+    @property
+    def note(self) -> str:
+        """What the file holds."""
+        asked = {"means": self.mean, "variances": self.variance, "covariances": [*map(" and ".join, self.covariance)]}
+        return "; ".join(f"{what} of {', '.join(names)}" for what, names in asked.items() if names)
+
+    @property
+    def averages_any(self) -> bool:
+        """Whether there is anything to average."""
+        return bool(self.mean or self.variance or self.covariance)
+
+    def averages(self) -> Averages | None:
+        """The averages that the model is asked for."""
+        from eagre.stepping.averages import Averages
+
+        start = -math.inf if self.from_ is None else self.from_
+        return Averages(self.mean, self.variance, self.covariance, start)
+
+    def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
+        """The writer of what the model gathers."""
+        from eagre.io import MeasuredWriter
+
+        return MeasuredWriter(path, model, model.maps, **options)
+
+
+class MapsSection(AveragesSection):
+    """Maps of what was largest, soonest and longest, and averages over time, in a NetCDF file or a Zarr store."""
+
     variables: VariableNames | None = Field(
         default=None,
         description="of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
-        "max_hazard_rating and hazard_class; the first four if not given",
+        "max_hazard_rating and hazard_class; the first four if not given, unless there are averages alone",
         examples=[["max_depth", "max_speed"]],
     )
     arrival_depths: list[Metres] = Field(
@@ -47,25 +97,28 @@ class MapsSection(MeasuredSection):
         default=0.0, description="depth up to which water does not count, metres", examples=["1 cm"]
     )
 
-    @model_validator(mode="after")
-    def _possible(self) -> MapsSection:
+    def check(self) -> None:
+        """Refuse what nothing can be made of."""
         self.make()
-        return self
+        self.averages()
 
     @property
     def note(self) -> str:
         """What the file holds."""
-        return ", ".join(one.name for one in self.make().outputs)
+        maps = self.make()
+        names = ", ".join(one.name for one in maps.outputs) if maps is not None else ""
+        return "; ".join(text for text in (names, super().note) if text)
 
-    def make(self) -> Maps:
-        """What the model is asked for."""
+    def make(self) -> Maps | None:
+        """What the model is asked for beside averages."""
         from eagre.stepping.maps import Maps
 
-        given = self.model_dump(exclude={"file", "interval"}, exclude_none=True)
+        keys = ("variables", "arrival_depths", "arrival_rises", "duration_depths")
+        if self.averages_any and not any(getattr(self, key) for key in keys):
+            return None
+        given = self.model_dump(include={*keys, "wet_depth"}, exclude_none=True)
         return Maps(**given)
 
-    def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
-        """The writer of what the model gathers."""
-        from eagre.io import MeasuredWriter
-
-        return MeasuredWriter(path, model, model.maps, **options)
+    def averages(self) -> Averages | None:
+        """The averages that the model is asked for, if any."""
+        return super().averages() if self.averages_any or self.from_ is not None else None

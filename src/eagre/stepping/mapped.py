@@ -10,7 +10,14 @@ from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.io.cf import axis_attributes
 from eagre.io.measured import Axis
+from eagre.stepping.averages import Asked
 from eagre.stepping.maps import Maps, Water, values_of
+
+GROUND = {
+    "long_name": "bed elevation, mean of the cell",
+    "units": "m",
+    "standard_name": "ground_level_altitude",
+}
 
 
 class RunMaps:
@@ -18,13 +25,14 @@ class RunMaps:
 
     Parameters
     ----------
-    maps : Maps
     grid : Grid
-    bed : (ny, nx) array, m
-        Of the cells.
     state : callable
         Gives the state of the maps with the present one taken up, and the time, s.
-    water : Water
+    averages : Asked, optional
+    lifts : mapping, optional
+        See `Asked.values`.
+    maps : Maps, optional
+        Of water; `bed`, (ny, nx) array, m, of the cells, and `water` go with them.
 
     Attributes
     ----------
@@ -33,24 +41,25 @@ class RunMaps:
     """
 
     def __init__(
-        self, maps: Maps, grid: Grid, bed: np.ndarray, state: Callable[[], tuple[Mapping[str, np.ndarray], float]],
-        water: Water,
+        self, grid: Grid, state: Callable[[], tuple[Mapping[str, np.ndarray], float]], averages: Asked | None = None,
+        lifts: Mapping[str, float | np.ndarray] | None = None, *, maps: Maps | None = None,
+        bed: np.ndarray | None = None, water: Water | None = None,
     ) -> None:  # fmt: skip
-        self._maps, self._state, self._water = maps, state, water
-        self.variables: Sequence[Variable] = maps.outputs
+        self._state, self._maps, self._water, self._averages, self._lifts = state, maps, water, averages, lifts or {}
+        self.variables: Sequence[Variable] = [
+            *(maps.outputs if maps is not None else ()), *(averages.outputs if averages is not None else ())
+        ]  # fmt: skip
         self.dimensions: dict[str, tuple[str, ...]] = {one.name: ("y", "x") for one in self.variables}
-        ground = {
-            "long_name": "bed elevation, mean of the cell",
-            "units": "m",
-            "standard_name": "ground_level_altitude",
-        }
-        self.axes: Sequence[Axis] = (
-            Axis("x", ("x",), grid.x, axis_attributes("x", "x of the cell centres")),
-            Axis("y", ("y",), grid.y, axis_attributes("y", "y of the cell centres")),
-            Axis("bed", ("y", "x"), bed, ground),
-        )
+        where = "the points" if bed is None else "the cell centres"
+        axes = [Axis(name, (name,), getattr(grid, name), axis_attributes(name, f"{name} of {where}")) for name in "xy"]
+        self.axes: Sequence[Axis] = axes if bed is None else [*axes, Axis("bed", ("y", "x"), bed, GROUND)]
 
     def sample(self) -> dict[str, np.ndarray]:
         """The maps up to now, (ny, nx) each; not a number where there was no water, or what is timed never came."""
         state, now = self._state()
-        return values_of(self._maps, state, now, self._water)
+        found: dict[str, np.ndarray] = {}
+        if self._maps is not None and self._water is not None:
+            found |= values_of(self._maps, state, now, self._water)
+        if self._averages is not None:
+            found |= self._averages.values(state, self._lifts)
+        return found

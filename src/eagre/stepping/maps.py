@@ -249,21 +249,25 @@ class Gathered:
 
 def cut_maps(state: Mapping[str, np.ndarray], first: int, last: int) -> dict[str, np.ndarray]:
     """The maps of rows first .. last - 1 from a state of the whole domain; nothing where it has none."""
-    if "maps" not in state:
-        return {}
-    above = state["maps_above"]
     rows = slice(first, last)
-    return {"maps": state["maps"][:, rows], "maps_above": above[rows] if above.size > 1 else above}
+    found = {name: state[name][:, rows] for name in ("maps", "maps_averages") if name in state}
+    if "maps_above" in state:
+        above = state["maps_above"]
+        found["maps_above"] = above[rows] if above.size > 1 else above
+    return found
 
 
 def join_maps(states: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """The maps of the whole domain from those of its bands of rows."""
-    if "maps" not in states[0]:
-        return {}
-    above = [state["maps_above"] for state in states]
-    kept = above[0].shape[1] == states[0]["maps"].shape[2] and above[0].shape[0] == states[0]["maps"].shape[1]
-    joined = np.concatenate(above) if kept else above[0]
-    return {**states[0], "maps": np.concatenate([state["maps"] for state in states], axis=1), "maps_above": joined}
+    found = dict(states[0])
+    for name in ("maps", "maps_averages"):
+        if name in found:
+            found[name] = np.concatenate([state[name] for state in states], axis=1)
+    if "maps_above" in found:
+        above = [state["maps_above"] for state in states]
+        if above[0].shape == states[0]["maps"].shape[1:]:
+            found["maps_above"] = np.concatenate(above)
+    return found
 
 
 def values_of(maps: Maps, state: Mapping[str, np.ndarray], now: float, water: Water) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ every device,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.decomposition import bands, check_thickness, extreme, total
 from eagre.errors import InputError
 from eagre.models.barotropic import reference
+from eagre.models.barotropic.averaging import StepAverages
 from eagre.models.barotropic.engine import Engine, Steps
 from eagre.models.barotropic.inversion import CpuBox, CudaBox, Launches
 from eagre.models.barotropic.kernel_sets import kernel_set
@@ -32,6 +34,7 @@ from eagre.models.barotropic.state import State
 from eagre.solvers.poisson.bands import band_heights
 from eagre.solvers.poisson.box_cuda import Box
 from eagre.solvers.poisson.seams import CpuSeams, CudaSeams
+from eagre.stepping.maps import cut_maps, join_maps
 
 LEAST_ROWS = 4  # of a band
 
@@ -52,6 +55,7 @@ class Band:
         self._stages = Stages(self.fields, self.kernels, (index == 0, index == len(heights) - 1))
         self._layers = range(self.fields.count)
         self.seams = [self._seams(layer, index, heights) for layer in self._layers]
+        self.averages = StepAverages(setup.averages, self.fields)
         self.fields.set_weights()
 
     @property
@@ -101,6 +105,10 @@ class Band:
         """What it does with the streamfunction of its neighbours."""
         return self._stages.boundary(then)
 
+    def after_step(self, then: int) -> Launches:
+        """What it does when a step is made."""
+        return self.averages.after_step(then)
+
     def arrays(self, name: str, at: int) -> list[Any]:
         """Arrays "q" or "psi" of all layers, "tracer", or "ends" of the columns of all layers."""
         if name == "ends":
@@ -134,7 +142,8 @@ class Bands:
 
     def _step(self, at: int) -> list[Stage]:
         """The schedule of a step from buffers `at` to the others; a step begins without a meeting."""
-        return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at)]
+        last = [[band.after_step(1 - at) for band in self.bands]] if self.setup.averages is not None else []
+        return [[band.local_work(at) for band in self.bands], *self._inverted(1 - at), *last]
 
     def _inverted(self, then: int) -> list[Stage]:
         names = ("q",) if self.setup.diffusivity is None else ("q", "tracer")
@@ -211,6 +220,18 @@ class Bands:
             own = {name: value[band.own] if np.ndim(value) == 2 else value for name, value in state.items()}
             band.fields.restore(own)
         self.set_weights()
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """As of one device: rows of their own, and the walls."""
+        self.device.synchronize()
+        each, last = [band.averages.state() for band in self.bands], len(self.bands) - 1
+        rows = [(rank > 0, band.rows + 1 + (rank == last)) for rank, band in enumerate(self.bands)]
+        return join_maps([one | cut_maps(one, *own) for one, own in zip(each, rows, strict=True)])
+
+    def resume_maps(self, state: Mapping[str, np.ndarray], time: float) -> None:
+        """As of one device."""
+        for band in self.bands:
+            band.averages.take_over({**state, **cut_maps(state, band.own.start, band.own.stop)}, time)
 
     def integrals(self) -> dict[str, float]:
         """As `State.integrals`."""

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.values import (
     Beta,
@@ -196,6 +197,7 @@ class BarotropicCase(Case):
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     tracer: TracerSection | None = Field(default=None, description="the section [tracer]")
     particles: ParticlesSection | None = Field(default=None, description="the section [particles]")
+    maps: AveragesSection | None = Field(default=None, description="the section [maps]")
     numerics: NumericsSection = Field(description="the section [numerics]", examples=[{"time_step": "15 min"}])
 
     @model_validator(mode="after")
@@ -242,7 +244,9 @@ class BarotropicCase(Case):
         if self.particles is not None:
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
-        with self.naming("numerics", "physics", "initial", "basin", "run"):
+        if self.maps is not None:
+            options["averages"] = self.maps.averages()
+        with self.naming("numerics", "physics", "initial", "basin", "run", "maps"):
             return BarotropicVorticity(
                 grid,
                 basin=self.basin.kind,

@@ -9,6 +9,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
+from eagre.models.barotropic.averaging import StepAverages
 from eagre.models.barotropic.kernel_sets import kernel_set
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stages import Stages
@@ -65,12 +66,14 @@ class Engine:
         self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
         self.real, self.count, self.words = self.fields.real, self.fields.count, self.fields.words
         self._stages = Stages(self.fields, self.kernels)
-        self.launches = [step(self._stages, now) for now in (0, 1)]
+        self._averages = StepAverages(setup.averages, self.fields)
+        self.launches = [step(self._stages, now) + self._averages.after_step(1 - now) for now in (0, 1)]
         device.prepare(self.launches[0])
         self.advance = Steps(device, [self.fields], self.launches).advance
         # What is read of a state, as `Bands` has_further_terms it.
         self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
         self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
+        self.maps_state, self.resume_maps = self._averages.state, self._averages.take_over
 
     @property
     def steps(self) -> int:

@@ -66,9 +66,9 @@ def check_size(grid: Grid) -> None:
         raise InputError(f"{grid.nx} x {grid.ny} points", allowed="5 or more along each side", fix="nx = 129")
 
 
-def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
-    """Refuse what does not fit the device."""
-    needed = 9 * layers * grid.cells * np.dtype(check_precision(precision)).itemsize
+def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int = 0) -> None:
+    """Refuse what does not fit the device; more : arrays beside those of the layers."""
+    needed = (9 * layers + more) * grid.cells * np.dtype(check_precision(precision)).itemsize
     if needed > device.free_memory():
         raise MemoryNeededError(needed, device.free_memory(), str(device))
 

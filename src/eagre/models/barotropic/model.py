@@ -14,6 +14,7 @@ from eagre.checks import check_input_memory, check_sample, check_state, grid_sta
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
+from eagre.models.barotropic.averaging import possible
 from eagre.models.barotropic.bands import engine_for
 from eagre.models.barotropic.budget import energy_budget
 from eagre.models.barotropic.inputs import (
@@ -33,6 +34,8 @@ from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
+from eagre.stepping.averages import Averages, asked_of, words_of
+from eagre.stepping.mapped import RunMaps
 
 BASINS = ("box", "channel", "periodic")
 WALLS = ("free-slip", "no-slip", "no-slip-thom")
@@ -85,6 +88,8 @@ class BarotropicVorticity(BaseModel):
     tracer_diffusivity : float, m2 / s
     particles : (n, 2) array, m
         Initial x, y of particles that drift with the (upper) flow.
+    averages : Averages, optional
+        Means and variances over time, gathered at every step; see the attribute `maps`.
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     device : str, or a sequence of str
@@ -142,6 +147,7 @@ class BarotropicVorticity(BaseModel):
         tracer: Any = None,
         tracer_diffusivity: float = 0.0,
         particles: Any = None,
+        averages: Averages | None = None,
         kernels: str = "fast",
         device: str | Device | Sequence[str | Device] = "auto",
         precision: str = "single",
@@ -150,7 +156,9 @@ class BarotropicVorticity(BaseModel):
         self.grid, self.precision = grid, precision
         self.device = select_devices(device)
         check_size(grid)
-        check_memory(grid, self.device, precision, 2 if layers else 1)
+        more = layers is not None, tracer is not None
+        asked = asked_of(averages, {one.name: one for one in fields_of(*more)}, possible(*more))
+        check_memory(grid, self.device, precision, 2 if layers else 1, words_of(asked, precision))
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -171,6 +179,7 @@ class BarotropicVorticity(BaseModel):
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),
+            averages=asked,
         )
         check_together(self.setup, precision)
         check_time_step(self.setup)
@@ -283,6 +292,12 @@ class BarotropicVorticity(BaseModel):
     def particle_positions(self) -> np.ndarray:
         """x, y of the particles, (n, 2), m."""
         return places_at_points(self._engine)
+
+    @property
+    def maps(self) -> RunMaps | None:
+        """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        asked = self.setup.averages
+        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
 
     # -- restart ------------------------------------------------------------------------------------
 

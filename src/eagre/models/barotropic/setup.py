@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
+from eagre.stepping.averages import Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Setup:
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
     kernels: str = "fast"  # or "reference": plain cells alone
+    averages: Asked | None = None  # what is gathered
 
     @property
     def periodic(self) -> tuple[bool, bool]:

@@ -24,6 +24,7 @@ class Stepper:
         self.engine, self.setup = engine, engine.setup
         self.start = start
         self._landed: float | None = None
+        engine.resume_maps({}, start)
         kind = engine.device.kind
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[kind])
         self.look_steps = CPU_LOOK_STEPS if kind == "cpu" else engine.device.layout("barotropic.steps").look
@@ -72,10 +73,12 @@ class Stepper:
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
         landed = math.nan if self._landed is None else self._landed
-        return {**self.engine.state(), "start": np.array(self.start), "landed": np.array(landed)}
+        own = {**self.engine.state(), **self.engine.maps_state()}
+        return {**own, "start": np.array(self.start), "landed": np.array(landed)}
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
         self.engine.restore(state)
         self.start, landed = float(state["start"]), float(state["landed"])
         self._landed = None if math.isnan(landed) else landed
+        self.engine.resume_maps(state, self.time)

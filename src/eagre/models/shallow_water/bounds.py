@@ -10,10 +10,11 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.boundaries.lines import FluxLines
-from eagre.checks import checked_number, one_of
+from eagre.checks import DEVICE_WORDS, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.stepping.maps import Maps
+from eagre.stepping.averages import Asked, words_of
+from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
 
@@ -140,10 +141,15 @@ def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str
     return asked if exact and not plain else "off"
 
 
+def device_words(scheme: str, maps: Maps | None, averages: Asked | None, precision: str) -> int:
+    """Arrays of a run on a device beside those of its terms."""
+    return DEVICE_WORDS + planes_of(maps) + words_of(averages, precision) + 3 * (scheme in ("srk2", "ds2"))
+
+
 def gathered(
-    maps: Maps | None, lines: Mapping[str, Any] | None, walls: np.ndarray | None, grid: Grid
+    maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, walls: np.ndarray | None, grid: Grid
 ) -> dict[str, Any]:
-    """Maps and lines of a run, for its set-up; fluxes beside walls inside the domain are not known by face."""
+    """Maps, averages and lines of a set-up; fluxes beside walls inside the domain are not known by face."""
     if lines and walls is not None:
         raise InputError("lines of discharge and walls inside the domain", allowed="one of them, or shallow-water-adi")
-    return {"maps": maps, "lines": FluxLines(lines, grid) if lines else None}
+    return {"maps": maps, "averages": averages, "lines": FluxLines(lines, grid) if lines else None}

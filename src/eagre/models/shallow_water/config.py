@@ -85,7 +85,7 @@ class ShallowWaterCase(WaterCase):
         scheme = self._scheme(grid.cells, device, precision)
         numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
         options = self._options(grid, bed, self.friction, device, precision, scheme)
-        with self.naming("initial", "friction", "numerics", "run"):
+        with self.naming("initial", "friction", "numerics", "run", "maps"):
             return ShallowWater(grid, corners, **options, **numerics)
 
     def _scheme(self, cells: int, device: Any, precision: str | None) -> str:

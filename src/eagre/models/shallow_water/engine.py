@@ -13,6 +13,7 @@ from eagre.boundaries.ghosts import KIND, segment_table
 from eagre.kernels.water_sums import BLOCK, WET, named_sums
 from eagre.models.shallow_water import diagnostics
 from eagre.models.shallow_water.active_tiles import Chooser
+from eagre.models.shallow_water.averaging import PresentAverages
 from eagre.models.shallow_water.balance import Balance, LineBook
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March, Tiles
@@ -85,6 +86,7 @@ class Engine(Legs):
         self.walls = device.array(np.zeros((1, 1), np.uint8) if setup.walls is None else setup.padded_walls())
         self.parameters = setup.parameters(real)
         self.gathered = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
+        self.averages = PresentAverages(self)
         self._bind_terms()
 
     def _bind_terms(self) -> None:
@@ -261,6 +263,7 @@ class Engine(Legs):
         self.balance.begin(time)
         self.lines.begin(time)
         self.gathered.begin(np.maximum(eta, self.setup.dry_eta), time)
+        self.averages.begin(time)
         self._take_present()
         for fill in self.schedule.fill:
             self.device.run(fill)
@@ -290,12 +293,12 @@ class Engine(Legs):
     def maps_state(self) -> dict[str, np.ndarray]:
         """The maps of the run with the present state taken up, for a restart; nothing where none were asked for."""
         self._take_present()
-        return self.gathered.state()
+        return {**self.gathered.state(), **self.averages.state()}
 
     def _take_present(self) -> None:
         """Take up the present state in the maps of the run, if it has any: its steps may not begin with that."""
-        if self.setup.maps is not None:
-            self.device.run([diagnostics.take(self, diagnostics.ALWAYS)])
+        own = [diagnostics.take(self, diagnostics.ALWAYS)] if self.setup.maps is not None else []
+        self.device.run([*own, *self.averages.present()])
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`; its ghosts too, unless other conditions hold at the boundary now.
@@ -319,6 +322,7 @@ class Engine(Legs):
         self.device.fill(self._bad, np.zeros(1))
         self.device.fill(self.q[self.current], state["q"])
         self.gathered.take_over(state, np.maximum(state["q"][0, 2:-2, 2:-2], self.setup.dry_eta), clock[ck.T])
+        self.averages.take_over(state, clock[ck.T])
         self._take_present()
         if not np.array_equal(state.get("edges", np.zeros(0)), self.setup.sides_at(clock[ck.T])):
             self._fill_ghosts()

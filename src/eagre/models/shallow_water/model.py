@@ -16,7 +16,6 @@ from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import LineSeries
 from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
-    DEVICE_WORDS,
     LARGEST_MANNING,
     check_memory,
     check_sample,
@@ -35,14 +34,16 @@ from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
+from eagre.models.shallow_water.averaging import QUANTITIES
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.split import engine_for
 from eagre.models.shallow_water.stepper import Stepper
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
+from eagre.stepping.averages import Averages, asked_of
 from eagre.stepping.mapped import RunMaps
-from eagre.stepping.maps import Maps, Water, planes_of
+from eagre.stepping.maps import Maps, Water
 from eagre.stepping.recording import Recorder
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -97,6 +98,7 @@ class ShallowWater(BaseModel):
     kernels : {"fast", "reference"}
         The fastest kernels that there are for the device and the options, or one plain cell a stage (slow; to compare).
     maps : Maps, optional
+    averages : Averages, optional
         What is gathered at every step; see the attribute `maps`.
     lines : mapping of str to sequence of (x, y), m, optional
         Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
@@ -152,11 +154,13 @@ class ShallowWater(BaseModel):
         start_time: float = 0.0,
         kernels: str = "fast",
         maps: Maps | None = None,
+        averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        check_memory(grid, self.device, precision, DEVICE_WORDS + planes_of(maps) + 3 * (scheme in ("srk2", "ds2")))
+        asked = asked_of(averages, self.variables, QUANTITIES.cells)
+        check_memory(grid, self.device, precision, bounds.device_words(scheme, maps, asked, precision))
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
@@ -185,7 +189,7 @@ class ShallowWater(BaseModel):
             fixed=steps.fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **bounds.gathered(maps, lines, walls, grid),
+            **bounds.gathered(maps, asked, lines, walls, grid),
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")
@@ -304,12 +308,12 @@ class ShallowWater(BaseModel):
     def maps(self) -> RunMaps | None:
         """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
         setup = self.setup
-        if setup.maps is None:
+        if setup.maps is None and setup.averages is None:
             return None
-        base = setup.datum.base(setup.centre_bed)
-        water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) + base - setup.centre_bed)
-        bed = setup.datum.level + setup.centre_bed
-        return RunMaps(setup.maps, self.grid, bed, lambda: (self._engine.maps_state(), self.time), water)
+        water = Water(setup.surface_of, lambda eta: eta.astype(np.float64) - setup.dry_eta)
+        level, bed = {"surface_elevation": setup.datum.level}, setup.datum.level + setup.centre_bed
+        state = lambda: (self._engine.maps_state(), self.time)  # noqa: E731
+        return RunMaps(self.grid, state, setup.averages, level, maps=setup.maps, bed=bed, water=water)
 
     @property
     def bed_elevation(self) -> np.ndarray:

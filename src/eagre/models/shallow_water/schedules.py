@@ -156,10 +156,10 @@ class March:
 
     def maps(self, turn: int) -> list[Launch]:
         """See `step.Stages`; on a GPU a stage does it."""
-        engine = self.engine
+        engine, averages = self.engine, self.engine.averages.present()
         if engine.setup.maps is None or self.takes_up:
-            return []
-        return [diagnostics.take(engine, turn)]
+            return averages
+        return [diagnostics.take(engine, turn), *averages]
 
     @property
     def takes_up(self) -> bool:
@@ -221,7 +221,7 @@ class Tiles:
         """Whether tiles are the faster way on this device: where each multiprocessor has few, on an H200 one."""
         ny, nx = setup.grid.shape
         blocks = -(-nx // tile_faces.WIDE) * -(-ny // tallest(device, 8))
-        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST:
+        if device.kind != "cuda" or setup.scheme != "rk2" or min(ny, nx) < SMALLEST or setup.averages is not None:
             return False
         return blocks <= device.multiprocessors * device.layout("shallow-water.tiles").most
 

@@ -18,6 +18,7 @@ from eagre.grid import Grid, centre_bed
 from eagre.models.shallow_water import kernels as cells
 from eagre.models.shallow_water.datum import Datum
 from eagre.series import Series
+from eagre.stepping.averages import Asked
 from eagre.stepping.maps import Maps
 from eagre.stepping.substeps import STAGES
 from eagre.terms.collect import Terms
@@ -64,6 +65,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
+    averages: Asked | None = None
     lines: FluxLines | None = None  # through which the discharge is summed
     first_row: int = 0  # of the domain that is row 0 here
     predicted_part: float = 1.0  # of what the last step allowed: what the next one takes, where steps are split

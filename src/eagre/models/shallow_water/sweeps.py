@@ -49,7 +49,9 @@ class SweepSteps(March):
 
     def maps_of_sweeps(self, turn: int) -> list[Launch]:
         """See `step.Sweeps`."""
-        return [diagnostics.take(self.engine, turn, **self.switches)] if self.engine.setup.maps is not None else []
+        engine, averages = self.engine, self.engine.averages.present()
+        own = [diagnostics.take(engine, turn, **self.switches)] if engine.setup.maps is not None else []
+        return [*own, *averages]
 
     def balance_of_sweep(self, turn: int, q: Any, middle: Any) -> list[Launch]:
         """See `step.Sweeps`."""

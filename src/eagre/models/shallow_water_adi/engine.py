@@ -12,6 +12,7 @@ from eagre.errors import InputError
 from eagre.kernels.water_sums import BLOCK, named_sums
 from eagre.models.shallow_water_adi import diagnostics, reference, step, sweep_cpu, sweep_cuda_x, sweep_cuda_y
 from eagre.models.shallow_water_adi import kernels as cells
+from eagre.models.shallow_water_adi.averaging import BeginningAverages
 from eagre.models.shallow_water_adi.balance import Balance, LineBook
 from eagre.models.shallow_water_adi.forcing import row_and_column, terms_along, with_walls
 from eagre.models.shallow_water_adi.gathering import Gathering
@@ -59,7 +60,8 @@ class Engine:
         self._friction = device.array(map_of.astype(real))
         self.batch, self.look_steps = steps_of(device)
         self.values = device.zeros((2 * self.batch, len(setup.series) + 1), np.float64)  # the last: the time, s
-        self.gathered = Gathering(self)
+        self._now = device.zeros((1, 1), np.float64)
+        self.gathered, self.averages = Gathering(self), BeginningAverages(self)
         self.balance = Balance(setup.segments, grid, setup.bed, setup.terms, device)
         self.lines = LineBook(setup.lines, device)
         self._ends = [self._ends_of(sides) for sides in (("west", "east"), ("south", "north"))]
@@ -223,15 +225,20 @@ class Engine:
 
     def take_up(self, parity: int, row: int) -> list[Launch]:
         """What takes up the state that a step begins from in the maps of the run."""
-        return self.gathered.take(parity, self.values, row)
+        return [*self.gathered.take(parity, self.values, row), *self.averages.at(parity, self.values, row)]
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
         """The maps of the run, if it has any, with the present state taken up if its time, s, is given."""
-        return self.gathered.at(time)
+        if time is not None:
+            self.device.fill(self._now, np.full((1, 1), time))
+            work = (self.gathered.take, self.averages.at)
+            self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
+        return {**self.gathered.state(), **self.averages.state()}
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Go on with the maps of a state, or begin at a time, s, where it has no such."""
         self.gathered.take_over(state, np.maximum(state["z"], np.minimum(self.setup.bed, cells.LAND)), time)
+        self.averages.take_over(state, time)
 
     def launches(self, parity: int, row: int) -> list[Launch]:
         """A step; `row` of the values belongs to its first sweep."""
@@ -293,7 +300,8 @@ class Engine:
     def look_up_series(self, start: float, made: int, count: int) -> None:
         """Values of the series for the sweeps of the next `count` steps (see `Side.value_at`)."""
         series = self.setup.series
-        constant = all(one.is_constant for one in series) and self.setup.maps is None
+        timeless = self.setup.maps is None and self.setup.averages is None
+        constant = timeless and all(one.is_constant for one in series)
         if constant and self._looked_up:
             return
         table = np.zeros(self.values.shape)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Launch
 from eagre.kernels.implicit_lines import LAND, TINY
@@ -37,7 +35,7 @@ class Gathering(Gathered):
         setup = engine.setup
         dry = float(engine.real(setup.dry_depth)) if setup.drying else 0.0
         super().__init__(setup.maps, engine.device, setup.grid.shape, engine.real, dry)
-        self._engine, self._now = engine, engine.device.zeros((1, 1), np.float64)
+        self._engine = engine
 
     def take(self, parity: int, times: Any, at: int) -> list[Launch]:
         """What takes up the state whose newer fluxes the buffers of a parity have."""
@@ -48,10 +46,3 @@ class Gathering(Gathered):
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
         arguments = (engine.z[0], engine.bed, *fluxes, self.kept, times, at)
         return [engine.device.over(program, engine.setup.grid.shape, arguments)]
-
-    def at(self, time: float | None) -> dict[str, np.ndarray]:
-        """`state`, with the present taken up if its time, s, is given."""
-        if self.maps is not None and time is not None:
-            self._device.fill(self._now, np.full((1, 1), time))
-            self._device.run(self.take(self._engine.parity, self._now, 0))
-        return self.state()

@@ -29,6 +29,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
+from eagre.models.shallow_water_adi.averaging import QUANTITIES
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.inputs import check_wet, checked_land, depth_of_dry_faces
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
@@ -38,6 +39,7 @@ from eagre.models.shallow_water_adi.setup import Setup
 from eagre.models.shallow_water_adi.start import face_flux, half_step
 from eagre.models.shallow_water_adi.stepper import Stepper
 from eagre.stepping.advance import advance
+from eagre.stepping.averages import Averages, asked_of, words_of
 from eagre.stepping.maps import Maps, planes_of
 from eagre.terms.base import Term
 from eagre.terms.collect import terms_of
@@ -88,6 +90,7 @@ class ShallowWaterADI(Fields, BaseModel):
     precision : {"single", "double"}
     start_time : float, s
     maps : Maps, optional
+    averages : Averages, optional
         What is gathered at every step; see the attribute `maps`.
     lines : mapping of str to sequence of (x, y), m, optional
         Lines through which the discharge is summed, positive to their right; see the attribute `lines`.
@@ -142,17 +145,17 @@ class ShallowWaterADI(Fields, BaseModel):
         precision: str = "single",
         start_time: float = 0.0,
         maps: Maps | None = None,
+        averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid, self.precision = grid, precision
-        self.device = select_devices(device)
+        self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
         terms = terms_of(sources, grid, start_time)
-        words = DEVICE_WORDS + maps_of(terms) + planes_of(maps)
+        asked = asked_of(averages, self.variables, QUANTITIES.cells)
+        words = DEVICE_WORDS + maps_of(terms) + planes_of(maps) + words_of(asked, precision)
         check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
-        self.bed = centre_bed(corners)
-        surface, thickness = initial_surface(surface_elevation, depth, corners, grid)
+        self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
         segments = self.boundaries.checked_segments(grid, gravity)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
@@ -175,6 +178,7 @@ class ShallowWaterADI(Fields, BaseModel):
             kernels=self._kernels(one_of("kernels", kernels, ("fast", "reference")), walls),
             walls=walls,
             maps=maps,
+            averages=asked,
             lines=FluxLines(lines, grid) if lines else None,
         )
         if not self.setup.drying:

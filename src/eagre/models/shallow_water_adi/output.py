@@ -82,12 +82,13 @@ class Fields:
     @property
     def maps(self) -> RunMaps | None:
         """The maps that were asked for, up to now: `maps.sample()` gives them; None where none were."""
-        if self.setup.maps is None:
+        setup = self.setup
+        if setup.maps is None and setup.averages is None:
             return None
         water = Water(lambda z: z, lambda z: z - self.bed.astype(z.dtype))
-        return RunMaps(
-            self.setup.maps, self.grid, self.bed, lambda: (self._engine.maps_state(self.time), self.time), water
-        )
+        ground = {"surface_elevation": np.where(setup.bed < LAND, 0.0, self.bed)}
+        state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
+        return RunMaps(self.grid, state, setup.averages, ground, maps=setup.maps, bed=self.bed, water=water)
 
     def _fields_of(
         self, z: np.ndarray, p: np.ndarray, q: np.ndarray, limit: np.ndarray, bed: np.ndarray

@@ -13,6 +13,7 @@ from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND, WALL
 from eagre.models.shallow_water_adi.sides import sides_of
 from eagre.series import Series
+from eagre.stepping.averages import Asked
 from eagre.stepping.maps import Maps
 from eagre.terms.collect import Terms
 
@@ -39,6 +40,7 @@ class Setup:
     kernels: str = "fast"  # or "reference"
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
+    averages: Asked | None = None
     lines: FluxLines | None = None  # through which the discharge is summed
 
     @property

@@ -1,0 +1,65 @@
+"""Means, variances and covariances over time that a run gathers step by step.
+
+A state counts for the time since the one that was taken up before it. So it may be taken up any number of times: the
+second time it weighs nothing, and a step that is refused and made again needs no care. Sums are kept in double
+precision in either precision of a run: of millions of steps each changes a mean by a millionth of its deviation.
+
+D. H. D. West, Updating mean and variance estimates: an improved method, Commun. ACM 22, 532-535 (1979),
+doi:10.1145/359146.359153; products of two variables likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eagre.backend.cells import Cell, cell, written
+
+SINCE, LAST, TOTAL, WEIGHT, SHARE, NUMBERS = 0, 1, 2, 3, 4, 5
+"""Of the numbers: when averages begin and the last state came, s; all weights, s; the last one, s, and its share."""
+
+
+@cell
+def weigh(numbers, now):
+    """Weigh the state of the time `now`, s; the state of a time before SINCE weighs nothing."""
+    weight = max(0.0, now - max(numbers[LAST], numbers[SINCE]))
+    numbers[LAST] = max(numbers[LAST], now)
+    numbers[TOTAL] += weight
+    numbers[WEIGHT] = weight
+    numbers[SHARE] = 0.0
+    if weight > 0.0:
+        numbers[SHARE] = weight / numbers[TOTAL]
+
+
+def averaged(fields: str, quantities: Mapping[str, Cell], pairs: Sequence[tuple[str, str]]) -> Cell:
+    """The cell that takes a state up: ``averaged(j, i, fields.., sums, numbers)``.
+
+    Parameters
+    ----------
+    fields : str
+        What the quantities are computed from, as the rest of their arguments: ``"psi, q"``.
+    quantities : mapping
+        Cells ``quantity(j, i, fields..)`` of what is averaged.
+    pairs : sequence
+        Of quantities, the same twice for a variance.
+
+    Notes
+    -----
+    sums : (quantities + pairs, ny, nx), float64: means, then the weighted sums of products of deviations.
+    """
+    names = list(quantities)
+    lines = [f"def averaged(j, i, {fields}, sums, numbers):", "    weight = numbers[WEIGHT]", "    if weight > 0.0:"]
+    lines.append("        share = numbers[SHARE]")
+    for n, name in enumerate(names):
+        lines += [
+            f"        value_{n} = np.float64(of_{name}(j, i, {fields}))",
+            f"        off_{n} = value_{n} - sums[{n}, j, i]",
+            f"        mean_{n} = sums[{n}, j, i] + share * off_{n}",
+            f"        sums[{n}, j, i] = mean_{n}",
+        ]
+    for k, (one, other) in enumerate(pairs, len(names)):
+        a, b = names.index(one), names.index(other)
+        lines.append(f"        sums[{k}, j, i] += weight * off_{a} * (value_{b} - mean_{b})")
+    scope = {"np": np, "WEIGHT": WEIGHT, "SHARE": SHARE} | {f"of_{name}": own for name, own in quantities.items()}
+    return written("\n".join(lines) + "\n", scope)

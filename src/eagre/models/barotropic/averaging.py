@@ -1,0 +1,139 @@
+"""What the barotropic model can average over time (`eagre.kernels.averages`), and when it does."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.kernels.averages import LAST, weigh
+from eagre.kernels.roots import root
+from eagre.models.barotropic.inversion import Launches
+from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.state import State
+from eagre.stepping.averages import Asked, Averaging, Quantities
+
+
+class Places(NamedTuple):
+    """Where points lie in padded arrays, and numbers of the quantities."""
+
+    right: int  # where the last three points along x begin
+    top: int
+    wrap_x: int  # elements before the first point
+    wrap_y: int
+    over_2dx: float
+    over_2dy: float
+    screening: float  # of the vorticity, by the own streamfunction
+    screening_lower: float
+    other: float  # 1 where the other layer's is subtracted from that
+
+
+@cell
+def slope(first, second, third, at):
+    """Derivative, times twice the distance, of the parabola through three values at that numbered `at`, 0, 1 or 2."""
+    two, four = real(2.0), real(4.0)
+    return (two * at - real(3.0)) * first + (four - four * at) * second + (two * at - real(1.0)) * third
+
+
+@cell
+def velocity_x(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """u = -psi_y: central, one-sided of second order at the edges."""
+    row, column = np.int64(j) + c.wrap_y, i + c.wrap_x
+    low = min(max(row - 1, 0), c.top)
+    rise = slope(psi[low, column], psi[low + 1, column], psi[low + 2, column], real(row - low))
+    return -c.over_2dy * rise
+
+
+@cell
+def velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """v = psi_x, likewise."""
+    row, column = j + c.wrap_y, np.int64(i) + c.wrap_x
+    low = min(max(column - 1, 0), c.right)
+    return c.over_2dx * slope(psi[row, low], psi[row, low + 1], psi[row, low + 2], real(column - low))
+
+
+@cell
+def speed(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """Speed."""
+    u = velocity_x(j, i, psi, q, psi_lower, q_lower, tracer, c)
+    v = velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c)
+    return root(u * u + v * v)
+
+
+@cell
+def streamfunction(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """psi."""
+    return psi[j + c.wrap_y, i + c.wrap_x]
+
+
+@cell
+def streamfunction_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """psi of the lower layer."""
+    return psi_lower[j + c.wrap_y, i + c.wrap_x]
+
+
+@cell
+def vorticity(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """zeta = q + F psi, or q + F (psi - psi of the lower layer)."""
+    row, column = j + c.wrap_y, i + c.wrap_x
+    return q[row, column] + c.screening * (psi[row, column] - c.other * psi_lower[row, column])
+
+
+@cell
+def vorticity_lower(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """zeta of the lower layer."""
+    row, column = j + c.wrap_y, i + c.wrap_x
+    return q_lower[row, column] + c.screening_lower * (psi_lower[row, column] - psi[row, column])
+
+
+@cell
+def carried(j, i, psi, q, psi_lower, q_lower, tracer, c):
+    """The concentration of the tracer."""
+    return tracer[j + c.wrap_y, i + c.wrap_x]
+
+
+@cell
+def weigh_step(i, numbers, dt):
+    """The state after a step of dt, s."""
+    weigh(numbers, numbers[LAST] + dt)
+
+
+ALWAYS = {
+    "streamfunction": streamfunction, "vorticity": vorticity, "velocity_x": velocity_x, "velocity_y": velocity_y,
+    "speed": speed,
+}  # fmt: skip
+LOWER = {"streamfunction_lower": streamfunction_lower, "vorticity_lower": vorticity_lower}
+EVERYTHING = {**ALWAYS, **LOWER, "tracer": carried}
+QUANTITIES = Quantities("psi, q, psi_lower, q_lower, tracer, c", EVERYTHING)
+
+
+def possible(layers: bool, tracer: bool) -> list[str]:
+    """Names of what a model with or without a lower layer and a tracer can average."""
+    return [*ALWAYS, *(LOWER if layers else ()), *(("tracer",) if tracer else ())]
+
+
+class StepAverages(Averaging):
+    """The averages of a run, taken up at the end of every step."""
+
+    def __init__(self, asked: Asked | None, fields: State) -> None:
+        super().__init__(asked, QUANTITIES, fields.device, fields.precision, fields.setup.grid.shape)
+        self._fields, self._setup = fields, fields.setup
+
+    def after_step(self, new: int) -> Launches:
+        """What takes up the state in buffers `new`."""
+        fields, two = self._fields, self._fields.count == 2
+        upper = (fields.psi[0][new], fields.q[0][new])
+        lower = (fields.psi[1][new], fields.q[1][new]) if two else upper
+        tracer = fields.tracer[new] if fields.tracer else fields.none
+        numbers = places_of(self._setup, fields.real)
+        return [*self.take(weigh_step, (self._setup.time_step,), *upper, *lower, tracer, numbers)]
+
+
+def places_of(setup: Setup, real_type: Any) -> Places:
+    """The numbers of a set-up in the precision of a run."""
+    (ny, nx), grid, layers = setup.shape, setup.grid, setup.layers
+    wrap_x, wrap_y = (int(wrap) for wrap in setup.periodic)
+    own, lower = (setup.screening, 0.0) if layers is None else (layers.own(0), layers.own(1))
+    numbers = (0.5 / grid.dx, 0.5 / grid.dy, own, lower, float(layers is not None))
+    return Places(nx - 3, ny - 3, wrap_x, wrap_y, *map(real_type, numbers))

@@ -1,0 +1,181 @@
+"""Means, variances and covariances that runs gather: what NumPy finds in the fields of every step, restarts, bands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eagre
+from barotropic_runs import model_on
+from eagre.stepping.averages import product_of_units
+from oracle.averages import moments_of
+from physics.test_maps import dam_break, flood
+
+GYRE = eagre.Averages(
+    ["streamfunction", "velocity", "speed", "vorticity"], ["velocity"], [("velocity_x", "velocity_y")], start=0.014
+)
+TWO_LAYERS = eagre.Averages(["streamfunction_lower", "vorticity", "vorticity_lower", "tracer", "velocity"])
+
+WATER = eagre.Averages(
+    ["surface_elevation", "depth", "velocity", "discharge"], ["surface_elevation", "speed"], [("depth", "velocity_x")]
+)
+
+
+def gyre(precision="double", device="cpu", averages=GYRE, **options):
+    """Noise in a box."""
+    return model_on(device, 13, 12, time_step=4e-3, precision=precision, averages=averages, **options)
+
+
+def followed(model, names, steps):
+    """Times and fields of every step, from the start on."""
+    times, fields = [model.time], {name: [model.field(name)] for name in names}
+    for _ in range(steps):
+        model.advance(model.time + 1e9, max_steps=1)
+        times.append(model.time)
+        for name in names:
+            fields[name].append(model.field(name))
+    return np.array(times), {name: np.array(values, np.float64) for name, values in fields.items()}
+
+
+def assert_right(model, averages, times, fields, tolerance):
+    """The averages of a model are those of NumPy."""
+    found, expected, scales = model.maps.sample(), {}, {}
+    for name, values in fields.items():
+        scales[name] = np.abs(values).max()
+        expected[f"mean_{name}"], expected[f"variance_{name}"] = moments_of(times, values, start=averages.start)
+    for one, other in averages.covariance:
+        _, expected[f"covariance_{one}_{other}"] = moments_of(times, fields[one], fields[other], averages.start)
+    if "eddy_kinetic_energy" in found:
+        expected["eddy_kinetic_energy"] = 0.5 * (expected["variance_velocity_x"] + expected["variance_velocity_y"])
+    found = {one.name: found[one.name] for one in model.setup.averages.outputs}
+    assert set(found) <= set(expected) and len(found) >= len(averages.mean)
+    for name, values in found.items():
+        own = [scales[one] for one in scales if one in name] or [scales["velocity_x"]]
+        largest = np.abs(expected[name]).max()
+        scale = max(own) * (1.0 if name.startswith("mean") else np.sqrt(largest))  # what rounding of values does
+        assert largest > 1e3 * tolerance * scale, name
+        np.testing.assert_allclose(values, expected[name], rtol=0, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_averages_of_a_gyre_are_those_of_every_step(precision):
+    model = gyre(precision)
+    times, fields = followed(model, ["streamfunction", "velocity_x", "velocity_y", "speed", "vorticity"], 9)
+    assert_right(model, GYRE, times, fields, 1e-12 if precision == "double" else 2e-6)
+
+
+@pytest.mark.parametrize("basin", ["box", "channel"])
+def test_averages_of_layers_and_a_tracer(basin):
+    model = gyre(averages=TWO_LAYERS, all_terms=True, basin=basin)
+    names = ["streamfunction_lower", "vorticity", "vorticity_lower", "tracer", "velocity_x", "velocity_y"]
+    assert_right(model, TWO_LAYERS, *followed(model, names, 4), 1e-12)
+
+
+NAMES = ["surface_elevation", "depth", "velocity_x", "velocity_y", "discharge_x", "discharge_y", "speed"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"time_step": "predicted", "scheme": "euler", "cfl": 0.25}, {"precision": "single"}, {"scheme": "ds1"}],
+    ids=["refused steps", "single", "sweeps"],
+)  # fmt: skip
+def test_averages_of_a_dam_break_are_those_of_every_accepted_step(options):
+    model = dam_break(maps=None, averages=WATER, **options)
+    times, fields = followed(model, NAMES, 60)
+    assert "cfl" not in options or model.statistics()["redone_steps"] > 0
+    assert_right(model, WATER, times, fields, 3e-6 if "precision" in options else 1e-12)
+
+
+def test_averages_of_the_implicit_model_are_those_of_every_step():
+    dry_land = np.zeros((124, 24), bool)
+    dry_land[3:5, 4:9] = True
+    model = flood(averages=WATER, land=dry_land)
+    assert_right(model, WATER, *followed(model, NAMES, 20), 1e-12)
+    assert "max_depth" in model.maps.sample()
+
+
+@pytest.mark.parametrize("make", [dam_break, flood])
+def test_averages_of_water_go_on_and_look_on_bands_alike(make):
+    middle, end = (1.3, 3.0) if make is dam_break else (21.0, 60.0)
+    whole, cut, on = (make(maps=None, averages=WATER) for _ in range(3))
+    several = make(maps=None, averages=WATER, device="cpu,cpu")
+    for one in (whole, cut, several):
+        one.advance(middle)
+    whole.maps.sample()
+    on.restore(cut.state())
+    several.restore(several.state())
+    for one in (whole, on, several):
+        one.advance(end)
+    assert_same(whole, on)
+    for name, values in whole.maps.sample().items():
+        np.testing.assert_allclose(several.maps.sample()[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_averages_of_bands_are_those_of_one_device():
+    one, several = gyre(), gyre(device="cpu,cpu")
+    for model in (one, several):
+        model.advance(0.02)
+        model.restore(model.state())
+        model.advance(0.04)
+    for name, values in one.maps.sample().items():
+        np.testing.assert_allclose(several.maps.sample()[name], values, rtol=1e-9, atol=1e-9, err_msg=name)
+    one.restore(several.state())
+    np.testing.assert_array_equal(one.maps.sample()["mean_speed"], several.maps.sample()["mean_speed"])
+
+
+def test_averages_go_on_after_a_restart_bit_for_bit():
+    whole, cut, on = (gyre("single") for _ in range(3))
+    for one in (whole, cut):
+        one.advance(0.02)
+    whole.maps.sample()
+    whole.advance(0.04)
+    on.restore(cut.state())
+    on.advance(0.04)
+    assert_same(whole, on)
+
+
+def assert_same(one, other):
+    """The same averages to the bit."""
+    expected = one.maps.sample()
+    for name, values in other.maps.sample().items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+        assert np.isfinite(values).all()
+
+
+def test_averages_leave_the_run_as_it_is_and_other_averages_begin_anew():
+    plain, model, other = gyre(averages=None), gyre(), gyre(averages=eagre.Averages(["speed"]))
+    for one in (plain, model):
+        one.advance(0.02)
+    np.testing.assert_array_equal(plain.field("vorticity"), model.field("vorticity"))
+    assert plain.maps is None and "maps_averages" not in plain.state()
+    other.restore(model.state())
+    assert np.isnan(other.maps.sample()["mean_speed"]).all()
+    other.advance(other.time + 1e9, max_steps=1)
+    np.testing.assert_allclose(other.maps.sample()["mean_speed"], other.field("speed"), rtol=1e-15)
+
+
+def test_names_units_and_methods():
+    found = {one.name: one for one in gyre().maps.variables}
+    assert found["mean_velocity_x"].standard_name == "sea_water_x_velocity"
+    assert found["mean_velocity_x"].long_name == "mean velocity, x-component"
+    assert found["mean_velocity_x"].cell_methods == "time: mean (comment: from 0.014 s on)"
+    assert found["variance_velocity_x"].units == "m2 s-2"
+    assert found["variance_velocity_x"].cell_methods.startswith("time: variance")
+    assert found["eddy_kinetic_energy"].standard_name == "specific_kinetic_energy_of_sea_water"
+    assert product_of_units("m2 s-1", "m s-1") == "m3 s-2" and product_of_units("m", "m-1") == "1"
+    assert product_of_units("1", "1") == "1"
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"mean": ["depth"]}, "streamfunction"),
+        ({"mean": ["tracer"]}, "streamfunction"),
+        ({"covariance": [("speed", "speed")]}, "two different fields"),
+        ({"covariance": [("speed", "velocity")]}, "velocity_x"),
+        ({"mean": ["speed"], "start": np.nan}, "a time"),
+        ({}, "one"),
+    ],
+)
+def test_what_averages_refuse(options, what):
+    with pytest.raises(eagre.InputError, match=what):
+        gyre(averages=eagre.Averages(**options))
