@@ -49,7 +49,7 @@ def every_example() -> list[str]:
 
 def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "monai_valley"]
-    assert every_example() == [*known, "rain_on_catchment", "submerged_bar", "thacker_bowl", "tide"]
+    assert every_example() == [*known, "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide"]
 
 
 def measured(folder: Path) -> Path:
@@ -218,6 +218,17 @@ def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
         assert wet.max() > wet[0]
     gauges = read_gauges(output / "gauges.csv")
     assert 0.3 < gauges["mouth surface_elevation"].max() < 1.5
+
+
+@pytest.mark.slow  # its programs, which no other case has
+def test_a_cyclone_piles_up_water_to_the_right_of_its_track(tmp_path):
+    """Winds turn to the left around it, north of the equator: onshore on the right, offshore on the left."""
+    output, _ = run_case("storm_surge", tmp_path)
+    gauges = read_gauges(output / "gauges.csv")
+    left, centre, right = (gauges[f"{name} surface_elevation"] for name in ("left", "landfall", "right"))
+    assert 2.0 < right.max() < 6.0 and right.max() > centre.max() + 0.5 > left.max() + 1.0
+    assert left.min() < -1.0 < -0.2 < right.min()
+    assert 12.0 < gauges["time"][right.argmax()] / 3600.0 < 18.0  # the eye crosses the coast in the 15th hour
 
 
 def test_a_bar_makes_short_waves_of_long_ones(tmp_path):
