@@ -32,6 +32,15 @@ def torus(device: Any = "cpu", precision="double", nx=48, ny=32, **options):
     )
 
 
+def cliff(device: Any = "cpu", slope=1.0, nx=17, ny=33, **options):
+    """A bed so steep that conjugate residuals find the flow."""
+    grid = Grid.of_points(nx, ny, 0.25 * (nx - 1), 0.25 * (ny - 1))
+    x, y = grid.x, grid.y[:, None]
+    depth = 2.5 - slope * np.tanh(y - 4.0 + 0.3 * np.cos(x))
+    wave = 0.05 * np.cos(0.25 * np.pi * x) * np.cos(0.25 * np.pi * y)
+    return PotentialWaves(grid, depth, surface_elevation=wave, order=4, layers=6, device=device, **options)
+
+
 def apart(ours, theirs):
     """Largest difference of the elevations and of w~, over the largest of each."""
     found = []

@@ -55,6 +55,27 @@ def test_other_orders(nz, order):
     assert np.abs(found[0] - found[1]).max() < 1e-11
 
 
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("shape", [(1, 65), (97, 129)])
+def test_conjugate_residuals_as_on_the_cpu(shape, precision):
+    """Twice, so that directions of the solution before are forgotten; as many iterations within two."""
+    x, y = np.meshgrid(np.arange(shape[1]) / 32.0, np.arange(shape[0]) / 32.0)
+    h, found = 0.6 - 0.25 * np.tanh((x + 0.2 * y - 2.0) / 0.25), []
+    wave = np.cos(2.0 * np.pi * x) * np.cos(2.0 * np.pi * y)
+    for device in ("cuda", "cpu"):
+        problem = LaplaceProblem(h, (1 / 32, 1 / 32), Vertical(9, 6), (False, False), select(device), precision)
+        problem.device.fill(problem.fields, np.stack([0.01 * wave, wave]))
+        small = 1e-6 if precision == "single" else 1e-12
+        counts = [problem.solve(small).iterations]
+        problem.device.fill(problem.psi, np.zeros(problem.psi.shape))
+        counts.append(problem.solve(small).iterations)
+        assert problem.convergence.method == "conjugate residuals" and 0.2 < problem.convergence.rate < 0.6
+        found.append((problem.device.host(problem.w), counts))
+    (ours, our_counts), (theirs, their_counts) = found
+    assert np.abs(ours - theirs).max() < (1e-4 if precision == "single" else 1e-10)
+    assert our_counts[0] == our_counts[1] and abs(our_counts[0] - their_counts[0]) <= 2
+
+
 def test_the_same_bits_every_time():
     first, second = (stepped("cuda", (32, 64), (True, True), "single")[0] for _ in range(2))
     assert np.array_equal(first, second)

@@ -7,7 +7,7 @@ import pytest
 
 from eagre.backend.select import cuda_problem
 from eagre.solvers.multigrid import bands
-from potential_waves_runs import apart, basin, torus
+from potential_waves_runs import apart, basin, cliff, torus
 from restarts import assert_repeats_and_restarts, different_arrays
 
 pytestmark = [
@@ -21,6 +21,8 @@ RUNS = {
     "basin, fine grids in bands": (basin, {"nx": 257, "ny": 513}, 2),
     "torus": (torus, {}, 0),
     "torus, fine grids in bands": (torus, {"nx": 256, "ny": 512}, 2),
+    "cliff": (cliff, {"precision": "double", "nx": 65, "ny": 97}, 0),
+    "cliff, fine grids in bands": (cliff, {"nx": 257, "ny": 513}, 2),
     "steep": (torus, {"precision": "single", "multigrid": {"cycle": "W", "pre": 2}}, 0),
 }
 

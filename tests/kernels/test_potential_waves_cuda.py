@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from eagre.backend.device import PlainDevice
-from eagre.models.potential_waves import columns_cuda, plan_cuda
+from eagre.backend.group import Group
+from eagre.models.potential_waves import columns_cuda, laplace, laplace_bands, plan_cuda, residuals
 from eagre.models.potential_waves.laplace import LaplaceProblem
+from eagre.models.potential_waves.laplace_bands import LaplaceBands
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 
@@ -18,7 +22,7 @@ def problem_of(device, shape, periodic, correction="double", preconditioner="mod
     x, y = np.meshgrid(np.arange(nx) / 8.0, np.arange(ny) / 8.0)
     h = 0.5 + 0.1 * np.cos(2.0 * np.pi * x) * np.cos(np.pi * y)
     vertical = Vertical(4, 2)
-    kinds = {"correction": correction, "preconditioner": preconditioner}
+    kinds: Any = {"correction": correction, "preconditioner": preconditioner}
     problem = LaplaceProblem(h, (0.125, 0.125), vertical, periodic, device, "double", **kinds)
     wave = np.cos(2.0 * np.pi * x)
     device.fill(problem.fields, np.stack([0.02 * wave, 0.05 * wave * np.cos(np.pi * y)]))
@@ -42,6 +46,33 @@ def test_simulated_columns(shape, periodic):
     )
     assert np.abs(ours - theirs).max() < 1e-14
     assert our_count == their_count > 2
+
+
+@pytest.mark.simulator
+def test_simulated_conjugate_residuals(monkeypatch):
+    """More iterations than directions are kept, on one device and on two, whose bits are those of one."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    small = {"THREADS": (8, residuals, laplace, laplace_bands), "KEPT": (1, residuals), "SLOTS": (2, residuals)}
+    small |= {"SHARES": (7, residuals), "NUMBERS": (9, residuals), "TILE": ((4, 8), plan_cuda)}
+    small |= {"LINE": (8, columns_cuda), "SUMMED": (8, columns_cuda)}  # simulated threads are slow
+    for name, (value, *modules) in small.items():
+        for module in modules:
+            monkeypatch.setattr(module, name, value)
+    x, y, found = np.arange(5) / 8.0, np.arange(9)[:, None] / 8.0, []
+    h = 0.5 - 0.2 * np.tanh((y + 0.3 * x - 0.5) / 0.2)
+    fields = np.stack([np.zeros(h.shape), np.cos(2.0 * np.pi * y) + 0.0 * x])
+    devices = PlainDevice(), SimulatedDevice(), Group([SimulatedDevice() for _ in range(2)])
+    kinds: Any = LaplaceProblem, LaplaceProblem, LaplaceBands
+    for device, kind in zip(devices, kinds, strict=True):
+        problem = kind(h, (0.125, 0.125), Vertical(4, 2), (False, False), device, "double")
+        problem.device.fill(problem.fields, fields)
+        made = problem.solve(1e-3)
+        assert problem.convergence.method == "conjugate residuals" and made.iterations > residuals.SLOTS
+        found.append((problem.device.host(problem.psi)[:-1], made.iterations, problem.convergence.rate))
+    (plain, count, rate), (one, one_count, one_rate), (two, *_) = found
+    assert np.abs(one - plain).max() < 1e-13 and one_count == count and one_rate == pytest.approx(rate, rel=1e-6)
+    np.testing.assert_array_equal(two, one)
 
 
 @pytest.mark.simulator

@@ -12,7 +12,7 @@ from eagre.backend.group import Group
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.solvers.multigrid import bands
 from eagre.solvers.multigrid.plan import Choices, plan_of
-from potential_waves_runs import basin, torus
+from potential_waves_runs import basin, cliff, torus
 from restarts import assert_repeats_and_restarts, different_arrays
 
 TWO, THREE = "cpu,cpu", "cpu,cpu,cpu"
@@ -29,15 +29,6 @@ def tank(device, side="south", **options):
     more = {"breaking": {"limit": 0.05}, "order": 4, "layers": 6, "surface_elevation": hump, **options}
     sponges, zones = [SpongeLayer(other, 5.0, 2.5)], [Zone(beside, 4.0, 2.5)]
     return PotentialWaves(grid, 1.0, paddles=[paddle], sponges=sponges, zones=zones, device=device, **more)
-
-
-def cliff(device, slope=1.0, **options):
-    """A bed so steep that conjugate residuals find the flow."""
-    grid = Grid.of_points(17, 33, 4.0, 8.0)
-    x, y = grid.x, grid.y[:, None]
-    depth = 2.5 - slope * np.tanh(y - 4.0 + 0.3 * np.cos(x))
-    wave = 0.05 * np.cos(0.25 * np.pi * x) * np.cos(0.25 * np.pi * y)
-    return PotentialWaves(grid, depth, surface_elevation=wave, order=4, layers=6, device=device, **options)
 
 
 RUNS = {

@@ -11,7 +11,7 @@ from eagre.cases.wave_tanks import whalin_depth
 from eagre.errors import ConvergenceError, InputError
 from eagre.models.potential_waves import iteration
 from eagre.models.potential_waves.laplace import LaplaceProblem
-from eagre.models.potential_waves.residuals import ConjugateResiduals
+from eagre.models.potential_waves.residuals import ALPHA, SQUARES, ConjugateResiduals
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.step import Steps
 from eagre.models.potential_waves.zones import Zone
@@ -116,9 +116,12 @@ def test_large_products_of_single_precision():
     """Of residuals of 1e20, whose squares single precision does not have: else a share of 0 looked like a solution."""
     problem = over_a_bed(*ramp(1.0, 16), 4, correction="single")
     residuals = ConjugateResiduals(problem)
-    large = problem.device.zeros(residuals._r.shape, np.float32)
-    DEVICE.fill(large, np.full(large.shape, 1e20))
-    assert residuals._product(large, large) == pytest.approx(1e40 * large.size, rel=1e-6)
+    r, layers = residuals._r, problem.vertical.nz - 1
+    DEVICE.fill(r, np.full(r.shape, 1e20))
+    DEVICE.fill(residuals._images[:layers], np.full(r.shape, 2e20))
+    DEVICE.run(residuals._products(2, "set_step"))
+    found = DEVICE.host(residuals._numbers)
+    assert found[SQUARES] == pytest.approx(4e40 * r.size, rel=1e-6) and found[ALPHA] == pytest.approx(0.5, rel=1e-6)
 
 
 def test_a_bed_that_is_steep_at_one_point_is_left_to_weights():

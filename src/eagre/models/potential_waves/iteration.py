@@ -87,9 +87,11 @@ class Iteration:
             method, lead = "three weights" if rate > SLOW else method, NOTHING
         if made >= most or (made and not math.isfinite(norm)):
             raise ConvergenceError(made, norm, small)
-        self._laplace.device.run(lead.launches)
         self._residuals = self._residuals or ConjugateResiduals(self._laplace)
-        found, rate = self._residuals.run(small, most - made)
+        try:
+            found, rate = self._residuals.run(small, most - made, lead)
+        except ConvergenceError as slow:
+            raise ConvergenceError(made + slow.iterations, slow.norm, small) from None
         return self._ended("conjugate residuals", made + found.iterations, found.norm, rate)
 
     def _ended(self, method: str, iterations: int, norm: float, rate: float) -> Iterated:

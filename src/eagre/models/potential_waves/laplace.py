@@ -15,7 +15,7 @@ from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import FACTORS, Vertical
 from eagre.models.potential_waves.zones import Strip
 from eagre.solvers.multigrid import Multigrid
-from eagre.stepping.until import StopTest
+from eagre.stepping.until import THREADS, StopTest
 
 SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
 ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
@@ -120,8 +120,12 @@ class LaplaceProblem(Laplace):
         with self.device.joined():
             return float(array[0].max())
 
-    def _products(self, a: Any, b: Any) -> np.ndarray:
-        return self.part.row_products(a, b)
+    def on_each(self, program: Any, *arguments: Any) -> Launch:
+        return Launch(program, arguments, (1,), (THREADS,))
+
+    def rows_of_all(self, count: int) -> tuple[Any, Any, list[Launch]]:
+        sums = self.device.zeros((count, self.shape[0], 1), np.float64)
+        return sums, sums, []
 
     def _bottom_squares(self) -> np.ndarray:
         return self.part.bottom_squares()

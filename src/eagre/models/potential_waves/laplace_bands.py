@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.models.potential_waves import reference
@@ -20,10 +21,10 @@ from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import Strip
-from eagre.several import Banded, SeveralDevices
+from eagre.several import Banded, SeveralDevices, part_of
 from eagre.solvers.multigrid.bands import MultigridBands, cut_of
 from eagre.solvers.multigrid.plan import Choices, plan_of
-from eagre.stepping.until import StopTest
+from eagre.stepping.until import THREADS, StopTest
 
 
 class SharedTest:
@@ -155,10 +156,23 @@ class LaplaceBands(Laplace):
                 found.append(float(own[0, self.device.inside(rank)].max()))
         return max(found) if np.isfinite(found).all() else float(np.sum(found))
 
-    def _products(self, a: Banded, b: Banded) -> np.ndarray:
-        each = zip(self.parts, a.parts, b.parts, strict=True)
-        found = [part.row_products(*both)[:, self.device.inside(rank)] for rank, (part, *both) in enumerate(each)]
-        return np.concatenate(found, axis=1)
+    def on_each(self, program: Any, *arguments: Any) -> Stage:
+        ranks = range(len(self.parts))
+        return [[Launch(program, part_of(arguments, rank), (1,), (THREADS,))] for rank in ranks]
+
+    def rows_of_all(self, count: int) -> tuple[Banded, Banded, list[Stage]]:
+        shape, ranks = (count, self.shape[0], 1), range(len(self.parts))
+        own, whole = self.device.field_zeros(shape, np.float64), self.device.zeros(shape, np.float64)
+        transport, layers = LocalTransport(self.device.group), slice(None)
+        for rank in ranks:
+            transport.publish(rank, "own", own.parts[rank])
+            transport.publish(rank, "whole", whole.parts[rank])
+        messages = [
+            Message("own", of, to, (layers, self.device.inside(of)), (layers, self.device.own(of)), "whole")
+            for of in ranks
+            for to in ranks
+        ]
+        return own, whole, [BARRIER, transport.exchange(messages)]
 
     def _bottom_squares(self) -> np.ndarray:
         found = [part.bottom_squares()[self.device.inside(rank)] for rank, part in enumerate(self.parts)]

@@ -107,8 +107,21 @@ class Laplace:
         """The largest number of the first layer of an array."""
         raise NotImplementedError
 
-    def _products(self, a: Any, b: Any) -> np.ndarray:
-        """Sums of a b over the rows of all layers, (layers, ny)."""
+    def on_each(self, program: Any, *arguments: Any) -> Any:
+        """A launch of a program of one block, THREADS on a GPU, that every device runs."""
+        raise NotImplementedError
+
+    def rows_of_all(self, count: int) -> tuple[Any, Any, list[Any]]:
+        """Arrays of numbers of the rows of so many layers, (count, ny, 1), and launches that make the second.
+
+        Returns
+        -------
+        own : array on the device
+            To be written: in bands each device has its own rows and those that it holds of others.
+        whole : array on the device
+            Of all rows, the same on each device.
+        launches : list
+        """
         raise NotImplementedError
 
     def _bottom_squares(self) -> np.ndarray:
@@ -124,10 +137,6 @@ class Laplace:
     def surface_zeros(self, fields: int) -> Any:
         """An array of so many fields of the surface, in double precision."""
         return self.device.field_zeros((fields, *self.shape), np.float64)
-
-    def product(self, a: Any, b: Any) -> float:
-        """Sum of a b over all layers, in double precision; arrays of `multigrid`."""
-        return float(self._products(a, b).sum())
 
     def size_at_bottom(self) -> float:
         """Root mean square of `psi` at the bottom, m2/s."""

@@ -10,7 +10,6 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.plan_cpu import CpuColumns
 from eagre.models.potential_waves.plan_cuda import CudaColumns
-from eagre.models.potential_waves.residuals import PART, part_products, row_sums
 from eagre.models.potential_waves.stencils import Modes, Vertical, centred
 from eagre.solvers.multigrid import Multigrid
 from eagre.solvers.multigrid.kernels import row_norm
@@ -88,7 +87,6 @@ class LaplacePart:
         else:
             self._slopes, self._r = self.zeros(vertical.nz), self.zeros(vertical.nz - 1)
         self._norm = device.loop(row_norm, precision)
-        self._products = device.loop(part_products, multigrid.precision), device.loop(row_sums, multigrid.precision)
         device.run([self.plane("set_bed", self._h, self.geometry, self.lines)])
 
     # -- arrays and launches -------------------------------------------------------------------
@@ -183,15 +181,6 @@ class LaplacePart:
         if isinstance(self._fast, CpuColumns):
             return self._fast.rates(self.fields, self.w, rates, gravity)
         return [self.plane("set_rates", self.eta, self.phi, self.w, rates, gravity, self.lines)]
-
-    def row_products(self, a: Any, b: Any) -> np.ndarray:
-        """Sums of a b over the rows of all layers, (layers, ny)."""
-        rows, count = a.shape[0] * self.shape[0], -(-self.shape[1] // PART)
-        parts, sums = (self.device.zeros(shape, np.float64) for shape in ((rows, count), (rows,)))
-        multiply, add = self._products
-        over = self.device.over
-        self.device.run([over(multiply, (parts.size,), (a, b, parts)), over(add, (rows,), (parts, sums))])
-        return self.device.host(sums).reshape(a.shape[0], -1)
 
     def bottom_squares(self) -> np.ndarray:
         """Sums of the squares of `psi` at the bottom over rows, (ny,)."""

@@ -255,3 +255,9 @@ def next_stage(k, j, i, fields, start, total, rates, stages, stage):
         fields[k, j, i] = start[k, j, i] + total[k, j, i]
     else:
         fields[k, j, i] = start[k, j, i] + share * rates[k, j, i]
+
+
+@cell
+def keep(k, j, i, a, kept):
+    """Kept = a."""
+    kept[k, j, i] = a[k, j, i]

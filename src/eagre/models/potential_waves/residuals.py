@@ -6,23 +6,32 @@
 In the modes of the residual, which A maps to themselves; A u is a difference of residuals, the carried one and that of
 Psi + u itself: what rounding puts into one is taken out by the next, so single precision does. Source: S. C. Eisenstat,
 H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20, 345-357 (1983), doi:10.1137/0720023: Orthomin(KEPT).
+
+Every iteration is the same launches, one graph on a GPU: which u and q are the newest, and all shares, are numbers on
+the device. q_i and r lie in one array, (SLOTS + 1) times the layers, u_i in another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any, Protocol
 
 import numpy as np
 
-from eagre.backend.cells import cell
+from eagre.backend.cells import cell, cuda, entry, real, serial_entry, switch
 from eagre.backend.device import Device
-from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.stepping.until import Iterated
+from eagre.stepping.until import NORM, THREADS, Iterated, Lead, Until, add_up
 
 PART = 32  # points of a row that one thread multiplies
 KEPT = 8  # directions: with 4 a bed of slope 1.5 takes twice the iterations
+SLOTS = KEPT + 1  # the newest too
+
+COUNT, SLOT, NEWEST, ALPHA, FIRST, SQUARES = range(6)  # of the numbers: how many u and q, where the next ones go, ...
+SHARES = SQUARES + SLOTS
+NUMBERS = SHARES + SLOTS
+SIDE_BY_SIDE = switch("SIDE_BY_SIDE", False)  # threads have points side by side, on a GPU; else a thread has a row
 
 
 class Problem(Protocol):
@@ -33,14 +42,12 @@ class Problem(Protocol):
     vertical: Vertical
     multigrid: Any
     shape: Any
+    real: Any
     psi: Any
+    test: Any
 
     def zeros(self, layers: int) -> Any:
         """An array of so many layers."""
-        ...
-
-    def product(self, a: Any, b: Any) -> float:
-        """Sum of a b over all layers."""
         ...
 
     def defect(self) -> list[Any]:
@@ -55,55 +62,184 @@ class Problem(Protocol):
         """One defect correction."""
         ...
 
-    def norm(self) -> float:
-        """The 2-norm of the last correction."""
+    def on_each(self, program: Any, *arguments: Any) -> Any:
+        """A program of one block that every device runs."""
         ...
 
-    def go_on(self) -> None:
-        """Let launches of an iteration work outside a stop test."""
+    def rows_of_all(self, count: int) -> tuple[Any, Any, list[Any]]:
+        """Numbers of rows, those of all devices, and launches that make these of those."""
         ...
 
 
 @cell
-def subtract(k, j, i, a, b, out):
-    """Out = a - b."""
-    out[k, j, i] = a[k, j, i] - b[k, j, i]
+def set_image(k, j, i, f, images, numbers, layers):
+    """The image of the newest direction: the carried residual less that of Psi + u."""
+    here, r = np.int64(numbers[SLOT]) * layers + k, SLOTS * layers + k
+    for m in range(np.int64(i), i + 1 if SIDE_BY_SIDE else f.shape[2]):
+        images[here, j, m] = images[r, j, m] - f[k, j, m]
 
 
 @cell
-def add_share(k, j, i, a, b, share):
-    """A += share b; share : (1,)."""
-    a[k, j, i] += share[0] * b[k, j, i]
+def is_kept(n, numbers):
+    """Whether q_n is one of those before the newest."""
+    return n < np.int64(numbers[COUNT]) and n != np.int64(numbers[SLOT])
 
 
 @cell
-def take_share(k, j, i, a, b, share):
-    """A = share b; share : (1,)."""
-    a[k, j, i] = share[0] * b[k, j, i]
+def set_products(k, j, i, images, sums, numbers, layers, own):
+    """Products of the newest q, in double precision: with those before, or with itself and r where `own` is set.
 
-
-@cell
-def part_products(i, a, b, parts):
-    """Sum of a b over PART points of a row, in double precision; parts : (rows of all layers, parts of a row)."""
-    row, first = i // parts.shape[1], i % parts.shape[1] * PART
-    k, j = row // a.shape[1], row % a.shape[1]
+    On a GPU sums over every so many points of a row, (.., parts), else over a row, (.., 1).
+    """
+    n, slot = np.int64(k // layers), np.int64(numbers[SLOT])
+    newest, layer = slot * layers + k - n * layers, k - n * layers
+    if own:
+        n = slot if n == 0 else np.int64(SLOTS)
     total = 0.0
-    for n in range(first, min(first + PART, a.shape[2])):
-        total += np.float64(a[k, j, n]) * np.float64(b[k, j, n])
-    parts[row, i % parts.shape[1]] = total
+    if own or is_kept(n, numbers):
+        for m in range(np.int64(i), images.shape[2], sums.shape[2] if SIDE_BY_SIDE else 1):
+            total += np.float64(images[newest, j, m]) * np.float64(images[n * layers + layer, j, m])
+    sums[k, j, i] = total
 
 
 @cell
-def row_sums(i, parts, sums):
+def set_row_sums(k, j, i, parts, sums):
     """Sum of the parts of a row."""
     total = 0.0
-    for n in range(parts.shape[1]):
-        total += parts[i, n]
-    sums[i] = total
+    for p in range(parts.shape[2]):
+        total += parts[k, j, p]
+    sums[k, j, i] = total
+
+
+@cell
+def combine(k, j, i, u, directions, images, numbers, layers):
+    """The newest u and q of a row, less their parts along those before."""
+    here = np.int64(numbers[SLOT]) * layers + k
+    for m in range(u.shape[2]):
+        directions[here, j, m] = u[k, j, m]
+    for n in range(np.int64(numbers[COUNT])):
+        share, there = real(numbers[SHARES + n]), n * layers + k
+        for m in range(u.shape[2]):
+            directions[here, j, m] += share * directions[there, j, m]
+            images[here, j, m] += share * images[there, j, m]
+
+
+@combine.variant("cuda")
+def combine_point(k, j, i, u, directions, images, numbers, layers):
+    """As `combine`, of a point."""
+    here = np.int64(numbers[SLOT]) * layers + k
+    a, b = u[k, j, i], images[here, j, i]
+    for n in range(np.int64(numbers[COUNT])):
+        share, there = real(numbers[SHARES + n]), n * layers + k
+        a += share * directions[there, j, i]
+        b += share * images[there, j, i]
+    directions[here, j, i] = a
+    images[here, j, i] = b
+
+
+@cell
+def advance(k, j, i, u, f, directions, images, numbers, layers):
+    """Take alpha of the newest direction: r, which f becomes too, and u, the modes of the correction."""
+    here, r = np.int64(numbers[NEWEST]) * layers + k, SLOTS * layers + k
+    alpha = real(numbers[ALPHA])
+    for m in range(np.int64(i), i + 1 if SIDE_BY_SIDE else f.shape[2]):
+        left = images[r, j, m] - alpha * images[here, j, m]
+        images[r, j, m] = left
+        f[k, j, m] = left
+        u[k, j, m] = alpha * directions[here, j, m]
+
+
+@cell
+def product_of(sums, n, layers, first, step):
+    """Sum of the rows of array n, of every so many of them."""
+    total, ny = 0.0, sums.shape[1]
+    for row in range(first, layers * ny, step):
+        total += sums[n * layers + row // ny, row % ny, 0]
+    return total
+
+
+@cell
+def set_share(numbers, n, product):
+    """Minus the share of q_n in the newest q; 0 of those that are none."""
+    square = numbers[SQUARES + n]
+    numbers[SHARES + n] = -product / square if is_kept(n, numbers) else 0.0
+
+
+@cell
+def set_step(numbers, square, along):
+    """Alpha, and where the next direction goes."""
+    slot = np.int64(numbers[SLOT])
+    square = square if square > 0.0 else 1.0
+    numbers[SQUARES + slot] = square
+    numbers[ALPHA] = along / square
+    numbers[NEWEST] = slot
+    numbers[SLOT] = (slot + 1) % SLOTS
+    numbers[COUNT] = min(numbers[COUNT] + 1.0, float(SLOTS))
+
+
+@serial_entry
+def forget_cpu(numbers):
+    """No directions yet."""
+    for n in range(NUMBERS):
+        numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
+
+
+@entry
+def forget_cuda(numbers):
+    """As `forget_cpu`; one block."""
+    n = cuda.threadIdx.x
+    if n < NUMBERS:
+        numbers[n] = 1.0 if SQUARES <= n < SHARES else 0.0
+
+
+@serial_entry
+def set_shares_cpu(sums, numbers, control, layers):
+    """All shares; the norm of the first correction is noted."""
+    if numbers[COUNT] == 1.0:
+        numbers[FIRST] = control[NORM]
+    for n in range(SLOTS):
+        set_share(numbers, n, product_of(sums, n, layers, 0, 1))
+
+
+@entry
+def set_shares_cuda(sums, numbers, control, layers):
+    """As `set_shares_cpu`; one block, a tree over its threads: the same bits every time."""
+    tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
+    for n in range(SLOTS):
+        add_up(tree, t, THREADS, product_of(sums, n, layers, t, THREADS))
+        if t == 0:
+            set_share(numbers, n, tree[0])
+        cuda.syncthreads()
+    if t == 0 and numbers[COUNT] == 1.0:
+        numbers[FIRST] = control[NORM]
+
+
+@serial_entry
+def set_step_cpu(sums, numbers, layers):
+    """Alpha of the sums of all rows: <q, q>, <r, q>."""
+    set_step(numbers, product_of(sums, 0, layers, 0, 1), product_of(sums, 1, layers, 0, 1))
+
+
+@entry
+def set_step_cuda(sums, numbers, layers):
+    """As `set_step_cpu`; one block."""
+    tree, t = cuda.shared.array(THREADS, np.float64), cuda.threadIdx.x
+    add_up(tree, t, THREADS, product_of(sums, 0, layers, t, THREADS))
+    square = tree[0]
+    cuda.syncthreads()
+    add_up(tree, t, THREADS, product_of(sums, 1, layers, t, THREADS))
+    if t == 0:
+        set_step(numbers, square, tree[0])
+
+
+ENTRIES = {
+    "cpu": {"forget": forget_cpu, "set_shares": set_shares_cpu, "set_step": set_step_cpu},
+    "cuda": {"forget": forget_cuda, "set_shares": set_shares_cuda, "set_step": set_step_cuda},
+}
 
 
 class ConjugateResiduals:
-    """Solutions of a `LaplaceProblem`; holds 2 KEPT + 2 times its unknowns.
+    """Solutions of a `LaplaceProblem`; holds 2 SLOTS + 2 times its unknowns.
 
     Parameters
     ----------
@@ -111,19 +247,67 @@ class ConjugateResiduals:
     """
 
     def __init__(self, laplace: Problem) -> None:
-        self._laplace, self._device = laplace, laplace.device
-        layers = laplace.vertical.nz - 1
-        shape, real, zeros = (layers, *laplace.shape), laplace.multigrid.real, self._device.field_zeros
-        self._psi, self._r = laplace.zeros(layers + 2), zeros(shape, real)
-        self._u, self._q = ([zeros(shape, real) for _ in range(KEPT + 1)] for _ in range(2))
-        self._squares = [0.0] * (KEPT + 1)
-        cells = (subtract, add_share, take_share)
-        self._loops = {one.name: self._device.loop(one, laplace.multigrid.precision) for one in cells}
-        self._apply = [*laplace.correction(1.0), *laplace.defect()]
-        self._correct, self._defect = laplace.correction(1.0), laplace.defect()
-        self._cycle = laplace.multigrid.cycle_launches(from_zero=True)
+        self._laplace, self._device, multigrid = laplace, laplace.device, laplace.multigrid
+        self._layers, device, test = laplace.vertical.nz - 1, laplace.device, laplace.test
+        self._directions, self._images = (self._several(count, multigrid.real) for count in (SLOTS, SLOTS + 1))
+        self._r = self._images[SLOTS * self._layers :]
+        self._numbers, self._kept = device.zeros((NUMBERS,), np.float64), laplace.zeros(self._layers + 2)
+        kind = {"SIDE_BY_SIDE": device.kind == "cuda"}
+        cells = (set_image, set_products, combine, advance, keep)
+        self._loops = {one.name: device.loop(one, multigrid.precision, kind) for one in cells}
+        self._entries = ENTRIES["cuda" if device.kind == "cuda" else "cpu"]
+        carry = device.over(self._loops["keep"], (self._layers, *laplace.shape), (multigrid.f, self._r))
+        self._begin = [*laplace.defect(), carry, self._on_each("forget")]
+        self._until = Until(device, test, self._iteration(), look_every=1)
 
-    def run(self, small: float, most: int) -> tuple[Iterated, float]:
+    def _several(self, count: int, real: Any) -> Any:
+        """So many arrays of all modes."""
+        return self._device.field_zeros((count * self._layers, *self._laplace.shape), real)
+
+    def _iteration(self) -> list[Any]:
+        laplace, multigrid, layers = self._laplace, self._laplace.multigrid, self._layers
+        both = self._directions, self._images
+        psi = "double" if laplace.real is np.float64 else "single"
+        keep_psi, shape = self._device.loop(keep, psi), (layers + 2, *laplace.shape)
+        return [
+            *multigrid.cycle_launches(from_zero=True, control=laplace.test.control),
+            self._device.over(keep_psi, shape, (laplace.psi, self._kept)),
+            *laplace.correction(1.0),
+            *laplace.defect(),
+            self._over("set_image", multigrid.f, self._images),
+            *self._products(SLOTS, "set_shares", laplace.test.control),
+            self._over("combine", multigrid.u, *both),
+            *self._products(2, "set_step"),
+            self._over("advance", multigrid.u, multigrid.f, *both),
+            self._device.over(keep_psi, shape, (self._kept, laplace.psi)),
+            *laplace.correction(1.0),
+        ]
+
+    def _products(self, arrays: int, then: str, *more: Any) -> list[Any]:
+        """Products of the newest q, with all kept or with 2, itself and r, and what makes numbers of them."""
+        device, (ny, nx), count = self._device, self._laplace.shape, arrays * self._layers
+        sums, all_sums, spread = self._laplace.rows_of_all(count)
+        found, parts = sums, 1
+        if device.kind == "cuda":
+            parts = -(-nx // PART)
+            found = device.field_zeros((count, ny, parts), np.float64)
+        known = (self._images, found, self._numbers, self._layers, int(arrays == 2))
+        launches = [device.over(self._loops["set_products"], (count, ny, parts), known)]
+        if found is not sums:
+            launches.append(device.over(device.loop(set_row_sums, "double"), (count, ny, 1), (found, sums)))
+        return [*launches, *spread, self._on_each(then, all_sums, self._numbers, *more, self._layers)]
+
+    def _over(self, name: str, *arguments: Any) -> Any:
+        """A cell of the modes, which has a point on a GPU and a row elsewhere."""
+        ny, nx = self._laplace.shape
+        region = (self._layers, ny, nx if self._device.kind == "cuda" else 1)
+        return self._device.over(self._loops[name], region, (*arguments, self._numbers, self._layers))
+
+    def _on_each(self, name: str, *arguments: Any) -> Any:
+        program = self._device.program(self._entries[name], "double")
+        return self._laplace.on_each(program, *(arguments or (self._numbers,)))
+
+    def run(self, small: float, most: int, lead: Lead) -> tuple[Iterated, float]:
         """Iterate until the 2-norm of a correction of Psi is at most `small`; returns the mean rate as well.
 
         Raises
@@ -131,46 +315,8 @@ class ConjugateResiduals:
         ConvergenceError
             If `most` iterations are not enough.
         """
-        self._laplace.go_on()
-        self._device.run(self._defect)
-        self._device.copy(self._r, self._laplace.multigrid.f)
-        norms = [self._iterate(0)]
-        while norms[-1] > small and len(norms) < most:
-            norms.append(self._iterate(len(norms)))
-        if not norms[-1] <= small:
-            raise ConvergenceError(len(norms), norms[-1], small)
-        fall = norms[-1] / norms[0] if norms[0] > 0.0 else 0.0
-        return Iterated(len(norms), norms[-1]), fall ** (1.0 / max(len(norms) - 1, 1))
-
-    def _iterate(self, before: int) -> float:
-        """One iteration after so many; returns the norm of the correction."""
-        device, multigrid, here = self._device, self._laplace.multigrid, before % (KEPT + 1)
-        u, q = self._u[here], self._q[here]
-        device.run(self._cycle)
-        device.copy(u, multigrid.u)
-        device.copy(self._psi, self._laplace.psi)
-        device.run([*self._apply, self._over("subtract", self._r, multigrid.f, q)])
-        kept = [n for n in range(min(before, KEPT + 1)) if n != here]
-        shares = [-self._product(self._q[n], q) / self._squares[n] for n in kept]
-        for n, share in zip(kept, shares, strict=True):
-            self._add([(u, self._u[n]), (q, self._q[n])], share)
-        self._squares[here] = self._product(q, q) or 1.0
-        alpha = self._product(self._r, q) / self._squares[here]
-        self._add([(self._r, q)], -alpha)
-        device.copy(self._laplace.psi, self._psi)
-        device.run([self._over("take_share", multigrid.u, u, self._share(alpha)), *self._correct])
-        device.copy(multigrid.f, self._r)
-        return self._laplace.norm()
-
-    def _over(self, name: str, *arguments: Any) -> Any:
-        return self._device.over(self._loops[name], self._r.shape, arguments)
-
-    def _share(self, value: float) -> Any:
-        return self._device.array(np.array([value], self._r.dtype))
-
-    def _add(self, pairs: Sequence[tuple[Any, Any]], share: float) -> None:
-        self._device.run([self._over("add_share", a, b, self._share(share)) for a, b in pairs])
-
-    def _product(self, a: Any, b: Any) -> float:
-        """Sum of a b over all."""
-        return self._laplace.product(a, b)
+        launches = [*lead.launches, *self._begin]
+        found = self._until.run(small, most, Lead(("residuals", lead.name), launches, lead.meanwhile))
+        first = float(self._device.host(self._numbers)[FIRST])
+        several = found.iterations > 1 and first > 0.0
+        return found, (found.norm / first) ** (1.0 / (found.iterations - 1)) if several else math.nan

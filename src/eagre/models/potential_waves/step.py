@@ -22,6 +22,7 @@ import numpy as np
 from eagre.backend.cells import cell
 from eagre.models.potential_waves.forcing import Forcing
 from eagre.models.potential_waves.laplace_base import Laplace
+from eagre.models.potential_waves.reference import keep
 from eagre.models.potential_waves.zones import Zone
 from eagre.stepping.until import Lead
 
@@ -36,12 +37,6 @@ def guess_further(k, j, i, psi, before):
     here = psi[k, j, i]
     psi[k, j, i] = here + (here - before[k, j, i])
     before[k, j, i] = here
-
-
-@cell
-def keep(k, j, i, a, kept):
-    """Kept = a."""
-    kept[k, j, i] = a[k, j, i]
 
 
 class Steps:
