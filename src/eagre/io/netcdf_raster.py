@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +35,8 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
                     list(file.attrs)
             dataset = xarray.open_dataset(path, **options)
         except (ValueError, OSError, RuntimeError, KeyError, TypeError, AttributeError, IndexError) as error:
+            traceback.clear_frames(error.__traceback__)  # they hold what was opened, which complains when it goes
+            gc.collect(1)
             raise _unreadable(path, error) from error
     with dataset:
         try:
