@@ -131,9 +131,51 @@ def test_simulated_single_corrections():
 
 
 @pytest.mark.simulator
+def test_simulated_modes_of_16_bits(monkeypatch):
+    """One correction: right to 8 bits; of three modes the last has a word of its own."""
+    from eagre.backend.simulated import SimulatedDevice
+    from eagre.solvers.multigrid import plan_cuda as cycles
+
+    monkeypatch.setattr(laplace, "LARGE", 1)
+    monkeypatch.setattr(cycles, "SHORTEST", 8)
+    monkeypatch.setattr(cycles.CudaCycle, "_first_in_block", lambda self: 1)
+    found = []
+    for device in (SimulatedDevice().with_layouts({"solver:multigrid.march.warps": 2}, "a test"), PlainDevice()):
+        problem = problem_of(device, (9, 9), (False, False), "single")
+        problem.go_on()
+        device.run([*problem.start(), *problem.iteration(1.0)])
+        found.append((device.host(problem.psi)[:-1], problem.multigrid.paired))
+    (ours, ours_are), (theirs, theirs_are) = found
+    assert ours_are and not theirs_are
+    assert 1e-6 < np.abs(ours - theirs).max() / np.abs(theirs).max() < 2.0**-7
+
+
+@pytest.mark.simulator
+def test_conjugate_residuals_carry_whole_words(monkeypatch):
+    from eagre.backend.simulated import SimulatedDevice
+
+    monkeypatch.setattr(laplace, "LARGE", 1)
+    monkeypatch.setattr(SimulatedDevice, "run", lambda self, launches: None)
+    problem = LaplaceProblem(
+        np.ones((257, 257)),
+        (0.1, 0.1),
+        Vertical(4, 2),
+        (False, False),
+        SimulatedDevice(),
+        "double",
+        correction="single",
+    )
+    weighted = problem.iteration(1.0)
+    assert problem.multigrid.paired and weighted[-1].arguments[0].dtype == np.uint32
+    residuals.ConjugateResiduals(problem)
+    assert [launch.arguments[0].dtype for launch in problem.correction()] == [np.float32]
+    assert problem.multigrid.f.shape == (3, 257, 257) and weighted[-1].arguments[0].dtype == np.uint32
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize(
     ("precision", "correction", "most"),
-    [("single", "single", 40.0), ("double", "single", 60.0), ("double", "double", 80.0)],
+    [("single", "single", 31.0), ("double", "single", 46.0), ("double", "double", 61.0)],
 )
 def test_bytes_an_unknown(precision, correction, most, monkeypatch):
     from eagre.backend.simulated import SimulatedDevice
@@ -147,7 +189,7 @@ def test_bytes_an_unknown(precision, correction, most, monkeypatch):
 
     monkeypatch.setattr(SimulatedDevice, "zeros", zeros)
     monkeypatch.setattr(SimulatedDevice, "run", lambda self, launches: None)
-    shape = (129, 129)
+    shape = (385, 385)
     vertical, periodic = Vertical(9, 6), (False, False)
     problem = LaplaceProblem(np.ones(shape), (0.1, 0.1), vertical, periodic, device, precision, correction=correction)
     Steps(problem, 9.81, 1e-6)

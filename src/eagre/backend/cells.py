@@ -162,6 +162,9 @@ load_volatile: Any = cuda
 load_here: Any = cuda
 load_beside: Any = cuda
 store_beside: Any = cuda
+two_in_word: Any = cuda
+"""Two numbers of 16 bits in a word of 32; see `eagre.backend.cuda_memory`."""
+two_of_word: Any = cuda
 prefetch_l2: Any = cuda
 load_two: Any = cuda
 load_four: Any = cuda

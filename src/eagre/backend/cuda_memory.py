@@ -50,15 +50,21 @@ def flat_store(context: Any, array: Any, k: Any, offset: Any, value: Any) -> Any
     return types.void(array, k, offset, value), generate
 
 
+def _kind_of(dtype: Any) -> tuple[str, str]:
+    """How PTX calls numbers of this kind, and the letter of their registers."""
+    if isinstance(dtype, types.Integer):
+        return "u32", "r"
+    return f"f{dtype.bitwidth}", "f" if dtype.bitwidth == 32 else "d"
+
+
 def _load_as(instruction: str) -> Any:
     @intrinsic
     def load(context: Any, array: Any, k: Any, offset: Any) -> Any:
         def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             pointer = _place(context_, builder, signature, arguments)
             kind = context_.get_value_type(signature.args[0].dtype)
-            bits = signature.args[0].dtype.bitwidth
-            letter = "f" if bits == 32 else "d"
-            text = f"{instruction}.f{bits} $0, [$1];"
+            suffix, letter = _kind_of(signature.args[0].dtype)
+            text = f"{instruction}.{suffix} $0, [$1];"
             function = ir.InlineAsm(ir.FunctionType(kind, [pointer.type]), text, f"={letter},l", side_effect=True)
             return builder.call(function, [pointer])
 
@@ -73,14 +79,14 @@ load_here = _load_as("ld.global")
 """As `flat_load`, where it is written and not, as LLVM would have it, just before its use."""
 
 
-def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str]:
-    """Pointer to element k, the offset in 32 bits, kind and letter of an element."""
+def _beside(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, str, str]:
+    """Pointer to element k, the offset in 32 bits, and of an element its type, its name in PTX and its letter."""
     array_type = signature.args[0]
     array = context.make_array(array_type)(context, builder, value=arguments[0])
     k = context.cast(builder, arguments[1], signature.args[1], types.int64)
     offset = context.cast(builder, arguments[2], signature.args[2], types.uint32)
-    letter = "f" if array_type.dtype.bitwidth == 32 else "d"
-    return builder.gep(array.data, [k]), offset, context.get_value_type(array_type.dtype), letter
+    kind = context.get_value_type(array_type.dtype)
+    return builder.gep(array.data, [k]), offset, kind, *_kind_of(array_type.dtype)
 
 
 @intrinsic
@@ -91,9 +97,9 @@ def load_beside(context: Any, array: Any, k: Any, offset: Any) -> Any:
     """
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset_, kind, letter = _beside(context_, builder, signature, arguments)
-        bits = signature.args[0].dtype.bitwidth
-        text = f"{{.reg .u64 place; mad.wide.u32 place, $2, {bits // 8}, $1; ld.global.f{bits} $0, [place];}}"
+        pointer, offset_, kind, suffix, letter = _beside(context_, builder, signature, arguments)
+        size = signature.args[0].dtype.bitwidth // 8
+        text = f"{{.reg .u64 place; mad.wide.u32 place, $2, {size}, $1; ld.global.{suffix} $0, [place];}}"
         kinds = ir.FunctionType(kind, [pointer.type, SHORT])
         return builder.call(ir.InlineAsm(kinds, text, f"={letter},l,r", side_effect=True), [pointer, offset_])
 
@@ -105,10 +111,10 @@ def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> A
     """As `flat_store`, with places as of `load_beside`."""
 
     def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset_, kind, letter = _beside(context_, builder, signature, arguments)
+        pointer, offset_, kind, suffix, letter = _beside(context_, builder, signature, arguments)
         value_ = context_.cast(builder, arguments[3], signature.args[3], signature.args[0].dtype)
-        bits = signature.args[0].dtype.bitwidth
-        text = f"{{.reg .u64 place; mad.wide.u32 place, $1, {bits // 8}, $0; st.global.f{bits} [place], $2;}}"
+        size = signature.args[0].dtype.bitwidth // 8
+        text = f"{{.reg .u64 place; mad.wide.u32 place, $1, {size}, $0; st.global.{suffix} [place], $2;}}"
         kinds = ir.FunctionType(ir.VoidType(), [pointer.type, SHORT, kind])
         builder.call(
             ir.InlineAsm(kinds, text, f"l,r,{letter},~{{memory}}", side_effect=True), [pointer, offset_, value_]
@@ -116,6 +122,38 @@ def store_beside(context: Any, array: Any, k: Any, offset: Any, value: Any) -> A
         return context_.get_dummy_value()
 
     return types.void(array, k, offset, value), generate
+
+
+@intrinsic
+def two_in_word(context: Any, low: Any, high: Any) -> Any:
+    """Two numbers as the upper halves of their single precision, to the nearest: bfloat16, 8 bits and all exponents.
+
+    Compute capability 8.0; PTX ISA, "cvt".
+    """
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        form = ir.FunctionType(SHORT, [ir.FloatType(), ir.FloatType()])
+        low_, high_ = (
+            context_.cast(builder, value, kind, types.float32)
+            for value, kind in zip(arguments, signature.args, strict=True)
+        )
+        return builder.call(ir.InlineAsm(form, "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f"), [low_, high_])
+
+    return types.uint32(low, high), generate
+
+
+@intrinsic
+def two_of_word(context: Any, both: Any) -> Any:
+    """The two numbers of `two_in_word`."""
+
+    def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = context_.cast(builder, arguments[0], signature.args[0], types.uint32)
+        low = builder.shl(word, ir.Constant(SHORT, 16))
+        high = builder.and_(word, ir.Constant(SHORT, 0xFFFF0000))
+        parts = [builder.bitcast(part, ir.FloatType()) for part in (low, high)]
+        return context_.make_tuple(builder, signature.return_type, parts)
+
+    return types.UniTuple(types.float32, 2)(both), generate
 
 
 @intrinsic

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from eagre.backend.simulated_kernels import cuda
 
 _copies: dict[Any, list[list[tuple[Any, int, Any]]]] = {}  # groups of a thread, on their way
@@ -37,6 +39,18 @@ def flat_store(array: Any, k: int, offset: int, value: Any) -> None:
 
 load_volatile = load_here = load_beside = flat_load
 store_beside = flat_store
+
+
+def two_in_word(low: Any, high: Any) -> np.uint32:
+    """Two numbers as the upper halves of their single precision, to the nearest, of two the even one."""
+    bits = np.array([low, high], np.float32).view(np.uint32).astype(np.uint64)
+    halves = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return np.uint32(halves[0] | halves[1] << 16)
+
+
+def two_of_word(both: Any) -> Any:
+    """The two numbers of `two_in_word`."""
+    return tuple(np.array([both << 16, both & 0xFFFF0000], np.uint32).view(np.float32))
 
 
 def prefetch_l2(array: Any, k: int, offset: int) -> None:

@@ -245,6 +245,10 @@ MULTIGRID = (
         registers_of_warps,
     ),
     Parameter(
+        "solver:multigrid.march.registers_of_pairs", REGISTERS, "registers a thread", True,
+        "Of marches over two layers that share words.",
+    ),
+    Parameter(
         "solver:multigrid.block.registers", REGISTERS, "registers a thread", True,
         "Of the cycle on grids that fit a multiprocessor.", fits=_reduction_fits,
     ),

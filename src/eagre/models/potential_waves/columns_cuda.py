@@ -22,29 +22,31 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import Cell, cell, cuda, entry, flat_load, flat_store, load_here, real, switch, word, written
-from eagre.kernels.places import ends_of, folded, folded_twice
-from eagre.models.potential_waves.reference import (
-    BOTTOM,
-    D_X,
-    D_Y,
-    H_X,
-    H_Y,
-    LAP_D,
-    LAP_H,
-    LAP_PHI,
-    D,
+from eagre.backend.cells import (
+    Cell,
+    cell,
+    cuda,
+    entry,
+    flat_load,
+    flat_store,
+    load_here,
+    real,
+    switch,
+    two_in_word,
+    two_of_word,
+    word,
+    written,
 )
+from eagre.kernels.places import ends_of, folded, folded_twice
+from eagre.models.potential_waves import reference
 from eagre.models.potential_waves.stencils import Vertical, centred
 from eagre.stepping.until import add_up, is_iterating
 
-ROWS_OF_GEOMETRY = {
-    "D": D, "D_X": D_X, "D_Y": D_Y, "H_X": H_X, "H_Y": H_Y, "LAP_D": LAP_D, "LAP_H": LAP_H, "LAP_PHI": LAP_PHI,
-    "BOTTOM": BOTTOM,
-}  # fmt: skip
+ROWS = ("D", "D_X", "D_Y", "H_X", "H_Y", "LAP_D", "LAP_H", "LAP_PHI", "BOTTOM")  # of geometry and sources
 SCOPE = {
     "np": np, "cuda": cuda, "real": real, "ends_of": ends_of, "folded": folded, "flat_load": flat_load,
-    "flat_store": flat_store, "load_here": load_here, "is_iterating": is_iterating, **ROWS_OF_GEOMETRY,
+    "flat_store": flat_store, "load_here": load_here, "is_iterating": is_iterating, "two_in_word": two_in_word,
+    "two_of_word": two_of_word, **{name: getattr(reference, name) for name in ROWS},
 }  # fmt: skip
 
 
@@ -254,6 +256,7 @@ def residual_cell(
     precisions: tuple[str, str],
     ghosts: bool = False,
     short: bool = False,
+    paired: bool = False,
 ) -> Cell:
     """The modes of the residuals of a column, as ``residual_of_column(shared, psi, out, ...)``.
 
@@ -270,6 +273,8 @@ def residual_cell(
         Whether Psi below the bottom is an unknown, read as any other: `missing` becomes what its condition lacks.
     short : bool
         Whether an axis of more than one point has no more points than twice those on a side of a difference.
+    paired : bool
+        Whether two modes share a word (`Multigrid.paired`).
     """
     nz, half = vertical.nz, vertical.order // 2
     tall, wide = tile
@@ -292,7 +297,10 @@ def residual_cell(
             lines += [f"    q{k} {'=' if first else '+='} {kind}({-float(to_modes[k, n - 1])!r}) * r" for k in modes]
             first = False
     lines += ["    if j < ny and i < nx:"]
-    lines += [f"        flat_store(out, {k} * layer + own, 0, q{k})" for k in modes]
+    stored = [f"q{k}" for k in modes]
+    if paired:
+        stored = [f"two_in_word({', '.join([*stored[k : k + 2], 'real(0.0)'][:2])})" for k in modes[::2]]
+    lines += [f"        flat_store(out, {k} * layer + own, 0, {value})" for k, value in enumerate(stored)]
     lines += ["        flat_store(missing, own, 0, lack)"] * ghosts
     placed = folded_twice if short else folded
     return written("\n".join(lines) + "\n", {**SCOPE, **names, "placed": placed})
@@ -314,17 +322,21 @@ def set_residuals(psi, out, geometry, sources, missing, over_dx, over_dy, round_
         COLUMN(shared, psi, out, geometry, sources, missing, over_dx, over_dy, round_x, round_y)
 
 
-def correction_cell(vertical: Vertical, to_layers: np.ndarray, ghosts: bool = False) -> Cell:
+def correction_cell(vertical: Vertical, to_layers: np.ndarray, ghosts: bool = False, paired: bool = False) -> Cell:
     """Adds the correction of a column, as ``corrected(own, layer, u, psi, missing, omega)``: the sum of its squares.
 
     ghosts : bool
         Whether Psi below the bottom is an unknown: it gets what is added two layers higher, and what is `missing`.
+    paired : bool
+        Whether two modes share a word.
     """
-    nz = vertical.nz
+    nz, name = vertical.nz, "both" if paired else "u"
+    words = range(-(-(nz - 1) // 2) if paired else nz - 1)
     lines = ["def corrected(own, layer, u, psi, missing, omega):"]
-    lines += [f"    u{m} = flat_load(u, {m} * layer + own, 0)" for m in range(nz - 1)]
+    lines += [f"    {name}{m} = flat_load(u, {m} * layer + own, 0)" for m in words]
     lines += ["    square = real(0.0)"]
     lines += [f"    p{k} = flat_load(psi, {k} * layer + own, 0)" for k in range(1, nz)]
+    lines += [f"    u{2 * m}, u{2 * m + 1} = two_of_word(both{m})" for m in words if paired]
     for k in range(1, nz):
         lines += [f"    c = omega * ({_sum(to_layers[k - 1], [f'u{m}' for m in range(nz - 1)])})"]
         lines += [f"    p = p{k} + c", f"    flat_store(psi, {k} * layer + own, 0, p)"]

@@ -18,6 +18,7 @@ from eagre.solvers.multigrid import Multigrid
 from eagre.stepping.until import THREADS, StopTest
 
 SMALLEST_SCREENING = 0.25  # of still water's, where sweeps are counted: that of water twice as deep
+LARGE = 1_000_000  # unknowns from which on modes have 16 bits where `Multigrid` can keep them so
 ENOUGH = 0.5  # that is a tenth in still water: see `Multigrid`
 
 
@@ -77,10 +78,11 @@ class LaplaceProblem(Laplace):
         check_depth(h, vertical.order)
         self.preconditioner, lines = preconditioner, preconditioner == "lines"
         modes = vertical.line_modes() if lines else vertical.modes()
+        factors = {} if lines else factors_of(h, spacing, vertical.order)
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
             device=device, precision=correction or precision, enough=0.0 if lines else ENOUGH, plain=plain,
-            **({} if lines else factors_of(h, spacing, vertical.order)), **(multigrid or {}),
+            paired=is_large(h.shape, vertical) and (lines or bool(factors)), **factors, **(multigrid or {}),
         )  # fmt: skip
         known = (spacing, vertical, modes, periodic, device, precision, linear, plain, self.multigrid)
         self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)
@@ -135,6 +137,11 @@ def factors_of(h: np.ndarray, spacing: tuple[float, float], order: int) -> dict[
     """Factors of differences in the preconditioner: none over steep beds, where conjugate residuals do better so."""
     slopes = [np.gradient(h, d, axis=axis) for axis, d in enumerate(spacing) if h.shape[axis] > 1]
     return {"factors": FACTORS[order]} if np.linalg.norm(slopes, axis=0).max() <= STEEP else {}
+
+
+def is_large(shape: tuple[int, int], vertical: Vertical) -> bool:
+    """Whether modes move through memory, not through a cache."""
+    return shape[0] * shape[1] * (vertical.nz - 1) >= LARGE
 
 
 def check_depth(h: np.ndarray, order: int) -> None:

@@ -16,7 +16,7 @@ from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.models.potential_waves import reference
-from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth, factors_of
+from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth, factors_of, is_large
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
@@ -56,12 +56,14 @@ class LaplaceBands(Laplace):
     ) -> None:  # fmt: skip
         self.vertical, self.shape, self.periodic = vertical, h.shape, periodic
         check_depth(h, vertical.order)
-        choices: Any = {**factors_of(h, spacing, vertical.order), **(multigrid or {})}
+        factors = factors_of(h, spacing, vertical.order)
+        choices: Any = {**factors, **(multigrid or {})}
         modes, q = vertical.modes(), SMALLEST_SCREENING / float(h.max()) ** 2
         plan = plan_of(h.shape, spacing, modes.decay.tolist(), periodic, Choices(**choices), ENOUGH)
         cut = cut_of(plan, q, group, vertical.order, correction or precision, periodic[0])
         self.device = SeveralDevices(group, cut.rows)
-        self.multigrid = MultigridBands(plan, q, cut, self.device, correction or precision, plain)
+        known = (plan, q, cut, self.device, correction or precision, plain)
+        self.multigrid = MultigridBands(*known, paired=is_large(h.shape, vertical) and bool(factors))
         self.parts = [
             LaplacePart(
                 self.device.cut(h, rank), spacing, vertical, modes, (False, periodic[1]), member, precision, linear,

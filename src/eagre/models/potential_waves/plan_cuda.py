@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,18 +55,22 @@ class CudaColumns:
         self._numbers = (*map(real, over), int(periodic[1]), int(periodic[0]))
         self._missing = device.zeros((1, *shape) if ghosts else (1, 1, 1), real)
         self._tile = LINE if ny == 1 else (TALL if vertical.order == 8 else TILE)
-        known, short = (
-            (modes.to_modes, self._tile, (precision, correction), ghosts),
-            any(1 < n <= vertical.order for n in shape),
-        )
-        column = kernels.residual_cell(vertical, ny > 1, *known, short)
+        known, short = (precision, correction), any(1 < n <= vertical.order for n in shape)
         registers = device.layout("potential-waves.columns").registers[precision]
-        switches = {"COLUMN": column, "REGISTERS": registers}
-        self._residual = device.program(kernels.set_residuals, precision, switches)
+
+        @cache
+        def residual(paired: bool) -> Any:
+            column = kernels.residual_cell(vertical, ny > 1, modes.to_modes, self._tile, known, ghosts, short, paired)
+            return device.program(kernels.set_residuals, precision, {"COLUMN": column, "REGISTERS": registers})
+
+        @cache
+        def correct(paired: bool) -> Any:
+            corrected = kernels.correction_cell(vertical, modes.to_layers, ghosts, paired)
+            return device.program(kernels.correct_columns, precision, {"CORRECTED": corrected})
+
+        self._residual, self._correct = residual, correct
         tall, wide = self._tile
         self._shared = 2 * (wide + 2 * half) * (tall + 2 * half) * np.dtype(real).itemsize
-        corrected = {"CORRECTED": kernels.correction_cell(vertical, modes.to_layers, ghosts)}
-        self._correct = device.program(kernels.correct_columns, precision, corrected)
         self._first_column, self._end = own.start * nx, own.stop * nx
         self._items = -(-(self._end - self._first_column) // kernels.LINE)
         self._partials = None
@@ -82,13 +87,13 @@ class CudaColumns:
         (ny, nx), (tall, wide) = self._shape, self._tile
         arguments = (psi, f, geometry, sources, self._missing, *self._numbers, control)
         blocks = (-(-nx // wide), -(-ny // tall))
-        return [Launch(self._residual, arguments, blocks, (wide, tall), self._shared)]
+        return [Launch(self._residual(f.dtype == np.uint32), arguments, blocks, (wide, tall), self._shared)]
 
     def correct(self, u: Any, psi: Any, squares: Any, relaxation: Any, control: Any) -> list[Launch]:
         """Add the correction that the modes u make, and the sums of its squares."""
         partials = squares if self._partials is None else self._partials
         arguments = (u, psi, self._missing, relaxation, partials, self._first_column, self._end, control)
-        found = [Launch(self._correct, arguments, (self._items,), (kernels.LINE,))]
+        found = [Launch(self._correct(u.dtype == np.uint32), arguments, (self._items,), (kernels.LINE,))]
         if self._partials is not None:
             found.append(Launch(self._add, (partials, squares, control), (1,), (kernels.SUMMED,)))
         return found

@@ -30,13 +30,16 @@ what the halo of one more grid in bands and its launches take."""
 class Fine(Multigrid):
     """The grids of a multigrid that are in bands, on one device; cycles leave `REST` where coarser ones follow."""
 
-    def __init__(self, plan: Plan, used: Sequence[int], device: Device, precision: str, plain: bool) -> None:
+    def __init__(
+        self, plan: Plan, used: Sequence[int], device: Device, precision: str, plain: bool, paired: bool = False
+    ) -> None:
         self.device, self.precision, self.real = device, precision, check_precision(precision)
         self.used, self._coarsest_sweeps = list(used), 0
-        self._assemble(plan, plain or device.target == "cpu")
+        self._assemble(plan, plain or device.target == "cpu", paired)
 
     def _cuda_cycle(self) -> CudaCycle:
-        return CudaCycle(self.device, self.precision, self.grids, self._points, self._s, is_open=True)
+        known = (self.device, self.precision, self.grids, self._points, self._s)
+        return CudaCycle(*known, is_open=True, sweeps=(self.pre, self.post))
 
     def _cycle(self, level: int, cycle: str) -> list[Launch]:
         return [REST] if level + 1 == len(self.grids) else super()._cycle(level, cycle)
@@ -155,7 +158,7 @@ class MultigridBands:
     cut : Cut
     device : SeveralDevices
     precision : {"single", "double"}
-    plain : bool
+    plain, paired : bool
         As of `Multigrid`.
 
     Attributes
@@ -164,20 +167,21 @@ class MultigridBands:
         u is right in the rows that are a band's own.
     """
 
-    def __init__(self, plan: Plan, q: float, cut: Cut, device: SeveralDevices, precision: str, plain: bool) -> None:
+    def __init__(
+        self, plan: Plan, q: float, cut: Cut, device: SeveralDevices, precision: str, plain: bool,
+        paired: bool = False,
+    ) -> None:  # fmt: skip
         self.device, self.precision, self.real, self.cut = device, precision, check_precision(precision), cut
         used, ranks = plan.used(q), range(len(device.members))
         self.visiting = sum(count > cut.first for count in used)
         self.fine = [
-            Fine(plan._replace(grids=cut.grids(rank)), used, device.members[rank], precision, plain) for rank in ranks
+            Fine(plan._replace(grids=cut.grids(rank)), used, device.members[rank], precision, plain, paired)
+            for rank in ranks
         ]
         rest = ranks if self.visiting else ()
         self.rest = [Rest(plan, q, cut.first, device.members[rank], precision, plain) for rank in rest]
-        shape = (len(plan.layers), *plan.grids[0].shape)
-        self.u, self.f, self.screening = (
-            Banded([getattr(one, name) for one in self.fine], (layers, *shape[1:]), -2)
-            for name, layers in (("u", shape[0]), ("f", shape[0]), ("screening", 1))
-        )
+        self._shape = plan.grids[0].shape
+        self.u, self.f, self.screening = (self._of(name) for name in ("u", "f", "screening"))
         self._transport = LocalTransport(device.group)
         for rank, (fine, one) in enumerate(zip(self.fine, self.rest, strict=False)):
             _, f, q_band = fine.at_end()
@@ -186,6 +190,17 @@ class MultigridBands:
                 self._transport.publish(rank, name, array)
         self._together = {name: self._transport.exchange(self._messages(name)) for name in ("f", "q")}
         self._back = [self._to_band(rank) for rank in ranks]
+
+    def _of(self, name: str) -> Banded:
+        """An array of the finest grid."""
+        parts = [getattr(one, name) for one in self.fine]
+        return Banded(parts, (parts[0].shape[0], *self._shape), -2)
+
+    def unpair(self) -> None:
+        """As of `Multigrid`."""
+        for one in self.fine:
+            one.unpair()
+        self.u, self.f = self._of("u"), self._of("f")
 
     def _own(self, rank: int) -> tuple[int, int]:
         """A band's own rows of the first whole grid."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device, Launch
-from eagre.solvers.multigrid import block_cuda, marches_cuda
+from eagre.solvers.multigrid import block_cuda, marches_cuda, pairs_cuda
 from eagre.solvers.multigrid.grids import Grid
 
 REST = Launch(lambda: None, ())
@@ -30,11 +30,17 @@ class CudaCycle:
     s : array on the device, (layers,)
     is_open : bool
         Whether the part of the cycle on the last grid is left out: `REST` stands there.
+    sweeps : (pre, post)
+
+    Attributes
+    ----------
+    takes_pairs : bool
+        Whether u and f of the finest grid may be pairs of layers in words, of 16 bits each (`pairs_cuda`).
     """
 
     def __init__(
         self, device: Device, precision: str, grids: Sequence[Grid], points: Sequence[Any], s: Any,
-        is_open: bool = False,
+        is_open: bool = False, sweeps: tuple[int, int] = (1, 1),
     ) -> None:  # fmt: skip
         self.device, self._grids, self._points, self._s = device, list(grids), points, s
         self._real = np.float32 if precision == "single" else np.float64
@@ -42,8 +48,12 @@ class CudaCycle:
         known = {"REGISTERS": self._layout.registers[precision]}
         self._down, self._up = (device.program(one, precision, known) for one in (marches_cuda.down, marches_cuda.up))
         self._block = device.program(block_cuda.cycle_in_block, precision, {"REGISTERS": block.registers})
+        known = {"REGISTERS": self._layout.registers_of_pairs}
+        self._pairs = [device.program(one, precision, known) for one in (pairs_cuda.down_pairs, pairs_cuda.up_pairs)]
         self._is_open = is_open
         self.in_block = len(self._grids) - 1 if is_open else self._first_in_block()
+        has_kind = precision == "single" and device.facts.compute_capability >= (8, 0)
+        self.takes_pairs = has_kind and self.in_block > 0 and len(grids) > 1 and self.is_marched(0, sweeps)
         self._always = device.array(np.ones(1))
 
     def _first_in_block(self) -> int:
@@ -100,15 +110,17 @@ class CudaCycle:
             return plain(level, rest)
         visiting = sum(count > level + 1 for count in used)
         (e, coarse_f, _), march = arrays[level + 1], self._march
-        down = [march(self._down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
-        return [*down, *rest, march(self._up, level, layers, u, f, q, self._s, e, control=control)]
+        going_down, going_up = self._pairs if f.dtype == np.uint32 else (self._down, self._up)
+        down = [march(going_down, level, visiting, f, q, self._s, coarse_f, control=control)] if visiting else []
+        return [*down, *rest, march(going_up, level, layers, u, f, q, self._s, e, control=control)]
 
-    def _march(self, program: Any, level: int, layers: int, *arguments: Any, control: Any) -> Launch:
+    def _march(self, program: Any, level: int, count: int, *arguments: Any, control: Any) -> Launch:
         (ny, nx), layout = self._grids[level].shape, self._layout
+        layers = -(-count // 2) if program in self._pairs else count
         strips, wanted = -(-nx // marches_cuda.STRIP), layout.busy * self.device.multiprocessors
         rows = next((n for n in layout.rows if strips * -(-ny // n) * layers >= wanted), layout.rows[-1])
         blocks, block = (strips, -(-ny // rows), -(-layers // layout.warps)), (marches_cuda.LANES, layout.warps)
-        return Launch(program, (*arguments, layers, rows, self._points[level], control), blocks, block)
+        return Launch(program, (*arguments, count, rows, self._points[level], control), blocks, block)
 
     def _in_block(
         self, level: int, u: Any, f: Any, q: Any, used: list[int], sweeps: tuple[int, int], last: int, control: Any

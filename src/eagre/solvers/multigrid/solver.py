@@ -61,6 +61,10 @@ class Multigrid:
         A layer visits no coarser grids than one on which the sweeps of a cycle bring its slowest error to this.
     plain : bool
         Work by `kernels`, a launch a part, where there is something faster with the same answers but for rounding.
+    paired : bool
+        Keep u and f of the finest grid in 16 bits each, two layers in a word, if there are kernels for it: on a GPU, in
+        single precision, for V(1,1) cycles from zero on grids that are marched over. For preconditioners: 8 bits are
+        left of a number. `unpair` ends it.
 
     Attributes
     ----------
@@ -69,7 +73,7 @@ class Multigrid:
     used : list of int
         For each layer how many of them a cycle visits: sweeps bring errors of strongly screened layers down alone.
     u, f : arrays on the device, (layers, ny, nx)
-        What `cycle_launches` works on.
+        What `cycle_launches` works on; where `paired`, words of 32 bits, (half of the layers, ny, nx).
     screening : array on the device, (1, ny, nx)
         q; who writes it there runs `screening_launches` then.
 
@@ -112,31 +116,33 @@ class Multigrid:
         precision: str = "double",
         enough: float = ENOUGH,
         plain: bool = False,
+        paired: bool = False,
     ) -> None:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
         choices = Choices(cycle, pre, post, levels, stretched, smoother, weight, tuple(factors))
         plan = plan_of(shape, spacing, layers, periodic, choices, enough)
-        self._assemble(plan, plain)
+        self._assemble(plan, plain, paired)
         self.set_screening(np.ones(shape) if screening is None else screening)
 
-    def _assemble(self, plan: Plan, plain: bool) -> None:
+    def _assemble(self, plan: Plan, plain: bool, paired: bool = False) -> None:
         """Arrays and programs for a plan; device and precision are known."""
         self._plan, self.grids, self.layers = plan, list(plan.grids), np.asarray(plan.layers)
         self.cycle, pre, post, *_, self.smoother, self._weight, _ = plan.choices
         self.pre, self.post, plain = pre, post, plain or self.smoother != "red-black"
         self._points = [self._numbers(grid) for grid in self.grids]
         self._fast = None if plain or min(pre, post) < 1 or self.device.target != "cpu" else self._cpu_cycle()
+        self._s = self.device.array(self.layers.astype(self.real))
+        quick = self.cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
+        self._cuda = self._cuda_cycle() if quick else None
+        self.paired = bool(paired and self._cuda and self._cuda.takes_pairs)
         alone = self.grids[:1] if self._fast else self.grids
-        on = [self._layers_of(grid) for grid in alone for _ in range(2)]
+        on = [self._layers_of(grid, self.paired and grid is self.grids[0]) for grid in alone for _ in range(2)]
         self._u, self._f = on[::2], on[1::2]
         self._residuals: dict[int, Any] = {}
-        self._s = self.device.array(self.layers.astype(self.real))
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
         names = ("clear", "relax", "damp", "residual", "restrict", "prolong", "row_norm")
         self._loops = {name: self.device.loop(getattr(kernels, name), self.precision) for name in names}
-        quick = self.cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
-        self._cuda = self._cuda_cycle() if quick else None
 
     # -- the equation --------------------------------------------------------------------------
 
@@ -162,7 +168,7 @@ class Multigrid:
         return CpuCycle(self.device, self.precision, self.grids, len(self.layers), over)
 
     def _cuda_cycle(self) -> CudaCycle:
-        return CudaCycle(self.device, self.precision, self.grids, self._points, self._s)
+        return CudaCycle(self.device, self.precision, self.grids, self._points, self._s, sweeps=(self.pre, self.post))
 
     def _numbers(self, grid: Grid) -> kernels.Points:
         weights = self.real(grid.x.weight), self.real(grid.y.weight)
@@ -189,8 +195,16 @@ class Multigrid:
         half = [self._over("relax", level, self._visiting(level), *fixed, colour) for colour in (0, 1)]
         return half * count
 
-    def _layers_of(self, grid: Grid) -> Any:
-        return self.device.zeros((len(self.layers), *grid.shape), self.real)
+    def _layers_of(self, grid: Grid, paired: bool = False) -> Any:
+        count, kind = (-(-len(self.layers) // 2), np.uint32) if paired else (len(self.layers), self.real)
+        return self.device.zeros((count, *grid.shape), kind)
+
+    def unpair(self) -> None:
+        """Launches from now on have other u and f, every layer in words of its own; those made before keep theirs."""
+        if self.paired:
+            self.paired = False
+            self._u[0], self._f[0] = (self._layers_of(self.grids[0]) for _ in range(2))
+            self.u, self.f = self._u[0], self._f[0]
 
     def _r(self, level: int) -> Any:
         """The residual on a grid: an array that fast cycles do without."""
@@ -250,6 +264,8 @@ class Multigrid:
             arrays = list(zip(self._u, self._f, self._q, strict=True))
             known = (self.used, (self.pre, self.post), self._coarsest_sweeps, self._around)
             return self._cuda.launches(0, arrays, *known, control)
+        if self.paired:
+            raise InputError("a cycle that is not from zero, of paired layers", allowed="one after unpair()")
         if self._fast:
             cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
             return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]
@@ -283,6 +299,7 @@ class Multigrid:
         ConvergenceError
             If `most` cycles are not enough.
         """
+        self.unpair()
         right = np.asarray(f, float)
         if right.shape != tuple(self.f.shape) or not np.isfinite(right).all():
             raise InputError("this right side", allowed=f"finite values, {tuple(self.f.shape)}")
