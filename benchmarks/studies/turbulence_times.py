@@ -99,14 +99,12 @@ def main() -> None:
     for pressure in ("fft", "gcr"):
         for precision in ("single", "double"):
             whole(given.points, given.steps, pressure, precision, given.device)
+    if given.device != "cpu":
+        bandwidth = copy_bandwidth(turbulence(16, "fft", "single", given.device).engine.device)
+        for precision in ("single", "double"):
+            iteration(given.iteration, precision, given.device, bandwidth)
     for precision in ("double", "single"):
         over_a_hill(max(10, given.steps // 10), precision, given.device)
-    bandwidth = 0.0
-    for precision in ("single", "double"):
-        if given.device != "cpu":
-            model = turbulence(16, "fft", precision, given.device)
-            bandwidth = bandwidth or copy_bandwidth(model.engine.device)
-            iteration(given.iteration, precision, given.device, bandwidth)
 
 
 if __name__ == "__main__":
