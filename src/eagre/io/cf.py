@@ -53,6 +53,12 @@ _RENAMED = {
     ("lambert_conformal_conic", "longitude_of_projection_origin"): "longitude_of_central_meridian",
     ("polar_stereographic", "longitude_of_projection_origin"): "straight_vertical_longitude_from_pole",
 }
+_OF_NAMES = {
+    "height": {"positive": "up"},
+    "altitude": {"positive": "up"},
+    "air_potential_temperature": {"units_metadata": "temperature: on_scale"},
+}
+"""Attributes that CF asks for beside a standard name."""
 
 
 def eagre_version() -> str:
@@ -141,12 +147,13 @@ def time_attributes(start_date: str | date | None) -> dict[str, str]:
         If `start_date` is no date.
     """
     attributes = {"standard_name": "time", "long_name": "time since the start of the model", "axis": "T"}
-    if start_date is None:
+    if start_date is None:  # CF wants a date, and there is none
         return attributes | {"units": "s"}
     parsed = parse_date(start_date if isinstance(start_date, str) else start_date.isoformat())
     if parsed is None:
         raise InputError(f"start_date = {start_date!r}", allowed="an ISO date", fix="start_date = 2026-01-31T12:00:00")
-    return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}", "calendar": "standard"}
+    attributes |= {"calendar": "standard", "units_metadata": "leap_seconds: none"}
+    return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}"}
 
 
 def axis_attributes(axis: str, long_name: str) -> dict[str, str]:
@@ -173,6 +180,7 @@ def variable_attributes(variable: Variable) -> dict[str, Any]:
     attributes: dict[str, Any] = {"long_name": variable.long_name, "units": variable.units or "1"}
     if variable.standard_name:
         attributes["standard_name"] = variable.standard_name
+        attributes |= _OF_NAMES.get(variable.standard_name, {})
     if not variable.static:
         attributes["cell_methods"] = variable.cell_methods
     if variable.flags:

@@ -91,10 +91,12 @@ def _coordinates(rows: list[tuple[float, float, float, str]]) -> dict[str, tuple
     """Coordinates of stations by (x, y, level, kind of level)."""
     x, y, level, kind = zip(*rows, strict=True)
     place = {"units": "m"}
+    units = {LEVELS[one] for one in kind}  # of levels of several kinds there is none
+    about = {"long_name": "level of the probe as given; level_kind says of what"}
     kinds = "z: above still water, m; below: under the surface, m; sigma: share of the depth of the time"
     return {
         "x": (np.array(x), {"standard_name": "projection_x_coordinate", "long_name": "x of the probe", **place}),
         "y": (np.array(y), {"standard_name": "projection_y_coordinate", "long_name": "y of the probe", **place}),
-        "level": (np.array(level), {"long_name": "level of the probe as given; level_kind says of what"}),
+        "level": (np.array(level), about | ({"units": units.pop()} if len(units) == 1 else {})),
         "level_kind": (np.array(kind, dtype=object), {"long_name": kinds}),
     }
