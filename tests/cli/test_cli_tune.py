@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
 from eagre.bench import tuner_schemes, workload
@@ -13,22 +14,7 @@ from eagre.layouts import store
 from eagre.tuning import session
 from eagre.tuning.spaces import common
 
-CASE = """
-model = "shallow-water"
-[run]
-end_time = "0.02 s"
-device = "cpu"
-[grid]
-nx = 64
-ny = 64
-dx = 1.0
-[bed]
-value = 0.0
-[initial]
-depth = 1.0
-[friction]
-manning = 0.03
-"""
+CASE = still_water("0.02 s", more="[friction]\nmanning = 0.03")
 
 
 @pytest.fixture(autouse=True)

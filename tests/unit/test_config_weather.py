@@ -5,25 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from case_texts import flat_sea
 from eagre.config.problems import ConfigError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from unit.test_io_weather import era5
 
-HEAD = """
-model = "shallow-water"
-[run]
-end_time = "3 h"
-start_date = 2026-01-31
-device = "cpu"
-[grid]
-crs = "EPSG:32633"
-dx = 2000.0
-extent = [400e3, 416e3, 5300e3, 5312e3]
-[bed]
-value = -10.0
-[sources.weather]
-file = "era5.nc"
-"""
+SECTION = '[sources.weather]\nfile = "era5.nc"'
+HEAD = flat_sea("EPSG:32633", 2000.0, "[400e3, 416e3, 5300e3, 5312e3]", "2026-01-31", "3 h", 10.0, SECTION)
 
 
 @pytest.fixture

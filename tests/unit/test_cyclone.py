@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
+from case_texts import flat_sea
 from eagre.config.problems import ConfigError
 from eagre.cyclone import Track, cyclone_fields, holland
 from eagre.models.shallow_water.config import ShallowWaterCase
@@ -85,21 +86,8 @@ def test_a_track_that_cannot_be_is_refused(wrong, match):
         track(**wrong)
 
 
-HEAD = """
-model = "shallow-water"
-[run]
-end_time = "6 h"
-start_date = 2026-08-01
-device = "cpu"
-[grid]
-crs = "EPSG:32617"
-dx = 5000.0
-extent = [400e3, 500e3, 2600e3, 2700e3]
-[bed]
-value = -50.0
-[sources.cyclone]
-track = "track.csv"
-"""
+SECTION = '[sources.cyclone]\ntrack = "track.csv"'
+HEAD = flat_sea("EPSG:32617", 5000.0, "[400e3, 500e3, 2600e3, 2700e3]", "2026-08-01", "6 h", 50.0, SECTION)
 CSV = (
     "time,lon,lat,pressure (hPa),wind (kn),radius (km)\n"
     "2026-08-01T00:00:00,-81.5,23.5,955,80,35\n2026-08-01T06:00:00,-81.8,24.4,950,85,30\n"

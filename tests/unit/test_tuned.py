@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from case_texts import still_water
 from eagre.backend import origin, tuned
 from eagre.backend.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.select import select
@@ -19,23 +20,6 @@ from eagre.models.registry import load_case
 
 KIND, CELLS = "shallow-water", 64 * 64
 ROWS = {"cpu.shallow-water.rows": 16}
-CASE = """
-model = "shallow-water"
-[run]
-end_time = "1 s"
-device = "cpu"
-{run}
-[grid]
-nx = 64
-ny = 64
-dx = 1.0
-[bed]
-value = 0.0
-[initial]
-depth = 1.0
-[numerics]
-{numerics}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -211,7 +195,7 @@ def test_an_entry_replaces_that_of_its_key():
 
 def case_of(tmp_path, run="", numerics=""):
     path = tmp_path / "case.toml"
-    path.write_text(CASE.format(run=run, numerics=numerics))
+    path.write_text(still_water("1 s", run, f"[numerics]\n{numerics}"))
     return load_case(path)
 
 

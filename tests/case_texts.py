@@ -1,0 +1,41 @@
+"""Beginnings of case files that several tests share."""
+
+from __future__ import annotations
+
+
+def still_water(end_time: str, run: str = "", more: str = "") -> str:
+    """Water at rest, 64 x 64 cells, on a CPU; `run` are more lines of [run], `more` further sections."""
+    return f"""
+model = "shallow-water"
+[run]
+end_time = "{end_time}"
+device = "cpu"
+{run}
+[grid]
+nx = 64
+ny = 64
+dx = 1.0
+[bed]
+value = 0.0
+[initial]
+depth = 1.0
+{more}
+"""
+
+
+def flat_sea(crs: str, dx: float, extent: str, start: str, end_time: str, depth: float, section: str) -> str:
+    """Deep water somewhere on Earth under the weather of a `section`, whose further keys may follow."""
+    return f"""
+model = "shallow-water"
+[run]
+end_time = "{end_time}"
+start_date = {start}
+device = "cpu"
+[grid]
+crs = "{crs}"
+dx = {dx}
+extent = {extent}
+[bed]
+value = {-depth}
+{section}
+"""
