@@ -1,34 +1,37 @@
 """What tuning gains, as Amundsen (2014) tabled it: layouts before and after, gain by kernel, scheme, size and case.
 
-``PYTHONPATH=src python benchmarks/studies/tuning_tables.py compile 512 1024 4096`` compiles variants, several at once.
-Without ``compile`` it searches the spaces of the explicit model at these sizes on the wet basin, in single precision
-(``double``: in double), and prints for each microseconds of a step with the shipped layouts and with those that were
-picked, in turn, the gain, and how far the pick is from the best of all trials. Then whole steps with the shipped and
-the tuned layouts in the three cases of the thesis: a wet sine, a circular dam on water, one on a dry bed (Manning 0.03,
-as the basin has). ``space=NAME`` searches one space only, ``scheme=rk2`` times one scheme. ``exhaustive`` times all
-rows and registers of Euler's march instead, and what a descent finds among them. ``EAGRE_TUNING`` says where timings
-go, ``compiled`` that all is compiled, ``also=8192`` compares at another size of the same class.
+``PYTHONPATH=src python benchmarks/studies/tuning_tables.py search 512 1024 4096`` searches the spaces of the explicit
+model at these sizes on the wet basin, in single precision (``double``: in double), and prints for each microseconds of
+a step with the shipped layouts and with those that were picked, in turn, the gain, and how far the pick is from the
+best of all trials. ``cases`` instead times steps with the shipped and the tuned layouts in turn, in the three cases of
+the thesis: a wet sine, a circular dam on water, one on a dry bed (Manning 0.03, as the basin has). ``exhaustive`` times
+all choices of a march but whether it starts early, and tells what a descent finds among them. ``compile`` before any
+of these compiles only. ``scheme=rk2``, ``space=NAME``, ``model=barotropic`` narrow it or search another model;
+``pick=16,80`` compares with so many rows and registers in the first stage in place of what was found. ``kept=FILE``
+holds what was measured, from which another call goes on; ``EAGRE_TUNING`` says where the timings of searches go.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
-from statistics import fmean
+from pathlib import Path
 from typing import Any
 
 from eagre.backend.device import Device
 from eagre.backend.select import select
 from eagre.backend.tuned import chosen, use_of
+from eagre.bench.compilers import Compilers
 from eagre.bench.tuner import Found, tune_benchmark
-from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, timer_of
+from eagre.bench.workload import StepsOfBenchmark, first_needed, timer_of
 from eagre.cases import amundsen2014
 from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.search import descend
 from eagre.tuning.space import Choice, Space, words
 from eagre.tuning.spaces import spaces_of
-from eagre.tuning.statistics import typical, without_outliers
+from eagre.tuning.statistics import typical
 
 MODEL = "shallow-water"
 CASES: dict[str, Callable[[int], Any]] = {
@@ -39,19 +42,27 @@ CASES: dict[str, Callable[[int], Any]] = {
 STEPS, RUNS = 20, 8
 
 
-def started(case: Any, device: Device, precision: str, scheme: str) -> Any:
-    """A model of a case at its start."""
-    model = ShallowWater(
-        case.grid, case.bed_elevation, depth=case.initial.depth, device=device, precision=precision, scheme=scheme,
-        manning=0.03,
-    )  # fmt: skip
-    model._engine.chooser.never()  # no list of tiles: what is compared is the march
-    return model
+class Results:
+    """Rows of a table by name, in a file if there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.rows = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def made(self, name: str, measure: Callable[[], Any]) -> Any:
+        """A row: what was measured before, or is now."""
+        if name not in self.rows:
+            self.rows[name] = measure()
+            if self.path:
+                self.path.write_text(json.dumps(self.rows, indent=1) + "\n")
+        return self.rows[name]
 
 
 def steps_of(case: Any, device: Device, precision: str, scheme: str) -> Callable[[], float]:
     """Seconds a step of a run, warmed up."""
-    model = started(case, device, precision, scheme)
+    options: dict[str, Any] = {"device": device, "precision": precision, "scheme": scheme, "manning": 0.03}
+    model: Any = ShallowWater(case.grid, case.bed_elevation, depth=case.initial.depth, **options)
+    model._engine.chooser.never()  # no list of tiles: what is compared is the march
     work, timer = model.unchecked_steps(STEPS), timer_of(device)
 
     def run() -> float:
@@ -59,120 +70,139 @@ def steps_of(case: Any, device: Device, precision: str, scheme: str) -> Callable
         taken = timer(work)
         return taken / max(1, model.steps - before)
 
-    run(), run()
+    for _ in range(2):
+        run()
     return run
 
 
-def compared(device: Device, precision: str, sizes: list[int], schemes: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Shipped against tuned, in turn, in each case."""
-    rows = []
+def picked(device: Device, precision: str, size: int, scheme: str, pick: str) -> Device:
+    """The device with the layouts that were found, or that are named."""
+    if not pick:
+        return chosen(device, MODEL, size * size, precision, scheme).device
+    rows, first = map(int, pick.split(","))
+    march = f"{MODEL}.march"
+    registers = json.loads(json.dumps(device.table.values[f"{march}.registers"]))
+    registers[precision]["first"] = first
+    return device.with_layouts({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
+
+
+def compared(device: Device, precision: str, size: int, name: str, scheme: str, pick: str) -> list[float]:
+    """Seconds a step with the shipped layouts and the tuned ones, in turn."""
+    case = CASES[name](size)
+    clocks = [
+        steps_of(case, where, precision, scheme) for where in (device, picked(device, precision, size, scheme, pick))
+    ]
+    runs = [[clock() for clock in clocks] for _ in range(RUNS)]
+    return [typical([run[n] for run in runs], device.kind) for n in (0, 1)]
+
+
+def cases(device: Device, precision: str, sizes: list[int], schemes: tuple[str, ...], pick: str, kept: Results) -> None:
+    """All cases, and the smallest gain."""
+    gains = []
     for size in sizes:
-        for name, make in CASES.items():
-            case = make(size)
-            for scheme in schemes:
-                tuned = chosen(device, MODEL, size * size, precision, scheme)
-                both = [steps_of(case, where, precision, scheme) for where in (device, tuned.device)]
-                runs = [[clock() for clock in both] for _ in range(RUNS)]
-                before, after = (typical([run[n] for run in runs], device.kind) for n in (0, 1))
+        for scheme in schemes:
+            for name in CASES:
+                label = f"{size} {name}, {scheme}, {precision}{', ' + pick if pick else ''}"
+
+                def measure(size: int = size, name: str = name, scheme: str = scheme) -> list[float]:
+                    return compared(device, precision, size, name, scheme, pick)
+
+                before, after = kept.made(label, measure)
+                gains.append(before / after - 1.0)
                 rate = size * size / after / 1e9
-                told = f"{size} {name}, {scheme}, {precision}: {1e6 * before:.2f} -> {1e6 * after:.2f} us a step"
-                print(f"{told}, {before / after - 1.0:+.1%}, {rate:.2f} Gcell-steps/s", flush=True)
-                rows.append({"size": size, "case": name, "scheme": scheme, "gain": before / after - 1.0})
-    return rows
+                told = f"{1e6 * before:.2f} -> {1e6 * after:.2f} us a step, {gains[-1]:+.1%}"
+                print(f"{label}: {told}, {rate:.2f} Gcell-steps/s", flush=True)
+    print(f"worst {min(gains):+.1%}", flush=True)
 
 
 def told(found: Found) -> str:
     """One line of the table, and how far the pick is from the fastest of all trials."""
-    outcome = found.outcome
+    outcome, kind = found.outcome, "cuda"
     good = [trial for trial in outcome.trials if not trial.failed]
-    best = min(fmean(without_outliers(trial.seconds)) for trial in good)
+    best = min(typical(trial.seconds, kind) for trial in good)
     own = [trial for trial in good if trial.values == outcome.values]
-    apart = fmean(without_outliers(own[0].seconds)) / best - 1.0 if own else float("nan")
+    apart = typical(own[0].seconds, kind) / best - 1.0 if own else float("nan")
     size = " x ".join(map(str, found.shape))
     line = f"{outcome.space.name} {found.use.scheme} {found.use.precision} {size}: {1e6 * outcome.before:.2f} -> "
-    line += (
-        f"{1e6 * outcome.after:.2f} us, gain {outcome.gain:.1%}, {words(outcome.best)}, {apart:.1%} from the best of "
-    )
+    line += f"{1e6 * outcome.after:.2f} us, gain {outcome.gain:.1%}, {words(outcome.best) or 'as shipped'}, "
     failed = sum(bool(trial.failed) for trial in outcome.trials)
     bits = "same bits" if outcome.same_bits else "other rounding"
-    return f"{line}{len(good)} trials ({failed} failed, {outcome.pruned} pruned), {bits}"
+    return f"{line}{apart:.1%} from the best of {len(good)} trials ({failed} failed, {outcome.pruned} pruned), {bits}"
 
 
-def exhaustive(device: Device, precision: str, size: int, compiling: bool) -> None:
-    """Rows and registers of Euler's march, all of them, against what a descent finds among them."""
-    load, space = load_of(device, precision, size, "euler")
-    choices = [one for one in space.choices(load.shipped, load.card, precision) if "early" not in one]
-    load.compile([space.values(one, load.shipped, precision) for one in choices])
+def exhaustive(
+    device: Device, precision: str, size: int, scheme: str, compiling: bool, compilers: Compilers, kept: Results
+) -> None:
+    """All choices of a march against what a descent finds among them."""
+    space = march_of(device, precision, size, scheme)
+    load = StepsOfBenchmark(space, device, precision, size, compilers)
+    every = space.choices(load.shipped, load.card, precision)
+    choices = [one for one in every if "early" not in one]
     if compiling:
+        compilers.compile([first_needed(space, device, precision, size)])
         return
-    times: dict[str, float] = {}
 
     def cost(choice: Choice) -> float:
-        if words(choice) not in times:
+        def measure() -> float:
             clock = load.clock(space.values(choice, load.shipped, precision))
-            times[words(choice)] = typical([clock() for _ in range(8)], device.kind)
-        return times[words(choice)]
+            return typical([clock() for _ in range(5)], device.kind)
 
-    picked = descend(choices[0], choices, cost)
-    asked, best = len(times), min(choices, key=cost)
-    told = (
-        f"exhaustive, euler, {size}, {precision}: {len(choices)} choices, best {words(best)} {1e6 * cost(best):.2f} us"
+        return kept.made(f"exhaustive {size} {scheme} {precision}: {words(choice)}", measure)
+
+    asked: list[Choice] = []
+    found = descend(choices[0], choices, lambda one: (asked.append(one), cost(one))[1])
+    count = len({words(one) for one in asked})
+    print(f"a descent asked for {count} of {len(choices)}, picked {words(found)}", flush=True)
+    times = sorted((cost(choice), words(choice)) for choice in choices)
+    apart = cost(found) / times[0][0] - 1.0
+    print(
+        f"exhaustive, {scheme}, {size}, {precision}: best {times[0][1]} {1e6 * times[0][0]:.2f} us, {apart:.1%} better"
     )
-    apart = cost(picked) / cost(best) - 1.0
-    print(f"{told}; a descent asked for {asked}, picked {words(picked)}, {apart:.1%} slower", flush=True)
-    for name, seconds in sorted(times.items(), key=lambda item: item[1]):
+    for seconds, name in (*times[:8], *times[-3:]):
         print(f"   {name}: {1e6 * seconds:.2f} us", flush=True)
 
 
-def load_of(device: Device, precision: str, size: int, scheme: str) -> tuple[StepsOfBenchmark, Space]:
-    """The march of a scheme."""
+def march_of(device: Device, precision: str, size: int, scheme: str) -> Space:
+    """The march, or the sweeps, of a scheme."""
     spaces = spaces_of(MODEL, device.kind, use_of(device, MODEL, "", precision, size * size).size)
-    space = next(one for one in spaces if one.scheme == scheme or device.kind == "cpu")
-    return StepsOfBenchmark(space, device, precision, size), space
-
-
-def compile_all(device: Device, precision: str, sizes: list[int], only: list[str], schemes: tuple[str, ...]) -> None:
-    """Compile what cannot be told from the choices of one axis."""
-    for size in sizes:
-        of_size = use_of(device, MODEL, "", precision, size * size).size
-        for space in spaces_of(MODEL, device.kind, of_size):
-            if (only and space.name not in only) or space.variant not in schemes:
-                continue
-            load = StepsOfBenchmark(space, device, precision, size)
-            choices = space.choices(load.shipped, load.card, precision)
-            chosen = [one for one in choices if space.covering(one)] if space.covering else choices
-            load.compile([space.values(one, load.shipped, precision) for one in chosen])
-            load.verify({})
-            load.clock({})()
+    return next(one for one in spaces if one.scheme == scheme and one.covering is not None)
 
 
 def main() -> None:
     asked, start = sys.argv[1:], time.perf_counter()
+
+    def named(name: str) -> tuple[str, ...]:
+        return tuple(one.removeprefix(f"{name}=") for one in asked if one.startswith(f"{name}="))
+
+    def tell(text: str) -> None:
+        if "tell" in asked:
+            print(f"   {time.perf_counter() - start:6.2f} {text}", flush=True)
+
     sizes = [int(one) for one in asked if one.isdigit()]
     precision = "double" if "double" in asked else "single"
-    device = select("cpu" if "cpu" in asked else "cuda")
-    only = [one.removeprefix("space=") for one in asked if one.startswith("space=")]
-    schemes = tuple(one.removeprefix("scheme=") for one in asked if one.startswith("scheme=")) or ("rk2", "euler")
-    if "compiled" in asked:
-        StepsOfBenchmark.compile = StepsOfModel.compile
-    if "exhaustive" in asked:
-        exhaustive(device, precision, sizes[0], "compile" in asked)
-    elif "compile" in asked:
-        compile_all(device, precision, sizes, only, schemes)
-        for make in CASES.values():
-            for scheme in schemes:
-                steps_of(make(sizes[0]), device, precision, scheme)
-    else:
-        tell: Callable[[str], None] = (
-            (lambda text: print("  ", text, flush=True)) if "tell" in asked else lambda text: None
-        )
-        for found in tune_benchmark(MODEL, device, precision, sizes, only=only, schemes=schemes, tell=tell):
-            print(told(found), flush=True)
-        print(f"searched in {time.perf_counter() - start:.1f} s", flush=True)
-        more = [int(one.removeprefix("also=")) for one in asked if one.startswith("also=")]
-        rows = compared(device, precision, [*sizes, *more], schemes)
-        worst = min(row["gain"] for row in rows)
-        print(f"worst {worst:+.1%}; {time.perf_counter() - start:.1f} s in all", flush=True)
+    device, kept = select("cpu" if "cpu" in asked else "cuda"), Results(next(map(Path, named("kept")), None))
+    model, schemes, compiling = (*named("model"), MODEL)[0], named("scheme"), "compile" in asked
+    with Compilers(device) as compilers:
+        if "exhaustive" in asked:
+            exhaustive(device, precision, sizes[0], (*schemes, "rk2")[0], compiling, compilers, kept)
+        elif "cases" in asked:
+            cases(device, precision, sizes, schemes or ("rk2", "euler"), (*named("pick"), "")[0], kept)
+        elif compiling:
+            for size in sizes:
+                cells = size ** (3 if model == "anelastic" else 2)
+                spaces = spaces_of(model, device.kind, use_of(device, model, "", precision, cells).size)
+                spaces = [one for one in spaces if one.name in (named("space") or (one.name,))]
+                spaces = [one for one in spaces if one.scheme in ("", *(schemes or (one.scheme,)))]
+                said = compilers.compile([first_needed(one, device, precision, size) for one in spaces])
+                print(
+                    f"{time.perf_counter() - start:.1f} s: {size}: {len(said)} compiled", *{one for one in said if one}
+                )
+        else:
+            for found in tune_benchmark(
+                model, device, precision, sizes, only=named("space"), schemes=schemes, tell=tell
+            ):
+                print(f"{time.perf_counter() - start:.1f} s {told(found)}", flush=True)
+    print(f"{time.perf_counter() - start:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

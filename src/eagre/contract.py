@@ -103,6 +103,10 @@ class Model(Protocol):
         """
         ...
 
+    def take_layouts(self, device: Any) -> None:
+        """Go on on `device`, the same one with another table of layouts; the state stays."""
+        ...
+
     # -- fields -------------------------------------------------------------------------------------
 
     @property

@@ -52,6 +52,22 @@ def test_a_copy_goes_on_with_the_same_bits(kind, way):
     assert other.diagnostics() == model.diagnostics() and other.settings() == model.settings()
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_takes_up_other_layouts_and_goes_on_with_the_same_bits(kind):
+    model, other = MODELS[kind](), MODELS[kind]()
+    first, last = ENDS.get(kind, (5.0, 11.0))
+    where = model.device.with_layouts({"cpu.shallow-water.rows": 8, "cpu.barotropic.pieces": 8}, "a test")
+    for one in (model, other):
+        one.advance(first)
+    model.take_layouts(where)
+    assert model.time == first and model.device is model._engine.device is where
+    for one in (model, other):
+        one.advance(last)
+    for name, expected in other.state().items():
+        np.testing.assert_array_equal(model.state()[name], expected, err_msg=name)
+    assert model.diagnostics() == other.diagnostics()
+
+
 def test_a_band_of_devices_is_copied():
     model = eagre.BarotropicVorticity.double_gyre(17, reynolds=1.6, time_step=2e-6, device=["cpu", "cpu"])
     assert [str(one) for one in copy.deepcopy(model).device.members] == [str(model.device.members[0])] * 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from eagre.backend import layouts
+from eagre.bench.compilers import Job, shared_out
 from eagre.bench.workload import difference
 from eagre.errors import EagreError
 from eagre.layouts.declared import PARAMETERS
@@ -248,6 +249,17 @@ def test_programs_of_a_large_space_are_compiled_at_once(monkeypatch):
     load = Pretended(faster_at(16))
     assert session.tune(space, load, journal()).best["rows"] == 16
     assert len(load.compiled) == 5 and not any("boundary" in one for one in load.compiled)
+
+
+def test_what_differs_in_registers_only_is_compiled_by_one_process():
+    job, key = Job("shallow-water", "rk2", "cuda:0", "single", 512), "shallow-water.march.longest"
+    variants = [{key: rows, "shallow-water.march.registers": limit} for rows in (8, 16, 32) for limit in range(5)]
+    tasks = shared_out(job, variants, 4)
+    assert [len(part) for _, part in tasks] == [5, 5, 5]
+    assert all(len({values[key] for values in part}) == 1 for _, part in tasks)
+    tasks = shared_out(job, variants, 6)  # more processes than groups: two each
+    assert [len(part) for _, part in tasks] == [3, 2] * 3
+    assert [values for _, part in tasks for values in part] == variants and shared_out(job, [], 4) == []
 
 
 def test_differences_are_held_against_values_of_the_same_unit():

@@ -12,6 +12,7 @@ import numba
 import numba_cuda  # noqa: F401  (the maintained numba.cuda; its import redirects the name)
 from numba import cuda
 
+from eagre.backend.cuda_alike import Alike, CUDACache
 from eagre.backend.layouts import usual_registers
 
 __all__ = [
@@ -35,7 +36,15 @@ numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 def limited_driver(registers: int) -> Any:
     """A driver whose threads get `registers` registers at most: the switch ``REGISTERS`` of a program."""
-    return partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
+    compiled = partial(cuda.jit, cache=True, fastmath=True, max_registers=registers)
+
+    def driver(function: Any) -> Any:
+        kernel = compiled(function)
+        if isinstance(getattr(kernel, "_cache", None), CUDACache):
+            kernel._cache = Alike(function, registers)
+        return kernel
+
+    return driver
 
 
 @cuda.jit

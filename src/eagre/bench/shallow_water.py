@@ -60,7 +60,7 @@ class WetBasin(Benchmark):
         return f"volume {error:.1e}{compared}"
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # of a grid that is timed and a smaller one that is verified
 def initial(shape: tuple[int, int]) -> tuple[Grid, np.ndarray, np.ndarray]:
     """Grid, bed at the corners and surface at the start."""
     ny, nx = shape

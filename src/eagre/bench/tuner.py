@@ -13,7 +13,8 @@ from eagre.backend.layouts import slug
 from eagre.backend.origin import origin_of
 from eagre.backend.tuned import file_of, use_of
 from eagre.bench.benchmark import subject_of
-from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, cells_of, use_of_model
+from eagre.bench.compilers import Compilers
+from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, cells_of, first_needed, use_of_model
 from eagre.contract import Model
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.layouts import store
@@ -72,7 +73,22 @@ def tune_benchmark(
     InputError
         For a model without spaces, or a space that it does not have.
     """
-    wanted = set(only)
+    wanted, asked = set(only), set(schemes)
+
+    def chosen(size_class: str) -> list[Space]:
+        spaces = spaces_of(kind, device.kind, size_class)
+        _check_names(wanted, spaces)
+        ours = {"", *(asked or (space.scheme for space in spaces))}
+        return [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
+
+    with Compilers(device) as compilers:
+        yield from _tune_sizes(kind, device, precision, sizes, chosen, compilers, fresh, tell)
+
+
+def _tune_sizes(
+    kind: str, device: Device, precision: str, sizes: Sequence[int] | None, chosen: Callable[[str], list[Space]],
+    compilers: Compilers, fresh: bool, tell: Tell,
+) -> Iterator[Found]:  # fmt: skip
     for size in sizes or SIZES[kind][device.kind]:
         subject = subject_of(kind)
         try:
@@ -86,15 +102,28 @@ def tune_benchmark(
         if device.kind == "cuda" and cells_of(model) < device.facts.multiprocessors * device.facts.threads:
             tell(f"{kind}: {size}: too few cells to fill the card: what is found is for grids of size {use.size} only")
         del model
-        spaces = spaces_of(kind, device.kind, use.size)
-        _check_names(wanted, spaces)
 
         def make(space: Space, size: int = size) -> Workload:
-            return StepsOfBenchmark(space, device, precision, size)
+            return StepsOfBenchmark(space, device, precision, size, compilers)
 
-        ours = {"", *(schemes or (space.scheme for space in spaces))}
-        chosen = [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
-        yield from _search(chosen, make, device, use, shape, fresh, tell)
+        spaces = chosen(use.size)
+        _compile_ahead(spaces, device, use, shape, size, compilers, fresh, tell)
+        yield from _search(spaces, make, device, use, shape, fresh, tell)
+
+
+def _compile_ahead(
+    spaces: Sequence[Space], device: Device, use: Use, shape: tuple[int, ...], size: int, compilers: Compilers,
+    fresh: bool, tell: Tell,
+) -> None:  # fmt: skip
+    """Compile what the searches of all spaces begin with at once, but for what was timed before."""
+    jobs = []
+    for space in spaces:
+        journal = _journal(device, space, use, shape, fresh)
+        job, variants = first_needed(space, device, use.precision, size)
+        jobs.append((job, [values for values in variants if journal.find(values) is None]))
+    if device.kind == "cuda" and (count := sum(len(variants) for _, variants in jobs)):
+        tell(f"{use.model}: {size}: compiling {count} variants")
+        compilers.compile(jobs)
 
 
 def tune_case(
@@ -132,11 +161,8 @@ def _search(
     path, origin = file_of(device), origin_of(device, use.model)
     for space in spaces:
         of_scheme = use._replace(scheme=space.scheme)
-        kept = journal_path(device, space, of_scheme, shape)
-        if fresh:
-            kept.unlink(missing_ok=True)
         try:
-            outcome = tune(space, make(space), Journal(kept, space.name, of_scheme, origin, shape), tell)
+            outcome = tune(space, make(space), _journal(device, space, use, shape, fresh), tell)
         except EagreError as error:  # others can be searched
             tell(f"{space.name}: left out: {error}")
             continue
@@ -164,6 +190,15 @@ def choose_scheme(
     path = file_of(device)
     store.write(path, store.read(path).adding(scheme))
     return scheme
+
+
+def _journal(device: Device, space: Space, use: Use, shape: tuple[int, ...], fresh: bool) -> Journal:
+    """What was timed of a space before; fresh : nothing."""
+    of_scheme = use._replace(scheme=space.scheme)
+    path = journal_path(device, space, of_scheme, shape)
+    if fresh:
+        path.unlink(missing_ok=True)
+    return Journal(path, space.name, of_scheme, origin_of(device, use.model), shape)
 
 
 def journal_path(device: Device, space: Space, use: Use, shape: Sequence[int]) -> Path:

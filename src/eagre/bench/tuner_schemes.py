@@ -62,10 +62,11 @@ def whole_run(device: Device, precision: str, scheme: str, size: int) -> float:
     """Seconds of a run of the sine with a scheme and its tuned layouts, typical of five."""
     timer, times = timer_of(device), []
     where = chosen(device, MODEL, size * size, precision, scheme).device
-    case = sine(size)
+    model = started(sine(size), where, precision, scheme)
+    start = model.state()
     for _ in range(RUNS + 1):
-        model = started(case, where, precision, scheme)
-        times.append(timer(lambda model=model: model.advance(TIME)))
+        model.restore(start)
+        times.append(timer(lambda: model.advance(TIME)))
     return typical(times[1:], device.kind)
 
 

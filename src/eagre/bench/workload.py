@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import multiprocessing
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import select
 from eagre.backend.tuned import use_of
 from eagre.bench.benchmark import subject_of
+from eagre.bench.compilers import KEPT_LAYOUTS, Compilers, Job
 from eagre.contract import Model
 from eagre.errors import EagreError
 from eagre.layouts.store import Use
-from eagre.tuning.space import Card, Space
+from eagre.tuning.search import SMALL_SPACE
+from eagre.tuning.space import Card, Space, identity
 
 CHECKED_STEPS = 4
 LARGEST_COMPARED = 2**22  # cells of fields that are compared whole
 SAMPLED = 4096  # cells that are compared of larger ones
 LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.2}  # of a run
-KEPT_LAYOUTS = ("shallow-water-adi",)
-WORKERS = 16
-PROCESS_MEMORY = 2**30  # bytes of a card for each process that compiles
+Make = Callable[[Device], Model]
+
+
+class Kept:
+    """A model that is made once and takes up other layouts: one with the shipped values, one for trials."""
+
+    def __init__(self, make: Make, device: Device) -> None:
+        self.make, self._device = make, device
+        self._shipped: Any = None
+        self._trial: Any = None
+        self._values = ""
+
+    def model(self, values: Mapping[str, Any], anew: bool) -> Model:
+        """The model with these values, at its start or where the last one ended; good until other values are asked."""
+        if self._shipped is None:
+            self._shipped = self.make(self._device)
+            self._start = self._shipped.state()
+        shipped, start = self._shipped, self._start
+        if not values:
+            if anew:
+                shipped.restore(start)
+            return shipped
+        device = self._device.with_layouts(values, "a trial")
+        if shipped.kind in KEPT_LAYOUTS:
+            return self.make(device)
+        if self._trial is None:
+            self._trial = object.__new__(type(shipped))
+            given = shipped.__getstate__()
+            self._trial.__setstate__({**given, "kept": {**given["kept"], "device": device}, "state": start})
+        elif self._values != identity(values):
+            self._trial.take_layouts(device)
+        self._values = identity(values)
+        if anew:
+            self._trial.restore(start)
+        return self._trial
+
+    @contextmanager
+    def trial(self, values: Mapping[str, Any], anew: bool) -> Iterator[Model]:
+        """`model`, which is given up if anything goes wrong with it."""
+        try:
+            yield self.model(values, anew)
+        except BaseException:
+            self._trial = None
+            raise
 
 
 class StepsOfModel:
@@ -49,6 +88,7 @@ class StepsOfModel:
         Raises `EagreError` if a model is wrong after timed steps.
     """
 
+    anew = True  # whether a trial begins at the start, or where the last one ended
     _units: dict[str, str]
 
     def __init__(
@@ -56,10 +96,11 @@ class StepsOfModel:
         tolerance: float, steps_a_call: int, sound: Callable[[Model], object] = lambda model: None,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.tolerance = device, precision, tolerance
-        self.make, self.make_checked, self.steps_a_call, self.sound = make, make_checked, steps_a_call, sound
-        self.card = Card(device.kind, device.facts, getattr(device, "threads", 0) if device.kind == "cpu" else 0)
+        self.steps_a_call, self.sound = steps_a_call, sound
+        self._timed = Kept(make, device)
+        self._checked = self._timed if make_checked is make else Kept(make_checked, device)
+        self.card = card_of(device)
         self.shipped = device.table.values
-        self._first: dict[Any, tuple[type, dict[str, Any]]] = {}
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
         """Nothing: where processes cannot make the model, `verify` compiles."""
@@ -78,11 +119,13 @@ class StepsOfModel:
 
     def _results(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Fields after some steps; of many cells a part."""
-        gc.collect()  # arrays of earlier models
-        model = self._made(self.make_checked, values)
+        with self._checked.trial(values, anew=True) as model:
+            with threads_of(self.device, values):
+                model.advance(model.time + 1e9, max_steps=CHECKED_STEPS)
+            return self._read(model)
+
+    def _read(self, model: Model) -> dict[str, np.ndarray]:
         self._units = {name: variable.units for name, variable in model.variables.items()}
-        with threads_of(self.device, values):
-            model.advance(model.time + 1e9, max_steps=CHECKED_STEPS)
         names = list(model.variables)
         if cells_of(model) <= LARGEST_COMPARED:
             return {name: model.field(name) for name in names}
@@ -92,7 +135,10 @@ class StepsOfModel:
 
     def clock(self, values: Mapping[str, Any]) -> Callable[[], float]:
         """See `Workload.clock`: events of the card, or a wall clock."""
-        model = self._made(self.make, values)
+        with self._timed.trial(values, self.anew) as model:
+            return self._clock(model, values)
+
+    def _clock(self, model: Model, values: Mapping[str, Any]) -> Callable[[], float]:
         work = model.unchecked_steps(self.steps_a_call)
         timer = timer_of(self.device)
 
@@ -114,34 +160,23 @@ class StepsOfModel:
         self.sound(model)
         return run
 
-    def _made(self, make: Callable[[Device], Model], values: Mapping[str, Any]) -> Model:
-        """A model on a device with these values: made once, then copied from its first state where copies take them up.
-
-        The implicit shallow-water model keeps its layout in its state, and is made anew.
-        """
-        device = self.device.with_layouts(values, "a trial") if values else self.device
-        if make in self._first:
-            kind, state = self._first[make]
-            made: Any = object.__new__(kind)
-            made.__setstate__({**state, "kept": {**state["kept"], "device": device}})
-            return made
-        model: Any = make(device)
-        if model.kind not in KEPT_LAYOUTS and not values:
-            self._first[make] = type(model), model.__getstate__()
-        return model
-
 
 class StepsOfBenchmark(StepsOfModel):
-    """Steps of a model's benchmark (`eagre.bench`) at a size; its variants compile in processes side by side."""
+    """Steps of a model's benchmark (`eagre.bench`) at a size; `compilers` compile its variants side by side.
 
-    def __init__(self, space: Space, device: Device, precision: str, size: int) -> None:
-        self._job = (space.model, space.variant, str(_name(device)), precision, min(size, space.checked))
+    The benchmark is as fast at any time, so that its trials follow one another.
+    """
+
+    anew = False
+
+    def __init__(self, space: Space, device: Device, precision: str, size: int, compilers: Compilers) -> None:
+        self.job, self._compilers = job_of(space, device, precision, size), compilers
         subject = subject_of(space.model)
 
-        def of(side: int) -> Callable[[Device], Model]:
+        def of(side: int) -> Make:
             return lambda where: subject.model(side, where, precision, space.variant)
 
-        small = min(size, space.checked)
+        small = self.job.size
         whole = of(size)
         tolerance, steps = subject.largest_difference[precision], subject.steps_a_call[device.kind]
 
@@ -151,26 +186,29 @@ class StepsOfBenchmark(StepsOfModel):
         super().__init__(device, precision, whole, whole if small == size else of(small), tolerance, steps, sound)
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
-        """On a GPU, in processes; programs of a CPU do not depend on layouts."""
-        room = self.device.free_memory() // PROCESS_MEMORY
-        count = min(WORKERS, os.cpu_count() or 1, len(variants), room)
-        if self.device.kind != "cuda" or count < 2:
-            return
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(count, mp_context=spawn) as pool:
-            list(pool.map(compile_variant, [(*self._job, dict(values)) for values in variants]))
+        """In processes, on a GPU."""
+        self._compilers.compile([(self.job, variants)])
 
 
-def compile_variant(job: tuple[str, str, str, str, int, dict[str, Any]]) -> str:
-    """Compile what a step needs, into the cache; returns what went wrong, or ""."""
-    model, variant, device, precision, size, values = job
-    try:
-        where = select(device).with_layouts(values, "a trial")
-        subject_of(model).model(size, where, precision, variant).unchecked_steps(1)()
-        where.synchronize()
-    except Exception as error:  # `verify` meets it again, and notes it
-        return f"{type(error).__name__}: {error}"
-    return ""
+def job_of(space: Space, device: Device, precision: str, size: int) -> Job:
+    """What is compiled for a space at a size: on fewer cells, where plans do not depend on their number."""
+    return Job(space.model, space.variant, _name(device), precision, min(size, space.checked))
+
+
+def first_needed(space: Space, device: Device, precision: str, size: int) -> tuple[Job, list[dict[str, Any]]]:
+    """What a search of a space is sure to compile: what has all programs in it, a small space, or the first changes."""
+    shipped, card = device.table.values, card_of(device)
+    choices = space.choices(shipped, card, precision)
+    if space.covering is not None:
+        choices = [choice for choice in choices if space.covering(choice)]
+    elif len(choices) > SMALL_SPACE:
+        choices = [choice for choice in choices if len(choice) <= 1]
+    return job_of(space, device, precision, size), [space.values(choice, shipped, precision) for choice in choices]
+
+
+def card_of(device: Device) -> Card:
+    """Where a space is searched."""
+    return Card(device.kind, device.facts, getattr(device, "threads", 0) if device.kind == "cpu" else 0)
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:

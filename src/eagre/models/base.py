@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,6 +58,22 @@ class BaseModel:
         self._begin_anew(given["state"])
         self.restore(given["state"])
         vars(self).update(given["kept"])  # the first volume and time are those of the model that was copied
+
+    def take_layouts(self: Any, device: Any) -> None:
+        """Go on on `device`, the same one with another table of layouts; the state stays.
+
+        An engine that can take them up keeps its arrays; others are built anew.
+        """
+        take = getattr(self._engine, "take_layouts", None)
+        if take is not None:
+            self.device = device
+            take(device)
+            return
+        given = self.__getstate__()
+        kept = {**given["kept"], "device": device}
+        del self._engine, self._stepper
+        gc.collect()  # arrays of the last engine: its closures hold one another
+        self.__setstate__({**given, "kept": kept})
 
     def run(self: Model, until: float, **options: Any) -> Any:
         """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""

@@ -215,16 +215,24 @@ class Chooser:
 
 def bits_of(live: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Bits of all tiles with zeros all round; live : (ny, nx), whether a cell is."""
-    ny, nx = live.shape
-    down, across = -(-ny // rows), -(-nx // columns)
-    bits = np.zeros((down + 2, across + 2), np.int32)
-    for j in range(down):
-        of_row = live[j * rows : (j + 1) * rows]
-        for i in range(across):
-            own = of_row[:, i * columns : (i + 1) * columns]
-            parts = ((LIVE, own), (SOUTH_STRIP, own[:REACH]), (NORTH_STRIP, own[-REACH:]), (WEST_STRIP, own[:, :REACH]))
-            bits[j + 1, i + 1] = sum(bit for bit, part in (*parts, (EAST_STRIP, own[:, -REACH:])) if part.any())
-    return bits
+    (first_j, south, north), (first_i, west, east) = (
+        _strips(count, size) for count, size in zip(live.shape, (rows, columns), strict=True)
+    )
+    by_columns, by_rows = np.logical_or.reduceat(live, first_i, axis=1), np.logical_or.reduceat(live, first_j)
+    found = LIVE * np.logical_or.reduceat(by_columns, first_j).astype(np.int32)
+    for bit, strip in ((SOUTH_STRIP, south), (NORTH_STRIP, north)):
+        found += bit * np.logical_or.reduceat(by_columns & strip[:, None], first_j)
+    for bit, strip in ((WEST_STRIP, west), (EAST_STRIP, east)):
+        found += bit * np.logical_or.reduceat(by_rows & strip, first_i, axis=1)
+    return np.pad(found, 1)
+
+
+def _strips(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where tiles of so many cells begin, and which cells are within REACH of the low and of the high end of theirs."""
+    place = np.arange(count)
+    low = place % size
+    high = np.minimum(place - low + size, count) - 1 - place
+    return place[::size], low < REACH, high < REACH
 
 
 def always_live(grid: Grid, terms: Terms, faced: Sequence[Segment]) -> np.ndarray:

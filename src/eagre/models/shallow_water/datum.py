@@ -61,6 +61,10 @@ class Datum:
         """What a restart needs of it: nothing where cells store elevations."""
         return {"datum": np.array(self.level)} if self.over_base else {}
 
+    def over_zero(self, sums: dict[str, float], gravity: float) -> dict[str, float]:
+        """Sums whose potential energy is over z = 0 instead of over the datum."""
+        return sums | {"potential_energy": sums["potential_energy"] + gravity * self.level * sums["volume"]}
+
 
 def over_datum(state: dict[str, np.ndarray], datum: Datum, corners: np.ndarray) -> dict[str, np.ndarray]:
     """A state of a run of any datum, or of a version that knew none, as a run of this one has it; ghosts are made anew.

@@ -50,14 +50,26 @@ class Engine(Legs):
         self.ghost_switches = {**ghosts, "OF_DISCHARGES": self.switches["OF_DISCHARGES"]}
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
+        self._arrange()
+        if setup.split:
+            self.most_in_vain = MOST_DISCARDED
+
+    def _arrange(self) -> None:
+        """Bind programs to the arrays."""
         self.schedule = self._schedule()
         self._prepare_looks()
         self.prepare_legs()
-        self.chooser = Chooser(setup.early_exit, self.schedule.active)
+        self.chooser = Chooser(self.setup.early_exit, self.schedule.active)
         later = self.schedule.launches if self.schedule.first else []
-        device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
-        if setup.split:
-            self.most_in_vain = MOST_DISCARDED
+        self.device.prepare([*self.schedule.fill[0], *self.begin, *self.round, *later, *self.look])
+
+    def take_layouts(self, device: Device) -> None:
+        """Go on with the layouts of `device`, the same one with another table; arrays and the state stay."""
+        time, self.device = float(self.seen[ck.T]), device
+        self._arrange()
+        self._set_forcing(time)
+        device.run([one for fill in self.schedule.fill for one in fill])
+        self._begin_lists()
 
     def _allocate(self, uniform: bool) -> None:
         setup, device, real = self.setup, self.device, self.real
@@ -72,7 +84,8 @@ class Engine(Legs):
         self.middle = self.q[0] if setup.scheme == "euler" else device.zeros(shape, real)
         self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
-        self.clock = self.clocks[0]
+        self.clock, self._seen = self.clocks[0], self._first_clock()
+        self._unread = False  # whether steps were made since it was seen
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
@@ -122,8 +135,6 @@ class Engine(Legs):
         self._report = device.pinned((ck.SIZE,), np.float64)
         self._bad = device.zeros((1,), np.int32)
         self._bad_report = device.pinned((1,), np.int32)
-        self._seen = self._first_clock()
-        self._unread = False  # whether steps were made since
         scan = device.program(diagnostics.scan_cuda if cuda else diagnostics.scan_cpu, self.precision)
         orders = device.transfer(self.clock[ck.NEXT_UNTIL : ck.NEXT_STEPS + 1], self._orders)
         self.begin: list[Work] = [orders, *self.schedule.begin]
@@ -337,7 +348,7 @@ class Engine(Legs):
 
     def sums(self) -> dict[str, float]:
         """Sums and extremes over the domain, in double precision; the same bits every time."""
-        return over_zero(named_sums(self.row_sums(), self.setup.grid), self.setup)
+        return self.setup.datum.over_zero(named_sums(self.row_sums(), self.setup.grid), self.setup.gravity)
 
     def row_sums(self) -> np.ndarray:
         """Sums and extremes over each row."""
@@ -357,8 +368,8 @@ class Engine(Legs):
 
     def fastest_cell(self) -> tuple[int, int]:
         """(j, i) of the largest speed."""
-        fields = self.derived()
-        return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(fields[4], fields[5])), fields[4].shape))  # type: ignore[return-value]
+        _, _, _, _, u, v = self.derived()
+        return tuple(int(k) for k in np.unravel_index(np.argmax(np.hypot(u, v)), u.shape))  # type: ignore[return-value]
 
     def at(self, j: np.ndarray, i: np.ndarray) -> np.ndarray:
         """eta, h, hu, hv, u, v and the bed over the datum of interior cells (j, i), (7, n)."""
@@ -390,9 +401,3 @@ class Engine(Legs):
         inner = (slice(None), slice(2, -2), slice(2, -2))
         (eta, hu, hv), (h, u, v) = state[inner], extra[inner]
         return np.stack([eta, h, hu, hv, u, v])
-
-
-def over_zero(sums: dict[str, float], setup: Setup) -> dict[str, float]:
-    """Sums whose potential energy is over z = 0 instead of over the datum."""
-    lift = setup.gravity * setup.datum.level * sums["volume"]
-    return sums | {"potential_energy": sums["potential_energy"] + lift}

@@ -29,7 +29,7 @@ from eagre.kernels.water_sums import named_sums
 from eagre.models.shallow_water import march_tiles
 from eagre.models.shallow_water.active_tiles import ActiveTiles
 from eagre.models.shallow_water.balance import Balance, LineBook
-from eagre.models.shallow_water.engine import Engine, over_zero
+from eagre.models.shallow_water.engine import Engine
 from eagre.models.shallow_water.legs import Legs
 from eagre.models.shallow_water.schedules import March
 from eagre.models.shallow_water.setup import Setup
@@ -364,7 +364,7 @@ class Bands(Legs):
         """Like `Engine.sums`."""
         self.device.synchronize()
         rows = np.concatenate([band.row_sums() for band in self.bands])
-        return over_zero(named_sums(rows, self.setup.grid), self.setup)
+        return self.setup.datum.over_zero(named_sums(rows, self.setup.grid), self.setup.gravity)
 
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""

@@ -50,6 +50,18 @@ def marches(scheme: str, *axes: Axis) -> Space:
     )  # fmt: skip
 
 
+def sweeps(scheme: str) -> Space:
+    """Stages along x and along y by kernels of their own."""
+    return Space(
+        f"{MODEL}.sweeps", MODEL, scheme, (ROWS, SWEEP_X, SWEEP_Y), scheme, checked=512, covering=_one_limit_of_both
+    )  # fmt: skip
+
+
+def _one_limit_of_both(choice: Choice) -> bool:
+    """The program of a direction depends on rows and its own registers."""
+    return choice.get("registers x") == choice.get("registers y")
+
+
 def _one_limit(choice: Choice) -> bool:
     """The program of a stage depends on rows and its own registers."""
     return "early" not in choice and choice.get("registers") == choice.get("registers 2")
@@ -65,8 +77,8 @@ SPACES = (
     marches("euler", ROWS, FIRST, EARLY),
     Space(f"{MODEL}.tiles", MODEL, "rk2", (MOST, TILES, WARPS), "rk2", sizes=("small",), checked=512),
     Space(f"{MODEL}.boundary", MODEL, "rk2", (BOUNDARY,), sizes=("small", "cache")),
-    Space(f"{MODEL}.sweeps", MODEL, "ds2", (ROWS, SWEEP_X, SWEEP_Y), "ds2", checked=512),
-    Space(f"{MODEL}.sweeps", MODEL, "srk2", (ROWS, SWEEP_X, SWEEP_Y), "srk2", checked=512),
+    sweeps("ds2"),
+    sweeps("srk2"),
     on_cpu(MODEL, "rk2", TALL),
 )
 SCHEMES = ("rk2", "srk2", "ds2")

@@ -1,0 +1,63 @@
+# pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false, reportIndexIssue=false
+"""Programs that differ in their limit of registers only share all of the compiler but its last part.
+
+The limit is an option of the assembler, which takes a tenth of the time. What a kernel was before that, PTX, is taken
+from a program of this process with the same text and another limit, and kept in the cache like any other.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from numba.cuda.codegen import CUDACodeLibrary
+from numba.cuda.dispatcher import CUDACache
+
+OF_LIBRARY = ("codegen", "cubin_cache", "linkerinfo_cache", "max_registers", "ptx_cache")
+LIMIT = "driver = limited_driver("  # the line of a program that has its limit
+_made: dict[tuple[str, str, str], Any] = {}  # kernels of this process, by text, name and types
+
+
+class Alike(CUDACache):
+    """The cache of a kernel with a limit of registers: what is not there is made of what differs in the limit."""
+
+    def __init__(self, function: Any, registers: int) -> None:
+        super().__init__(function)
+        self._function, self._registers = function, registers
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """From the disk, or from a kernel that differs in its limit."""
+        kernel, key = super().load_overload(sig, target_context), self._key(sig)
+        if kernel is None and key in _made:
+            kernel = with_limit(_made[key], self._registers)
+            if kernel is not None:
+                kernel.target_context = target_context
+                kernel.bind()
+                super().save_overload(sig, kernel)
+        if kernel is not None:
+            _made.setdefault(key, kernel)
+        return kernel
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """A kernel that was compiled."""
+        super().save_overload(sig, data)
+        _made.setdefault(self._key(sig), data)
+
+    def _key(self, sig: Any) -> tuple[str, str, str]:
+        lines = Path(sys.modules[self._function.__module__].__file__ or "").read_text(encoding="utf-8").splitlines()
+        text = "\n".join(line for line in lines if not line.startswith(LIMIT))
+        return text, self._function.__name__, str(sig)
+
+
+def with_limit(kernel: Any, registers: int) -> Any:
+    """The same kernel with another limit of registers; None if this compiler has not the parts that are known."""
+    library = kernel._codelibrary
+    parts = library._reduce_states()
+    if type(library) is not CUDACodeLibrary or any(name not in parts for name in OF_LIBRARY):
+        return None
+    own = {"max_registers": registers, "cubin_cache": {}, "linkerinfo_cache": {}, "ptx_cache": {**parts["ptx_cache"]}}
+    return type(kernel)._rebuild(
+        **{**kernel._reduce_states(), "codelibrary": type(library)._rebuild(**{**parts, **own})}
+    )

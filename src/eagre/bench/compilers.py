@@ -1,0 +1,111 @@
+"""Processes that compile variants of kernels side by side, started once for a whole search: a start takes seconds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+from eagre.backend.device import Device
+from eagre.backend.select import select
+from eagre.bench.benchmark import subject_of
+from eagre.contract import Model
+from eagre.tuning.space import identity
+
+WORKERS = 16
+PROCESS_MEMORY = 2**30  # bytes of a card for each process that compiles
+KEPT_LAYOUTS = ("shallow-water-adi",)  # models whose state is laid out as their kernels are: made anew for a trial
+REGISTERS = ".registers"  # in keys of limits of registers, which compilers do not read but the last one of them
+
+
+class Job(NamedTuple):
+    """The model whose programs are compiled."""
+
+    model: str
+    variant: str
+    device: str
+    precision: str
+    size: int
+
+
+Task = tuple[Job, Sequence[Mapping[str, Any]]]
+
+
+class Compilers:
+    """A pool of processes for one device; on a CPU programs do not depend on layouts, and there are none.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device) -> None:
+        room = device.free_memory() // PROCESS_MEMORY
+        self.count = min(WORKERS, os.cpu_count() or 1, room) if device.kind == "cuda" else 0
+        self._pool: ProcessPoolExecutor | None = None
+        self._done: set[tuple[Job, str]] = set()
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def compile(self, jobs: Iterable[Task]) -> list[str]:
+        """Compile variants of jobs, once; returns what went wrong, variant by variant, or ""."""
+        wanted: dict[Job, list[Mapping[str, Any]]] = {}
+        for job, variants in jobs:
+            for values in variants:
+                if (job, identity(values)) not in self._done:
+                    self._done.add((job, identity(values)))
+                    wanted.setdefault(job, []).append(values)
+        tasks = list(chain.from_iterable(shared_out(job, variants, self.count) for job, variants in wanted.items()))
+        if self.count < 2 or not tasks:
+            return []
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.count, mp_context=multiprocessing.get_context("spawn"))
+        tasks.sort(key=lambda task: -len(task[1]))
+        return list(chain.from_iterable(self._pool.map(compile_variants, tasks)))
+
+
+def shared_out(job: Job, variants: Sequence[Mapping[str, Any]], count: int) -> list[Task]:
+    """Tasks of variants: what differs in registers only is compiled by one process, or by two where these are many."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for values in variants:
+        alike = identity({key: value for key, value in values.items() if REGISTERS not in key})
+        groups.setdefault(alike, []).append(values)
+    parts = max(1, count // max(1, len(groups)))
+    size = {key: max(2, -(-len(group) // parts)) for key, group in groups.items()}
+    return [(job, group[k : k + size[key]]) for key, group in groups.items() for k in range(0, len(group), size[key])]
+
+
+def compile_variants(task: Task) -> list[str]:
+    """Compile what a step needs, into the cache."""
+    job, variants = task
+    return [_compiled(job, values) for values in variants]
+
+
+def _compiled(job: Job, values: Mapping[str, Any]) -> str:
+    try:
+        where = select(job.device).with_layouts(values, "a trial")
+        if job.model in KEPT_LAYOUTS:
+            model = subject_of(job.model).model(job.size, where, job.precision, job.variant)
+        else:
+            model = _model(job)
+            model.take_layouts(where)
+        model.unchecked_steps(1)()
+        where.synchronize()
+    except Exception as error:  # `verify` meets it again, and notes it
+        _model.cache_clear()
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _model(job: Job) -> Model:
+    return subject_of(job.model).model(job.size, select(job.device), job.precision, job.variant)
