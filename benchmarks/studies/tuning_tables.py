@@ -39,7 +39,7 @@ CASES: dict[str, Callable[[int], Any]] = {
     "circular dam": amundsen2014.circular_dam_wet,
     "dry-bed dam": amundsen2014.circular_dam_big,
 }
-STEPS, RUNS = 20, 8
+STEPS, RUNS, TURNS = 20, 4, 3
 
 
 class Results:
@@ -58,23 +58,6 @@ class Results:
         return self.rows[name]
 
 
-def steps_of(case: Any, device: Device, precision: str, scheme: str) -> Callable[[], float]:
-    """Seconds a step of a run, warmed up."""
-    options: dict[str, Any] = {"device": device, "precision": precision, "scheme": scheme, "manning": 0.03}
-    model: Any = ShallowWater(case.grid, case.bed_elevation, depth=case.initial.depth, **options)
-    model._engine.chooser.never()  # no list of tiles: what is compared is the march
-    work, timer = model.unchecked_steps(STEPS), timer_of(device)
-
-    def run() -> float:
-        before = model.steps
-        taken = timer(work)
-        return taken / max(1, model.steps - before)
-
-    for _ in range(2):
-        run()
-    return run
-
-
 def picked(device: Device, precision: str, size: int, scheme: str, pick: str) -> Device:
     """The device with the layouts that were found, or that are named."""
     if not pick:
@@ -86,26 +69,37 @@ def picked(device: Device, precision: str, size: int, scheme: str, pick: str) ->
     return device.with_layouts({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
 
 
-def compared(device: Device, precision: str, size: int, name: str, scheme: str, pick: str) -> list[float]:
+def compared(case: Any, devices: tuple[Device, Device], precision: str, scheme: str) -> list[float]:
     """Seconds a step with the shipped layouts and the tuned ones, in turn."""
-    case = CASES[name](size)
-    clocks = [
-        steps_of(case, where, precision, scheme) for where in (device, picked(device, precision, size, scheme, pick))
-    ]
-    runs = [[clock() for clock in clocks] for _ in range(RUNS)]
-    return [typical([run[n] for run in runs], device.kind) for n in (0, 1)]
+    options: dict[str, Any] = {"device": devices[0], "precision": precision, "scheme": scheme, "manning": 0.03}
+    model: Any = ShallowWater(case.grid, case.bed_elevation, depth=case.initial.depth, **options)
+    timer, runs = timer_of(devices[0]), ([], [])
+    for _ in range(TURNS):
+        for device, found in zip(devices, runs, strict=True):
+            model.take_layouts(device)
+            model._engine.chooser.never()  # no list of tiles: what is compared is the march
+            work = model.unchecked_steps(STEPS)
+            timer(work)
+            for _ in range(RUNS):
+                before = model.steps
+                taken = timer(work)
+                found.append(taken / max(1, model.steps - before))
+    return [typical(found, devices[0].kind) for found in runs]
 
 
 def cases(device: Device, precision: str, sizes: list[int], schemes: tuple[str, ...], pick: str, kept: Results) -> None:
     """All cases, and the smallest gain."""
     gains = []
     for size in sizes:
-        for scheme in schemes:
-            for name in CASES:
+        for name, make in CASES.items():
+            made: list[Any] = []  # for all schemes
+            for scheme in schemes:
                 label = f"{size} {name}, {scheme}, {precision}{', ' + pick if pick else ''}"
 
-                def measure(size: int = size, name: str = name, scheme: str = scheme) -> list[float]:
-                    return compared(device, precision, size, name, scheme, pick)
+                def measure(size: int = size, scheme: str = scheme, make: Any = make, made: Any = made) -> list[float]:
+                    made.extend([] if made else [make(size)])
+                    both = (device, picked(device, precision, size, scheme, pick))
+                    return compared(made[0], both, precision, scheme)
 
                 before, after = kept.made(label, measure)
                 gains.append(before / after - 1.0)
