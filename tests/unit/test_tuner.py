@@ -153,10 +153,22 @@ def test_a_large_space_is_descended_axis_by_axis():
         asked.append(words(choice))
         return (choice["a"] - 3) ** 2 + (choice["b"] - 7) ** 2 + 0.5 * (choice["c"] - choice["a"]) ** 2 + 1.0
 
-    best = search(choices, cost, came.extend, seed=1)[0]
+    best = search(choices, cost, came.extend)[0]
     assert best == {"a": 3, "b": 7, "c": 3}
     assert len(asked) == len(set(asked)) < 150 and set(asked) <= set(map(words, came + choices[:1])) | set(asked)
     assert descend(choices[-1], choices, cost) == best
+
+
+def test_a_descent_does_not_follow_noise():
+    """A change that helps by less than 0.3 % is none: the choice that was there stays, and no axis is tried again."""
+    choices = [{"a": a, "b": b} for a in range(5) for b in range(5)]
+    asked = []
+
+    def cost(choice):
+        asked.append(words(choice))
+        return 1.0 - 0.0005 * (choice["a"] + choice["b"])
+
+    assert descend(choices[0], choices, cost) == choices[0] and len(set(asked)) == 9
 
 
 # -- journal ------------------------------------------------------------------------------------------

@@ -1,19 +1,18 @@
-"""How a space is searched: all of it where it is small, else axis by axis from several starts."""
+"""How a space is searched: all of it where it is small, else axis by axis from the shipped choice."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 
 from eagre.tuning.space import Choice, identity
 
 SMALL_SPACE = 48  # choices that are all tried
-STARTS = 1  # of a descent: the shipped choice, and others by chance
+LEAST_STEP = 0.003  # of the time, by which a change of an axis has to help: less is noise, and leads nowhere
 Cost = Callable[[Choice], float]
 Ahead = Callable[[Sequence[Choice]], None]
 
 
-def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None, seed: int = 0) -> list[Choice]:
+def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> list[Choice]:
     """The choices that were tried, the best first.
 
     Parameters
@@ -24,8 +23,6 @@ def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices:
         Seconds of a choice; infinite where it failed. Asked once a choice.
     ahead : callable
         Gets the choices that are tried next.
-    seed : int
-        Of the starts by chance.
     """
     costs: dict[str, float] = {}
 
@@ -39,23 +36,22 @@ def search(choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices:
         for choice in choices:
             known(choice)
     else:
-        chance = random.Random(seed)
-        for start in (choices[0], *chance.sample(list(choices[1:]), STARTS - 1)):
-            descend(start, choices, known, ahead)
+        descend(choices[0], choices, known, ahead)
     tried = [choice for choice in choices if identity(choice) in costs]
     return sorted(tried, key=known)
 
 
 def descend(start: Choice, choices: Sequence[Choice], cost: Cost, ahead: Ahead = lambda choices: None) -> Choice:
-    """The best choice that is found by changing one axis at a time until no change helps."""
-    best, axes = start, sorted({name for choice in choices for name in choice})
+    """The best choice that is found by changing one axis at a time, in their order, until no change helps."""
+    best, axes = start, tuple(max(choices, key=len))
     while True:
         before = best
         for axis in axes:
             rest = _without(best, axis)
             beside = [choice for choice in choices if _without(choice, axis) == rest]
             ahead(beside)
-            best = min((best, *beside), key=cost)
+            found = min((best, *beside), key=cost)
+            best = found if cost(found) < (1.0 - LEAST_STEP) * cost(best) else best
         if best == before:
             return best
 

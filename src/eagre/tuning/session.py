@@ -85,7 +85,7 @@ class Outcome:
 
 
 def tune(
-    space: Space, workload: Workload, journal: Journal, tell: Callable[[str], None] = lambda text: None, seed: int = 0
+    space: Space, workload: Workload, journal: Journal, tell: Callable[[str], None] = lambda text: None
 ) -> Outcome:
     """Search a space.
 
@@ -97,8 +97,6 @@ def tune(
         Of this space, device, precision and size; what stands in it is not timed again.
     tell : callable
         Gets a line for each step of the search.
-    seed : int
-        Of the search of a large space.
 
     Raises
     ------
@@ -121,7 +119,7 @@ def tune(
         if space.covering is None:
             _compile(space, workload, journal, coming, tell)
 
-    ranked = search(choices, cost, ahead, seed)
+    ranked = search(choices, cost, ahead)
     shipped_trial = journal.find({})
     if shipped_trial is None or shipped_trial.failed:
         told = "" if shipped_trial is None else shipped_trial.failed

@@ -51,8 +51,7 @@ class Engine(Legs):
         self.bits = np.int32 if precision == "single" else np.int64
         self._allocate(uniform)
         self._arrange()
-        if setup.split:
-            self.most_in_vain = MOST_DISCARDED
+        self.most_in_vain = MOST_DISCARDED if setup.split else Legs.most_in_vain
 
     def _arrange(self) -> None:
         """Bind programs to the arrays."""
@@ -85,7 +84,7 @@ class Engine(Legs):
         self.spare = device.zeros(shape, real) if setup.scheme in ("srk2", "ds2") else self.middle
         self.clocks = device.array(np.stack([self._first_clock()] * 2))
         self.clock, self._seen = self.clocks[0], self._first_clock()
-        self._unread = False  # whether steps were made since it was seen
+        self._unread = False  # whether steps were made since
         table = segment_table(setup.faced, grid)[0]
         self.edges = device.array(edge_table(setup.faced, grid, [int(kind) for kind in table[:, KIND]]))
         self.balance = Balance(setup.faced, table, grid, setup.terms, device)
@@ -107,8 +106,7 @@ class Engine(Legs):
             return self.device.array(values.astype(self.real))
 
         wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        places = Places(place, place, self.device)
-        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
+        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, Places(place, place, self.device))
         self.terms, self.records = bound.arguments, bound.records
         self.switches |= bound.switches
 
@@ -360,8 +358,7 @@ class Engine(Legs):
     def bad_cell(self) -> tuple[int, int] | None:
         """(j, i) of the first cell that is not finite, or None."""
         q = self.q[self.current]
-        launch = Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (BLOCK,))
-        self.device.run([launch])
+        self.device.run([Launch(self._find, (q, self._bad_columns), (self.setup.grid.ny,), (BLOCK,))])
         columns = self.device.host(self._bad_columns)
         rows = np.flatnonzero(columns != diagnostics.NOWHERE)
         return (int(rows[0]), int(columns[rows[0]])) if rows.size else None
