@@ -64,6 +64,7 @@ AVERAGES: dict[str, dict[str, Any]] = {
     "none": {},
     "mean and variance of the surface": {"mean": ["surface_elevation"], "variance": ["surface_elevation"]},
     "mean and variance of the velocity": {"mean": ["velocity"], "variance": ["velocity"]},
+    "the same, every 10": {"mean": ["velocity"], "variance": ["velocity"], "every": 10},
     "mean surface": {"mean": ["surface_elevation"]},
     "with their covariance": {
         "mean": ["velocity"], "variance": ["velocity"], "covariance": [("velocity_x", "velocity_y")],
@@ -85,8 +86,7 @@ def averages(device: str, n: int) -> None:
 def _averaged(kind: str, device: str, n: int, asked: dict[str, Any]) -> Any:
     if kind == "explicit":
         return basin(n, device, averages=eagre.Averages(**asked) if asked else None)
-    psi = {"surface_elevation": "streamfunction"}
-    own = {key: [name if isinstance(name, tuple) else psi.get(name, name) for name in asked[key]] for key in asked}
+    own = {key: ["streamfunction"] if names == ["surface_elevation"] else names for key, names in asked.items()}
     options = {"averages": eagre.Averages(**own) if own else None, "device": device}
     return eagre.BarotropicVorticity.double_gyre(n // 2 + 1, time_step=1e-9, **options)
 

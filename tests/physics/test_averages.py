@@ -122,6 +122,20 @@ def test_averages_of_bands_are_those_of_one_device():
     np.testing.assert_array_equal(one.maps.sample()["mean_speed"], several.maps.sample()["mean_speed"])
 
 
+def test_of_every_third_step_the_last_counts_for_the_time_of_all():
+    """Looks and a restart between change nothing."""
+    asked = eagre.Averages(["depth", "speed"], ["speed"], every=3)
+    model, on = (dam_break(maps=None, averages=asked) for _ in range(2))
+    times, fields = followed(model, NAMES, 17)
+    assert_right(model, asked, times[::3], {name: values[::3] for name, values in fields.items()}, 1e-12)
+    for steps in (4, 13):
+        on.advance(1e9, max_steps=steps)
+        on.restore(on.state())
+        assert np.isfinite(on.maps.sample()["mean_speed"]).all()
+    assert on.steps == model.steps
+    assert_same(model, on)
+
+
 def test_averages_go_on_after_a_restart_bit_for_bit():
     whole, cut, on = (gyre("single") for _ in range(3))
     for one in (whole, cut):
@@ -173,6 +187,7 @@ def test_names_units_and_methods():
         ({"covariance": [("speed", "speed")]}, "two different fields"),
         ({"covariance": [("speed", "velocity")]}, "velocity_x"),
         ({"mean": ["speed"], "start": np.nan}, "a time"),
+        ({"mean": ["speed"], "every": 0}, "whole number"),
         ({}, "one"),
     ],
 )

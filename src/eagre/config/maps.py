@@ -39,6 +39,10 @@ class AveragesSection(MeasuredSection):
         default=None, alias="from", description="when averages begin; at the start if not given", examples=["10 d"]
     )
 
+    every: int = Field(
+        default=1, description="of so many steps the last counts in averages, for the time of all", ge=1, examples=[10]
+    )
+
     @model_validator(mode="after")
     def _possible(self) -> AveragesSection:
         self.check()
@@ -64,7 +68,7 @@ class AveragesSection(MeasuredSection):
         from eagre.stepping.averages import Averages
 
         start = -math.inf if self.from_ is None else self.from_
-        return Averages(self.mean, self.variance, self.covariance, start)
+        return Averages(self.mean, self.variance, self.covariance, start, self.every)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """The writer of what the model gathers."""
@@ -121,4 +125,4 @@ class MapsSection(AveragesSection):
 
     def averages(self) -> Averages | None:
         """The averages that the model is asked for, if any."""
-        return super().averages() if self.averages_any or self.from_ is not None else None
+        return super().averages() if self.averages_any or self.from_ is not None or self.every > 1 else None

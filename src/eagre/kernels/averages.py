@@ -16,15 +16,22 @@ import numpy as np
 
 from eagre.backend.cells import Cell, cell, written
 
-SINCE, LAST, TOTAL, WEIGHT, SHARE, NUMBERS = 0, 1, 2, 3, 4, 5
-"""Of the numbers: when averages begin and the last state came, s; all weights, s; the last one, s, and its share."""
+SINCE, LAST, TOTAL, WEIGHT, SHARE, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Of the numbers: when averages begin and the last state came, s; all weights, s; the last one, s, and its share; of
+how many states one counts, how many came since, and the time of the last of them, s."""
 
 
 @cell
 def weigh(numbers, now):
-    """Weigh the state of the time `now`, s; the state of a time before SINCE weighs nothing."""
-    weight = max(0.0, now - max(numbers[LAST], numbers[SINCE]))
-    numbers[LAST] = max(numbers[LAST], now)
+    """Weigh the state of the time `now`, s; that of a time before SINCE, or not the EVERY-th, weighs nothing."""
+    weight = 0.0
+    if now > numbers[SEEN]:
+        numbers[SEEN] = now
+        numbers[COUNT] += 1.0
+        if numbers[COUNT] >= numbers[EVERY]:
+            weight = max(0.0, now - max(numbers[LAST], numbers[SINCE]))
+            numbers[LAST] = now
+            numbers[COUNT] = 0.0
     numbers[TOTAL] += weight
     numbers[WEIGHT] = weight
     numbers[SHARE] = 0.0

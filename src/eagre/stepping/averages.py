@@ -15,7 +15,7 @@ from eagre.backend.cells import Cell
 from eagre.backend.device import Device, Launch
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.kernels.averages import LAST, NUMBERS, SINCE, TOTAL, averaged
+from eagre.kernels.averages import EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, averaged
 
 Pair = tuple[str, str]
 COMPONENTS = ("x", "y", "z")
@@ -32,12 +32,14 @@ class Averages:
     covariance : sequence of pairs of str
     start : float, s
         States before it do not count; that of the start of the run if not given.
+    every : int
+        Of so many steps the last one counts, for the time of all; of 1 each does.
 
     Notes
     -----
-    A state counts for the step that made it. The variance is the mean square of the deviations from the mean, the
-    covariance the mean product of those of two fields. With the variances of both velocities comes half their sum, the
-    kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes two words of
+    A state counts for the time since the one before it. The variance is the mean square of deviations from the mean,
+    the covariance the mean product of those of two fields. With the variances of both velocities comes half their
+    sum, the kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes two words of
     it a cell, a variance two more and the mean; nothing is a number before `start`.
     """
 
@@ -45,6 +47,7 @@ class Averages:
     variance: Sequence[str] = ()
     covariance: Sequence[Pair] = ()
     start: float = -math.inf
+    every: int = 1
 
     def __post_init__(self) -> None:
         if not (self.mean or self.variance or self.covariance):
@@ -55,6 +58,8 @@ class Averages:
                 raise InputError(f"covariance with {list(pair)}", allowed="pairs of two different fields", fix=fix)
         if math.isnan(self.start) or self.start == math.inf:
             raise InputError(f"start = {self.start!r} s", allowed="a time", fix="start = 864000.0")
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise InputError(f"every = {self.every!r}", allowed="a whole number from 1 on", fix="every = 10")
 
     def asked(self, variables: Mapping[str, Variable], possible: Sequence[str]) -> Asked:
         """What that is of a model's variables, of which those of `possible` can be averaged.
@@ -67,7 +72,7 @@ class Averages:
         means, squares = _single("mean", self.mean, possible), _single("variance", self.variance, possible)
         pairs = [(one, one) for one in squares] + [_pair(pair, possible) for pair in self.covariance]
         names = list(dict.fromkeys([*means, *(name for pair in pairs for name in pair)]))
-        return Asked(tuple(names), tuple(dict.fromkeys(pairs)), tuple(means), variables, self.start)
+        return Asked(tuple(names), tuple(dict.fromkeys(pairs)), tuple(means), variables, self.start, self.every)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class Asked:
     means: tuple[str, ...]
     variables: Mapping[str, Variable]
     start: float
+    every: int = 1
 
     @property
     def count(self) -> int:
@@ -88,7 +94,7 @@ class Asked:
     @property
     def key(self) -> float:
         """A number that other averages hardly have."""
-        return float(crc32(repr((self.names, self.pairs, self.start)).encode()))
+        return float(crc32(repr((self.names, self.pairs, self.start, self.every)).encode()))
 
     @property
     def outputs(self) -> list[Variable]:
@@ -178,7 +184,8 @@ class Averaging:
         """Begin at a time, s: the state of that weighs nothing."""
         if self.asked is not None:
             numbers = np.zeros(NUMBERS)
-            numbers[SINCE], numbers[LAST] = max(time, self.asked.start), time
+            numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
+            numbers[LAST] = numbers[SEEN] = time
             self._device.fill(self.sums, np.zeros(self.sums.shape))
             self._device.fill(self.numbers, numbers)
 

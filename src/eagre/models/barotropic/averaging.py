@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.kernels.averages import LAST, weigh
+from eagre.kernels.averages import SEEN, weigh
 from eagre.kernels.roots import root
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
@@ -96,7 +96,7 @@ def carried(j, i, psi, q, psi_lower, q_lower, tracer, c):
 @cell
 def weigh_step(i, numbers, dt):
     """The state after a step of dt, s."""
-    weigh(numbers, numbers[LAST] + dt)
+    weigh(numbers, numbers[SEEN] + dt)
 
 
 ALWAYS = {
