@@ -10,7 +10,7 @@ import pytest
 from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
-from eagre.models.potential_waves import columns_cuda
+from eagre.models.potential_waves import columns_cuda, laplace
 from eagre.models.potential_waves import plan_cuda as plan
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.laplace_bands import LaplaceBands
@@ -65,19 +65,21 @@ def same(ours, theirs):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("shape", "periodic", "count", "first"),
+    ("shape", "periodic", "count", "first", "correction"),
     [
-        ((33, 16), (False, True), 2, 2),
-        ((32, 9), (True, False), 3, 1),
-        ((25, 8), (False, True), 3, 1),
+        ((33, 16), (False, True), 2, 2, "double"),
+        ((32, 9), (True, False), 3, 1, "double"),
+        ((25, 8), (False, True), 3, 1, "single"),  # of 16 bits
     ],
 )
-def test_fine_grids_in_bands(marches, shape, periodic, count, first):
+def test_fine_grids_in_bands(marches, monkeypatch, shape, periodic, count, first, correction):
     from eagre.backend.simulated import SimulatedDevice
 
+    monkeypatch.setattr(laplace, "LARGE", 1)
     one, group = SimulatedDevice(), Group([SimulatedDevice() for _ in range(count)])
-    ours, theirs = problem_of(group, shape, periodic), problem_of(one, shape, periodic)
+    ours, theirs = (problem_of(device, shape, periodic, correction=correction) for device in (group, one))
     assert ours.multigrid.cut.first == first
+    assert {part.paired for part in (*ours.multigrid.fine, theirs.multigrid)} == {correction == "single"}
     assert ours.multigrid.visiting > 0 and ours.multigrid.fine[0].used == theirs.multigrid.used
     stages = [*ours.start(), *ours.iteration(0.8), *ours.end()]
     launches = [one for stage in stages for launches in stage for one in launches if isinstance(one, Launch)]
