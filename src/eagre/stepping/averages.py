@@ -39,8 +39,8 @@ class Averages:
     -----
     A state counts for the time since the one before it. The variance is the mean square of deviations from the mean,
     the covariance the mean product of those of two fields. With the variances of both velocities comes half their
-    sum, the kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes two words of
-    it a cell, a variance two more and the mean; nothing is a number before `start`.
+    sum, the kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes one
+    word of it a cell, a variance one more and the mean; nothing is a number before `start`.
     """
 
     mean: Sequence[str] = ()
