@@ -328,8 +328,8 @@ name = "field"
     ("given", "what", "allowed"),
     [
         ('kind = "wal"\npoints = [[0, 0]]', 'kind = "wal"|wal', "wall"),
-        ('kind = "wall"', "no points, no area and no file", "one of them"),
-        ('kind = "wall"\npoints = [[0, 0]]\narea = [[0, 0]]', "points and area", "one of them"),
+        ('kind = "wall"', "no points, no area and no file", "one of points, area, file"),
+        ('kind = "wall"\npoints = [[0, 0]]\narea = [[0, 0]]', "points and area", "one of points, area, file"),
         ('kind = "wall"\npoints = [0, 0]', "points = ", "a list of"),
         ('kind = "wall"\npoints = [["5 kg", 0]]', "5 kg", "m"),
         ('kind = "discharge"\npoints = [[0, 0]]', "nothing", "flow"),
