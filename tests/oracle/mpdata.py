@@ -207,7 +207,7 @@ def mpdata(x, v, h=None, *, sides=("periodic",) * 3, passes=2, gauge=True, fct=F
     x = updated(first, [donor_flux(first, u[axis], axis) for axis in range(3)], h)
     for number in range(1, passes):
         V = axes.close([pseudo_velocity(x, u, h, axis, gauge, third) for axis in range(3)])
-        f = V if gauge else [donor_flux(x, V[axis], axis) for axis in range(3)]
+        f, free = V if gauge else [donor_flux(x, V[axis], axis) for axis in range(3)], V
         if fct:
             largest, smallest = extrema(x, first)
             cp, cn = beta_up(x, largest, f, h), beta_down(x, smallest, f, h)
@@ -216,5 +216,5 @@ def mpdata(x, v, h=None, *, sides=("periodic",) * 3, passes=2, gauge=True, fct=F
         x = updated(x, f, h)
         if number + 1 < passes:
             x = axes.field(axes.inner(x))
-            u = [axes.velocity(axes.inner(V[axis], axis), axis) for axis in range(3)]
+            u = [axes.velocity(axes.inner(free[axis], axis), axis) for axis in range(3)]
     return axes.inner(x).copy()

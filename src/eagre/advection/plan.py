@@ -129,22 +129,24 @@ class StagedPlan:
         made.append(self._stage(staged.advect, 1, 1))
         if self.options.passes == 1:
             return [*made, self.take(staged.X, out)]
-        made += self._correction(out)
-        for _ in range(2, self.options.passes):
-            for field, kept in zip((staged.V1, staged.V2, staged.V3), self._kept, strict=False):
-                made.append(self.take(field, kept))
-            made += [self.fill(staged.X, out, odd), *self.fill_advector(self._kept), *self._correction(out)]
+        for left in reversed(range(1, self.options.passes)):
+            made += self._correction(out, left > 1)
+            if left > 1:
+                made += [self.fill(staged.X, out, odd), *self.fill_advector(self._kept)]
         return made
 
     def together(self, moved: Sequence[tuple[Any, Any, tuple[bool, bool, bool]]], v: Advector) -> list[Work]:
         """One step of several fields with one advector; moved : x, out and odd of each, as of `launches`."""
         return [launch for x, out, odd in moved for launch in self.launches(x, out, v, odd)]
 
-    def _correction(self, out: Any) -> list[Work]:
-        """A corrective pass: X to out."""
+    def _correction(self, out: Any, again: bool) -> list[Work]:
+        """A corrective pass: X to out; again : keep its pseudo velocities, before they are limited, as an advector."""
         shut = [axis.passable for axis in self.tables(NOWHERE)]
         first = self.depth - 1
         made = [self._stage(staged.velocities, first, 2, *shut)]
+        if again:
+            fields = (staged.V1, staged.V2, staged.V3)
+            made += [self.take(field, kept) for field, kept in zip(fields, self._kept, strict=False)]
         if self.options.nonoscillatory:
             made += [self._stage(staged.shares, first, 3), self._stage(staged.limit, first + 1, 3)]
         return [*made, self._loop(staged.correct, self.shape, self.fields, self.depth, out)]
