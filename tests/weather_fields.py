@@ -24,8 +24,8 @@ def field(
     return MovingField(instants, nodes, lambda k: value(x, y, instants.times[k]) + 0.0 * x, name, MOST[kind], "")
 
 
-def at_cells(one: MovingField, grid: eagre.Grid, time: float) -> np.ndarray:
-    """Values of a field at the centres: linear in time, bilinear between nodes."""
+def at_cells(one: MovingField, grid: eagre.Grid, time: float, dx: float = 0.0, dy: float = 0.0) -> np.ndarray:
+    """Values of a field at the centres, or dx, dy, m, from there: linear in time, bilinear between nodes."""
     from scipy.interpolate import RegularGridInterpolator
 
     x, y = one.nodes.points(grid)
@@ -34,4 +34,4 @@ def at_cells(one: MovingField, grid: eagre.Grid, time: float) -> np.ndarray:
     part = (time - times[k]) / (times[k + 1] - times[k])
     values = (1.0 - part) * one.record(k) + part * one.record(k + 1)
     mesh = grid.mesh()
-    return RegularGridInterpolator((y, x), values)((mesh[1], mesh[0]))
+    return RegularGridInterpolator((y, x), values)((mesh[1] + dy, mesh[0] + dx))

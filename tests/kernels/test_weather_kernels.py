@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from eagre import ShallowWater, ShallowWaterADI, WeatherPressure, WeatherRain, WeatherWind
+from eagre import Grid, ShallowWater, ShallowWaterADI, WeatherPressure, WeatherRain, WeatherWind
+from eagre.constants import WATER_DENSITY
 from eagre.models.shallow_water import schedules
+from eagre.terms.blended import always
+from eagre.terms.collect import terms_of
+from eagre.terms.compose import Places, bind
 from kernels.conftest import options_of
-from weather_fields import field
+from weather_fields import at_cells, field
 
 TOLERANCE = {"single": 2e-5, "double": 1e-12}
 
@@ -56,3 +62,33 @@ def test_simulated_kernels_read_records_as_the_cpu(kernel, precision, monkeypatc
         np.testing.assert_allclose(ours.field(name), expected, rtol=0, atol=TOLERANCE[precision] * 10, err_msg=name)
     found = ours.diagnostics()
     assert abs(found["volume_error"]) < 100 * TOLERANCE[precision]
+
+
+@pytest.mark.simulator
+def test_a_band_reads_the_blend_of_its_rows():
+    """Nodes two cells apart, a band that begins between them: rain, and slopes of the pressure from face to face."""
+    from eagre.backend.simulated import SimulatedDevice
+
+    grid, first, time = Grid(7, 9, 3.0, 2.0), 3, 0.15
+    rain, _, pressure = weather(grid, 6.0)
+    band = terms_of([rain, pressure], grid).rows(first, grid.ny, replace(grid, ny=6, y0=grid.y0 + 3 * grid.dy))
+    band.use(time)
+    values = np.array([[one(time) for one in band.series]])
+    nowhere = lambda role, values: values  # noqa: E731
+    wanted, device = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, SimulatedDevice()
+    bound = bind(band, wanted, values, 0, np.float64, Places(nowhere, nowhere, device, blended=True))
+    device.run(bound.blend.launches("double", None, 0, always))
+    falls = at_cells(rain.rate, grid, time)
+    west, east = (at_cells(pressure.pressure, grid, time, dx=side) for side in (-1.5, 1.5))
+    south, north = (at_cells(pressure.pressure, grid, time, dy=side) for side in (-1.0, 1.0))
+    slope_x, slope_y = (east - west) / 3.0, (north - south) / 2.0
+    for row in range(6):
+        for column in range(7):
+            where = (bound.arguments, None), row, (row, column)
+            found = [
+                bound.switches["WATER"](0.0, *where),
+                *(bound.switches[name](0.0, 2.0, 0.0, 0.0, *where) for name in ("FORCE_X", "FORCE_Y")),
+            ]
+            at = first + row, column
+            expected = falls[at], -2.0 / WATER_DENSITY * slope_x[at], -2.0 / WATER_DENSITY * slope_y[at]
+            np.testing.assert_allclose(found, expected, rtol=1e-9)

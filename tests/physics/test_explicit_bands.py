@@ -87,7 +87,7 @@ def test_one_wait_a_stage_is_enough(monkeypatch, make):
     """Devices that run ahead of one another up to the next wait give the same bits."""
     in_step, ahead = (make(THREE) for _ in range(2))
     waits = sum(stage == () for stage in in_step._engine.round)
-    assert waits == len(in_step._engine.bands[0].march.stages)
+    assert waits == len(in_step._engine.bands[0].schedule.stages)
     in_step.advance(1e3, max_steps=12)
     monkeypatch.setattr(Group, "run", run_out_of_step)
     ahead.advance(1e3, max_steps=12)

@@ -154,3 +154,18 @@ def test_graphs_that_are_seldom_asked_for_are_made_of_few():
         assert [piece.ends for piece in found] == [False] * (len(found) - 1) + [True]
         assert all(piece == asked or piece.rounds in (0, 1, 2, 4, 8) for piece in found)
         assert [engine._pieces(asked) for _ in range(OFTEN)][-1] == [asked]
+
+
+def test_a_run_that_takes_the_same_values_again_keeps_its_rings():
+    ours, theirs = Gauges(dam_break(maps=None)), Gauges(dam_break(maps=None))
+    for on_its_way, one in ((True, ours), (False, theirs)):
+        one.run(on_its_way, end=0.5)
+        kept = one.model._engine._kept
+        one.run(on_its_way)
+        assert one.model._engine._kept is kept
+    assert_same(ours, theirs)
+    before, elsewhere = ours.model._engine._kept, Gauges(ours.model, POINTS[1:])
+    elsewhere.run(True, end=1.2)
+    theirs.run(False, end=1.2)
+    assert ours.model._engine._kept is not before
+    np.testing.assert_array_equal(elsewhere.values, np.array(theirs.values[-len(elsewhere.values) :])[:, :, 1:])

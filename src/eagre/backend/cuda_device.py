@@ -158,6 +158,8 @@ class CudaDevice(Device):
         return [made[id(launch)] for launch in launches]
 
     def _bound(self, launch: Launch) -> Launch:
+        if isinstance(launch.program, Packed):
+            return launch
         arguments = _numba_arrays(launch.arguments)
         kernel_of(launch.program, arguments).bind()
         if not Packed.takes(launch.program, arguments):

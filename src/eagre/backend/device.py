@@ -144,6 +144,10 @@ class Device:
     def prepare(self, launches: Sequence[Work]) -> None:
         """Begin to compile what these launches need and is not compiled yet; they may run at once, and wait for it."""
 
+    def bound(self, launches: Sequence[Work]) -> list[Work]:
+        """Launches that are dear to prepare, prepared: for all that are to be in several graphs."""
+        return list(launches)
+
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
         """A function that runs `launches` in order, `times` times; one graph launch on CUDA."""
         raise NotImplementedError

@@ -48,6 +48,10 @@ class Group:
             for member, launches in zip(self.members, stage, strict=False):
                 member.run(launches)
 
+    def bound(self, schedule: Sequence[Stage]) -> list[Stage]:
+        """See `Device.bound`: each graph prepares its own."""
+        return list(schedule)
+
     def repeated(self, schedule: Sequence[Stage], times: int) -> Callable[[], None]:
         """A function that runs a schedule `times` times, with barriers only where the schedule has them."""
 

@@ -68,6 +68,7 @@ class Ring:
         self._report = device.pinned((FIRST,), np.float64)
         self.values = device.zeros(shape, real)
         self._copies = [device.pinned(shape, real) for _ in range(2)]  # one is read while the other is filled
+        self._turn = 0
         self.begin: list[Work] = [device.transfer(self.landings, self._orders)]
         self.look: list[Work] = [device.transfer(self._report, self.landings[:FIRST])]
 
@@ -81,9 +82,10 @@ class Ring:
         """How many landings were reached, as of the last look."""
         return int(self._report[PASSED])
 
-    def copy(self, count: int, turn: int) -> np.ndarray:
-        """Values of the first landings, (count, words, points), until the next copy of this turn, 0 or 1."""
-        copy = self._copies[turn]
+    def copy(self, count: int) -> np.ndarray:
+        """Values of the first landings, (count, words, points), until the next copy but one."""
+        self._turn = 1 - self._turn
+        copy = self._copies[self._turn]
         self._device.run([self._device.transfer(copy[:count], self.values[:count])])
         self._device.synchronize()
         return copy[:count]
@@ -110,7 +112,7 @@ class Recorder:
         rings: Sequence[Ring], columns: Sequence[np.ndarray],
     ) -> None:  # fmt: skip
         self._recording, self._rings, self._columns, self._values_of = recording, rings, columns, values_of
-        self._last, self._turn = time, 0
+        self._last = time
         self._ordered: np.ndarray = np.empty(0)
 
     def order(self, now: float, until: float, steps: int) -> list[float]:
@@ -134,9 +136,8 @@ class Recorder:
         fresh = times > self._last
         if not fresh.any():
             return
-        self._turn = 1 - self._turn
         first = int(fresh.argmax())  # times ascend
-        copies = [ring.copy(times.size, self._turn)[first:] for ring in self._rings]
+        copies = [ring.copy(times.size)[first:] for ring in self._rings]
         self._last = float(times[-1])
         self._recording.take(times[first:], lambda: self._values_of(self._joined(copies)))
 

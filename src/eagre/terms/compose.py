@@ -21,6 +21,7 @@ import numpy as np
 from eagre.backend.cells import Cell, cell, real, switch, written
 from eagre.backend.device import Device
 from eagre.grid import Grid
+from eagre.terms.blended import OF_TABLE, Blend
 from eagre.terms.collect import ROLES, Part, Terms
 from eagre.terms.moving import READERS, WHERE, Moving, Records
 
@@ -73,12 +74,14 @@ class Bound(NamedTuple):
     arguments: tuple[Any, ...]
     switches: dict[str, Any]
     records: Records
+    blend: Blend | None  # what has to be launched before each step
 
 
 class Places(NamedTuple):
     """Where a kernel reads: how it lays out a column, (ny,), and a map, (ny, nx), of a role, each on the device.
 
-    device : where records lie; pitch : of a row, for `WHERE`; at_faces : whether forces act at the low faces of cells.
+    device : where records lie; pitch : of a row, for `WHERE`; at_faces : whether forces act at the low faces of cells;
+    blended : whether records are read from tables (`eagre.terms.blended`).
     """
 
     column: Callable[[str, np.ndarray], Any]
@@ -86,6 +89,7 @@ class Places(NamedTuple):
     device: Device | None = None
     pitch: int = 0
     at_faces: bool = False
+    blended: bool = False
 
 
 class _Reading(NamedTuple):
@@ -98,6 +102,7 @@ class _Reading(NamedTuple):
     kind: Any
     places: Places
     grid: Grid
+    blend: Blend | None
 
     def place(self, key: Any, *values: Any) -> int:
         """Place of the first of some arguments, which are added once for a key."""
@@ -123,7 +128,8 @@ def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind:
     places : Places
     """
     records = Records(places.device, kind)
-    reading = _Reading([values, np.int64(first)], [], {}, records, kind, places, terms.grid)
+    blend = Blend(terms, wanted.values(), values, first, records) if places.blended and terms.fields else None
+    reading = _Reading([values, np.int64(first)], [], {}, records, kind, places, terms.grid, blend)
     switches: dict[str, Any] = {"TERMS": any(getattr(terms, role) for role in wanted.values())}
     for name, role in wanted.items():
         assert role in ROLES
@@ -137,13 +143,16 @@ def bind(terms: Terms, wanted: Mapping[str, str], values: Any, first: int, kind:
         factors = ", ".join(f"real(values[row, first + {slot}])" for slot in reading.slots)
         text = f"def term_factors(terms, row):\n    values, first = terms[0], terms[1]\n    return ({factors},)\n"
         switches["TERM_FACTORS"] = written(text, {"real": real})
-    return Bound(tuple(reading.arguments), switches, reading.records)
+    return Bound(tuple(reading.arguments), switches, records, blend)
 
 
 def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
     """The call of a part's cell, as text; what it reads is added to the arguments and slots."""
     arguments, places, readings = reading.arguments, reading.places, []
     for quantity in part.quantities:
+        if reading.blend is not None and isinstance(quantity, Moving):
+            readings.append(_of_table(quantity, reading, reading.blend))
+            continue
         slot, factor = terms.slot(role, quantity), ""
         if slot is not None:
             if slot not in reading.slots:
@@ -165,6 +174,19 @@ def _sum_of(part: Part, terms: Terms, role: str, reading: _Reading) -> str:
             arguments.append((places.column if values.ndim == 1 else places.map)(role, values))
     state = "" if role == "water" else f"{STATE}, "
     return f"{part.cell.name}({state}{', '.join(readings)})"
+
+
+def _of_table(quantity: Moving, reading: _Reading, blend: Blend) -> str:
+    """The reading of the blend of two records, as text: the odd one is with the even one."""
+    if quantity.slot == 1:
+        return "real(0.0)"
+    table, plane = blend.place(quantity)
+    step, nodes = 1.0 / table.nodes.step_y, table.nodes
+    array = reading.place(("table", id(table.array)), table.array)
+    numbers = step, (table.first_row + 0.5) * step - table.low
+    first = reading.place(("rows", nodes, *numbers), *map(reading.kind, numbers))
+    given = f"terms[{array}], {plane}, {', '.join(WHERE_IS)}, terms[{first}], terms[{first + 1}]"
+    return f"{OF_TABLE[quantity.way].name}({given})"
 
 
 def _of_record(quantity: Moving, role: str, reading: _Reading) -> str:
@@ -197,5 +219,6 @@ def _composed(arguments: str, parts: tuple[Part, ...], sums: list[str], pitch: i
     if pitch is not None:
         lines.insert(0, f"    {', '.join(WHERE_IS)} = WHERE(row, at, terms[{pitch}])\n")
     text = f"def composed({arguments}, forcing, row, at):\n    terms, factors = forcing\n{''.join(lines)}"
-    scope = {part.cell.name: part.cell for part in parts} | {one.name: one for one in READERS.values()}
-    return written(f"{text}    return {total}\n", {**scope, "MAP_AT": MAP_AT, "WHERE": WHERE})
+    readers = {one.name: one for one in (*READERS.values(), *OF_TABLE.values())}
+    scope = {part.cell.name: part.cell for part in parts} | readers
+    return written(f"{text}    return {total}\n", {**scope, "MAP_AT": MAP_AT, "WHERE": WHERE, "real": real})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, entry, prange, real
+from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, prange, real
 from eagre.backend.device import Launch
 from eagre.kernels.bits import is_bad
 from eagre.kernels.elevation import depth, signed_depth, surface
@@ -15,7 +15,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
-from eagre.stepping.recording import PASSED, has_landed
+from eagre.stepping.recording import PASSED, Ring, has_landed, next_landing
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -64,6 +64,40 @@ def recorded(k, pair, bed, places, values, landings, clock, p):
         found[3, k] = q[2, j, i]
         found[4, k] = over_h * q[1, j, i]
         found[5, k] = over_h * q[2, j, i]
+
+
+@entry
+def record_cuda(pair, bed, places, values, landings, clock, rates, p, arrived):
+    """`recorded` at all places, a thread each; the last block to finish goes on with `next_landing`."""
+    launch_dependents()
+    grid_dependency_wait()
+    if not has_landed(landings, clock):
+        return
+    k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if k < places.shape[1]:
+        recorded(k, pair, bed, places, values, landings, clock, p)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        blocks = cuda.gridDim.x
+        cuda.threadfence()
+        if cuda.atomic.inc(arrived, 0, np.uint32(blocks - 1)) == blocks - 1:
+            cuda.threadfence()
+            next_landing(0, landings, clock, rates)
+
+
+def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
+    """What takes the state of an engine at places on a device, (2, n), wherever it lands, and lets it go on."""
+    device, count, going_on = engine.device, places.shape[1], {"SPLIT": engine.setup.split}
+    before = (engine.pair, engine.bed, places, ring.values, ring.landings, engine.clock)
+    if device.kind == "cuda":
+        program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
+        arguments = (*before, engine.rates, engine.parameters, arrived)
+        return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True)]
+    own = (ring.landings, engine.clock, engine.rates)
+    return [
+        device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters)),
+        device.over(device.loop(next_landing, engine.precision, going_on), (1,), own),
+    ]
 
 
 @cell

@@ -21,7 +21,7 @@ from eagre.models.shallow_water.setup import TREATMENTS, Setup
 from eagre.models.shallow_water.sweeps import schedule_for
 from eagre.stepping import clock as ck
 from eagre.stepping.maps import Gathered
-from eagre.stepping.recording import Extra, Ring, next_landing
+from eagre.stepping.recording import Extra, Ring
 from eagre.terms.compose import Places, bind
 
 PREDICTED_TOLERANCE = 0.02
@@ -32,6 +32,7 @@ class Engine(Legs):
     """Arrays and programs of one run on one device."""
 
     rates: Any  # what the stages leave for the clock
+    blended: bool | None = None  # whether its terms read from tables, once they are bound
 
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
@@ -55,7 +56,9 @@ class Engine(Legs):
 
     def _arrange(self) -> None:
         """Bind programs to the arrays."""
-        self.schedule = self._schedule()
+        made_by = self.made_by()
+        self._bind_terms(made_by.blends and self.device.kind == "cuda")
+        self.schedule = made_by(self)
         self._prepare_looks()
         self.prepare_legs()
         self.chooser = Chooser(self.setup.early_exit, self.schedule.active)
@@ -99,15 +102,19 @@ class Engine(Legs):
         self.parameters = setup.parameters(real)
         self.gathered = Gathered(setup.maps, device, grid.shape, real, float(self.parameters.dry))
         self.averages = PresentAverages(self)
-        self._bind_terms()
 
-    def _bind_terms(self) -> None:
+    def _bind_terms(self, blended: bool) -> None:
+        if self.blended == blended:
+            return
+        self.blended = blended
+
         def place(role: str, values: np.ndarray) -> Any:
             return self.device.array(values.astype(self.real))
 
         wanted, first = {"WATER": "water", "FORCE_X": "x", "FORCE_Y": "y"}, len(self.setup.segments)
-        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, Places(place, place, self.device))
-        self.terms, self.records = bound.arguments, bound.records
+        places = Places(place, place, self.device, blended=blended)
+        bound = bind(self.setup.terms, wanted, self.forcing[None], first, self.real, places)
+        self.terms, self.records, self.blend = bound.arguments, bound.records, bound.blend
         self.switches |= bound.switches
 
     def _first_clock(self) -> np.ndarray:
@@ -121,8 +128,9 @@ class Engine(Legs):
         clock[ck.DT_MIN] = 1e300
         return clock
 
-    def _schedule(self) -> March | Tiles:
-        return schedule_for(self)
+    def made_by(self) -> type[March] | type[Tiles]:
+        """What makes its steps."""
+        return schedule_for(self.setup, self.device)
 
     # -- legs ---------------------------------------------------------------------------------------
 
@@ -155,17 +163,9 @@ class Engine(Legs):
 
     def rings(self, j: np.ndarray, i: np.ndarray) -> tuple[list[Ring], list[np.ndarray]]:
         """Where the state in interior cells (j, i) is taken whenever a leg lands, six words a cell (`recorded`)."""
-        device, count = self.device, max(1, j.size)
-        ring = Ring(device, 6, j.size, self.real)
-        places = device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
-        arguments = (self.pair, self.bed, places, ring.values, ring.landings, self.clock, self.parameters)
-        going_on = (ring.landings, self.clock, self.rates)
-        each = [
-            *self.schedule.conclude,
-            device.over(device.loop(diagnostics.recorded, self.precision), (count,), arguments),
-            device.over(device.loop(next_landing, self.precision, {"SPLIT": self.setup.split}), (1,), going_on),
-        ]
-        self.extra = Extra(ring.begin, each, ring.look)
+        ring = Ring(self.device, 6, j.size, self.real)
+        places = self.device.array(np.stack([j, i]).astype(np.int64) if j.size else np.zeros((2, 1), np.int64))
+        self.extra = Extra(ring.begin, [*self.schedule.conclude, *diagnostics.recording(self, places, ring)], ring.look)
         return [ring], [np.arange(j.size)]
 
     @property

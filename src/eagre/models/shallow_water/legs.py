@@ -23,7 +23,16 @@ class Piece(NamedTuple):
     ends: bool
     way: str
     parts: int
-    taking: int  # number of the recorder
+    taking: int  # number of the rings, 0: none
+
+
+class Kept(NamedTuple):
+    """Where the values of cells are taken, for runs to come."""
+
+    points: tuple[bytes, ...]
+    rings: list[Ring]
+    columns: list[np.ndarray]
+    extra: Extra
 
 
 class Legs:
@@ -63,16 +72,27 @@ class Legs:
         """Nothing is captured yet."""
         self._graphs: dict[Piece, Callable[[], None]] = {}
         self._asked: dict[Piece, int] = {}
+        self._bound: dict[int, tuple[Any, Any]] = {}  # by id of a launch: that, and prepared for graphs
+        self._kept: Kept | None = None
         self._warmed: set[tuple[str, int]] = set()
-        self._taking = self._takings = 0  # number of the recorder, 0: none; of recorders so far
+        self._taking = self._takings = 0  # number of the rings, 0: none; of rings so far
 
     def record(self, recorder: Callable[..., Recorder] | None, *points: np.ndarray) -> None:
-        """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`."""
+        """Take values in interior cells (j, i) from now on, or None: no more; recorder : makes one of `rings`.
+
+        Rings, and graphs that fill them, are kept for the same cells.
+        """
         self.recorder, self.extra, self._taking = None, Extra(), 0
-        self._graphs = {piece: graph for piece, graph in self._graphs.items() if piece.taking == 0}
-        if recorder is not None:
-            self.recorder = recorder(*self.rings(*points))
-            self._taking = self._takings = self._takings + 1
+        if recorder is None:
+            return
+        key = tuple(one.tobytes() for one in points)
+        if self._kept is None or self._kept.points != key:
+            self._graphs = {piece: graph for piece, graph in self._graphs.items() if piece.taking == 0}
+            self._bound.clear()
+            self._kept = Kept(key, *self.rings(*points), self.extra)
+            self._takings += 1
+        self.recorder, self.extra = recorder(self._kept.rings, self._kept.columns), self._kept.extra
+        self._taking = self._takings
 
     def small_state(self) -> dict[str, np.ndarray]:
         """What a restart needs beside the fields."""
@@ -153,7 +173,7 @@ class Legs:
             asked = Piece(size, begins and number == 0, number == len(sizes) - 1, self.way, parts, self._taking)
             for piece in self._pieces(asked):
                 if piece not in self._graphs:
-                    self._graphs[piece] = self.device.repeated(self._launches(piece), 1)
+                    self._graphs[piece] = self.device.repeated(self._prepared(self._launches(piece)), 1)
                 self._graphs[piece]()
 
     def _pieces(self, asked: Piece) -> list[Piece]:
@@ -179,6 +199,13 @@ class Legs:
         look = [*extra.look, *self.look] if piece.ends else []
         return [*begin, *taken * piece.rounds, *look]
 
+    def _prepared(self, work: Sequence[Any]) -> list[Any]:
+        """Launches, or stages of a group, that are prepared once for all graphs."""
+        fresh = [one for one in work if id(one) not in self._bound]
+        for one, bound in zip(fresh, self.device.bound(fresh), strict=True):
+            self._bound[id(one)] = one, bound
+        return [self._bound[id(one)][1] for one in work]
+
     def _sizes(self, rounds: int) -> list[int]:
         """Rounds of the graphs that make so many together: one graph of few, powers of two of many."""
         if not self.device.graphs:
@@ -201,5 +228,5 @@ class Legs:
         stopped[ck.RUNNING] = stopped[ck.NEXT_STEPS] = 0.0
         self.write_clock(stopped)
         extra = self.extra
-        self.device.run([*extra.begin, *self.begin, *self.round, *extra.each, *extra.look, *self.look])
+        self.device.run(self._prepared([*extra.begin, *self.begin, *self.round, *extra.each, *extra.look, *self.look]))
         self.write_clock(clock)

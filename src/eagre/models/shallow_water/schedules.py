@@ -63,6 +63,7 @@ class March:
 
     name = "fast"
     first: Sequence[Launch] = ()  # what makes the first step of a run, if another scheme does
+    blends = True  # whether a GPU reads what moves from tables that are filled before each step
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -115,6 +116,8 @@ class March:
     def stage(self, turn: int, q: Any, old: Any, out: Any, **switches: Any) -> list[Launch]:
         """See `step.Stages`."""
         work = [] if not self._listed or switches["SECOND"] else [self._listing(turn)]
+        if self.engine.blend is not None and not switches["SECOND"]:
+            work += self.engine.blend.launches(self.engine.precision, self.engine.clock, turn, ck.open_gate)
         make = self._stage_cpu if self.engine.device.kind == "cpu" else self._stage_cuda
         return [*work, make(turn, q, old, out, **switches)]
 
@@ -187,7 +190,7 @@ class March:
 class Reference(March):
     """The same with one plain cell a stage: slow, to compare by, and what any device can run."""
 
-    name = "reference"
+    name, blends = "reference", False
 
     @property
     def takes_up(self) -> bool:
@@ -215,6 +218,7 @@ class Tiles:
     name = "fast"
     first: Sequence[Launch] = ()
     parts = 1
+    blends = False
 
     @staticmethod
     def serve(setup: Setup, device: Device) -> bool:
@@ -247,7 +251,7 @@ class Tiles:
         self.steps_a_round = tile_cuda.TURNS
         own = (self.rates[2], engine.clock, self._values, engine.forcing)
         program = partial(device.program, precision=engine.precision)
-        self.conclude = [Launch(program(tile_cuda.conclude_cuda), own)]
+        self.conclude = [Launch(program(tile_cuda.conclude_cuda), own, early=True)]
         self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
         self.fill = ghost_fills(engine)
         self.active, self.listed = None, []

@@ -165,9 +165,9 @@ class Band(Engine):
         self.places_of_rates = rates
         super().__init__(setup, device, precision)
 
-    def _schedule(self) -> BandMarch:
-        self.march = BandMarch(self)
-        return self.march
+    def made_by(self) -> type[BandMarch]:
+        """See `Engine.made_by`."""
+        return BandMarch
 
     def resume_book(self, state: Mapping[str, np.ndarray], book: np.ndarray | None) -> dict[str, np.ndarray]:
         """A state of the whole domain as one of this band; book : of the whole domain, or None to begin a new one."""
@@ -223,7 +223,7 @@ class Bands(Legs):
     def arrange(self) -> None:
         """Put the lists of the bands side by side, with waits and exchanges between them."""
         self.transport = transport = LocalTransport(self.device)
-        marches = [band.march for band in self.bands]
+        marches = [band.schedule for band in self.bands]
         for rank, march in enumerate(marches):
             transport.publish(rank, "rates", march.rates)
         self.round: list[Stage] = []
@@ -258,7 +258,7 @@ class Bands(Legs):
     @property
     def schedule(self) -> BandMarch:
         """What every band launches."""
-        return self.bands[0].march
+        return self.bands[0].schedule
 
     # -- the clock ----------------------------------------------------------------------------------
 

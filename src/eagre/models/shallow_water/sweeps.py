@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from eagre.backend.device import Launch
+from eagre.backend.device import Device, Launch
 from eagre.models.shallow_water import diagnostics, reference, sweep_cpu, sweep_cuda
 from eagre.models.shallow_water.kernels import LEAVES, TAKES_UP
 from eagre.models.shallow_water.schedules import March, Reference, Tiles, boundary_pass
+from eagre.models.shallow_water.setup import Setup
 from eagre.models.shallow_water.step import SPLIT_SCHEMES, rk2
 from eagre.stepping import clock as ck
 from eagre.stepping.substeps import after_stage
@@ -23,7 +24,7 @@ GATED = {"SPLIT": ck.DOUBLE}  # of stages, which know nothing else of the scheme
 class SweepSteps(March):
     """What all split schedules share; a subclass makes the stages."""
 
-    name = "reference"
+    name, blends = "reference", False
 
     def _steps(self, listed: bool) -> list[Launch]:
         """The launches of two rounds: from either buffer to the other."""
@@ -131,6 +132,8 @@ class PlainParts(Reference):
 class Parts(March):
     """The same by kernels that march."""
 
+    blends = False
+
     @property
     def takes_up(self) -> bool:
         """Never: a launch of its own takes up the maps."""
@@ -162,15 +165,14 @@ class Parts(March):
         return work
 
 
-def schedule_for(engine: Any) -> March | Tiles:
+def schedule_for(setup: Setup, device: Device) -> type[March] | type[Tiles]:
     """The fastest way to make the steps of a run on its device, or the plain one if that was asked for or is all."""
-    setup = engine.setup
     plain = setup.kernels == "reference" or setup.walls is not None
     if setup.scheme == "srk2":
-        return PlainParts(engine) if plain else Parts(engine)
+        return PlainParts if plain else Parts
     if setup.split:
-        return PlainSweeps(engine) if plain else Sweeps(engine)
+        return PlainSweeps if plain else Sweeps
     if plain:
-        return Reference(engine)
-    small = setup.lines is None and setup.early_exit != "on" and Tiles.serve(setup, engine.device)
-    return Tiles(engine) if small else March(engine)
+        return Reference
+    small = setup.lines is None and setup.early_exit != "on" and Tiles.serve(setup, device)
+    return Tiles if small else March

@@ -374,12 +374,12 @@ def tile_stage_cuda(fields, terms, forcing, sides, series, p, steering):
 @entry
 def conclude_cuda(rates, clock, values, forcing):
     """Judge the last step of a leg, so that the host finds clock and forcing as they are; one thread."""
+    launch_dependents()
+    grid_dependency_wait()
     judge_attempt(clock, rate_of(rates[0]), rate_of(rates[1]))
-    rates[0] = 0
-    rates[1] = 0
-    now = 1 if clock[PARITY] > 0.0 else 0
+    rates[0] = rates[1] = 0
     for segment in range(values.shape[1]):
-        forcing[segment] = values[now, segment]
+        forcing[segment] = values[1 if clock[PARITY] > 0.0 else 0, segment]
 
 
 @entry

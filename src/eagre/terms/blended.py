@@ -1,0 +1,174 @@
+"""Records blended on a device before each step, so that a cell reads two numbers where two records have eight.
+
+A table has, for each field and each of its slopes that cells read, the rows of nodes on the columns of cells: both
+records times their factors, linear between nodes along x. What is left to a cell is to go from row to row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.backend.cells import cell, real, switch, written
+from eagre.backend.device import Launch
+from eagre.grid import Grid
+from eagre.moving import Nodes
+from eagre.terms.collect import Terms
+from eagre.terms.moving import Moving, Records, node_below
+
+
+@cell
+def value_in_line(record, m, n, a):
+    """Value of a record on its row m of nodes, `a` of the way from node n to the next."""
+    return record[m, n] + a * (record[m, n + 1] - record[m, n])
+
+
+@cell
+def slope_along(record, m, n, a):
+    """What it changes by from node to node along x: of equal nodes exactly 0."""
+    return record[m, n + 1] - record[m, n]
+
+
+@cell
+def slope_across(record, m, n, a):
+    """What it changes by from row m of nodes to the next; from the last row on nobody asks."""
+    m = node_below(m, record.shape[0])
+    low, high = record[m + 1, n] - record[m, n], record[m + 1, n + 1] - record[m, n + 1]
+    return low + a * (high - low)
+
+
+@cell
+def table_value(table, plane, row, column, step_y, first_y):
+    """Of a plane of a table, linear between rows of nodes; row, column, step_y, first_y : as for `node_value`."""
+    y = real(row) * step_y + first_y
+    m = node_below(y, table.shape[1])
+    low = table[plane, m, column]
+    return low + (y - real(m)) * (table[plane, m + 1, column] - low)
+
+
+@cell
+def table_step(table, plane, row, column, step_y, first_y):
+    """Of a plane that is constant between rows of nodes, as a slope along y is."""
+    return table[plane, node_below(real(row) * step_y + first_y, table.shape[1]), column]
+
+
+@cell
+def always(clock, turn):
+    """In any case."""
+    return True
+
+
+BEGINS = switch("BEGINS", always)
+"""BEGINS(clock, turn): whether a step begins, so that its values are to be blended."""
+
+IN_LINE = {"value": value_in_line, "x": slope_along, "y": slope_across}
+OF_TABLE = {"value": table_value, "x": table_value, "y": table_step}
+
+
+class Plane(NamedTuple):
+    """What a plane of a table is of; `slots` : where the factors of the even and the odd record stand."""
+
+    pair: tuple[Moving, Moving]
+    slots: tuple[int, int]
+
+
+class Table(NamedTuple):
+    """The planes of fields on the same nodes, for rows of cells from `first_row` on; array : (planes, rows, nx)."""
+
+    nodes: Nodes
+    first_row: int
+    planes: list[tuple[Any, Plane]]
+    array: Any
+
+    @property
+    def low(self) -> int:
+        """The first of the nodes' rows."""
+        return self.first_row // self.nodes.step_y
+
+
+class Blend:
+    """The tables of a run, which a launch before each step fills.
+
+    Parameters
+    ----------
+    terms : Terms
+    roles : iterable of str
+        Those that read from tables.
+    values : (1, slots) device array
+        Of the series; those of `terms` from slot `first` on.
+    first : int
+    records : Records
+    """
+
+    def __init__(self, terms: Terms, roles: Iterable[str], values: Any, first: int, records: Records) -> None:
+        self._grid, self._values, self._records = terms.grid, values, records
+        found: dict[Any, dict[int, tuple[Moving, int]]] = {}
+        for role in roles:
+            for one in (one for part in getattr(terms, role) for one in part.quantities if isinstance(one, Moving)):
+                slot = terms.slot(role, one)
+                assert slot is not None, "the factor of a record changes with time"
+                found.setdefault(_key(one), {}).setdefault(one.slot, (one, first + slot))
+        planes: dict[tuple[Nodes, int], list[tuple[Any, Plane]]] = {}
+        for key, ((even, at), (odd, after)) in ((key, (both[0], both[1])) for key, both in found.items()):
+            of_nodes = planes.setdefault((even.field.nodes, even.first_row), [])
+            of_nodes.append((key, Plane((even, odd), (at, after))))
+        assert records.device is not None
+        self.tables = [
+            Table(*where, of_nodes, records.device.zeros((len(of_nodes), *_shape(*where, terms.grid)), records.kind))
+            for where, of_nodes in planes.items()
+        ]
+
+    def place(self, quantity: Moving) -> tuple[Table, int]:
+        """The table and the plane that a quantity is in."""
+        key = _key(quantity)
+        return next((table, k) for table in self.tables for k, (own, _) in enumerate(table.planes) if own == key)
+
+    def launches(self, precision: str, clock: Any, turn: int, begins: Any) -> list[Launch]:
+        """What fills the tables for the coming step, if `begins`, see `BEGINS`."""
+        return [self._launch(table, precision, clock, turn, begins) for table in self.tables]
+
+    def _launch(self, table: Table, precision: str, clock: Any, turn: int, begins: Any) -> Launch:
+        kind, device, grid = self._records.kind, self._records.device, self._grid
+        given, lines = [], []
+        for k, (_, plane) in enumerate(table.planes):
+            even, way = plane.pair[0], plane.pair[0].way
+            read = [
+                f"real(values[0, {slot}]) * {IN_LINE[way].name}(given[{len(given) + n}], m, n, a)"
+                for n, slot in enumerate(plane.slots)
+            ]
+            given += [self._records.nodes(one) for one in plane.pair]
+            total = " + ".join(read)
+            if way != "value":
+                total = f"given[{len(given)}] * ({total})"
+                given.append(kind(even.scale / _size(even, grid)))
+            lines.append(f"        table[{k}, j, i] = {total}\n")
+        text = (
+            "def blended(j, i, table, values, given, low, step_x, first_x, clock, turn):\n"
+            "    if BEGINS(clock, turn):\n"
+            "        m, x = np.uint32(j + low), real(i) * step_x + first_x\n"
+            "        n = node_below(x, given[0].shape[1])\n"
+            "        a = x - real(n)\n" + "".join(lines)
+        )
+        scope = {one.name: one for one in IN_LINE.values()}
+        made = written(text, {**scope, "np": np, "real": real, "node_below": node_below, "BEGINS": BEGINS})
+        numbers = (np.uint32(table.low), kind(1.0 / table.nodes.step_x), kind(0.5 / table.nodes.step_x))
+        arguments = (table.array, self._values, tuple(given), *numbers, clock, turn)
+        assert device is not None
+        return device.over(device.loop(made, precision, {"BEGINS": begins}), table.array.shape[1:], arguments)
+
+
+def _key(quantity: Moving) -> Any:
+    return id(quantity.field), quantity.way, quantity.scale, quantity.first_row
+
+
+def _shape(nodes: Nodes, first_row: int, grid: Grid) -> tuple[int, int]:
+    """Rows of nodes that the rows of cells of a grid lie between, and columns."""
+    return (first_row + grid.ny - 1) // nodes.step_y - first_row // nodes.step_y + 2, grid.nx
+
+
+def _size(quantity: Moving, grid: Grid) -> float:
+    """Of the way between nodes along which a slope is, m."""
+    nodes = quantity.field.nodes
+    return grid.dx * nodes.step_x if quantity.way == "x" else grid.dy * nodes.step_y
