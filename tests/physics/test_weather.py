@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.models.shallow_water_adi.layout import LARGEST_MARGIN
 from eagre.series import Series
 from eagre.terms.collect import terms_of
 from weather_fields import at_cells, field
@@ -152,3 +153,17 @@ def test_the_sea_rises_under_a_low(make):
     exact = (p.mean() - p) / (1000.0 * 9.81)
     assert np.ptp(exact) > 0.19
     np.testing.assert_allclose(model.field("surface_elevation"), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize(("make", "count"), [(explicit, 10), (implicit, 16)])
+def test_memory_of_a_cpu_is_checked_with_the_maps_of_the_weather(make, count, monkeypatch):
+    """As many arrays as are made: of each record in use, one for each way to read it; sweeps have their own."""
+    asked = []
+    monkeypatch.setattr("eagre.checks.check_host_memory", asked.append)
+    model = make(GRID, [])
+    made = make(GRID, [eagre.WeatherRain(shower(GRID)), *storm(GRID)])
+    padding = (5, 5) if make is explicit else LARGEST_MARGIN
+    assert asked[1] - asked[0] == count * 8 * (GRID.ny + padding[0]) * (GRID.nx + padding[1])
+    bound = [made._engine.records] if make is explicit else [one.records for one in made._engine._terms]
+    assert len({id(one[2]) for records in bound for one in records._arrays.values()}) == count
+    assert model.device.kind == "cpu"

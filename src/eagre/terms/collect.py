@@ -16,7 +16,7 @@ from eagre.moving import MovingField
 from eagre.series import Series
 from eagre.terms import NAMES
 from eagre.terms.base import Quantity, Term
-from eagre.terms.moving import fields_of
+from eagre.terms.moving import Moving, fields_of
 
 ROLES = ("water", "x", "y")
 FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
@@ -102,6 +102,17 @@ class Terms:
     def maps(self, role: str) -> int:
         """How many maps the kernels of a role read."""
         return sum(one.values.ndim == 2 for part in getattr(self, role) for one in part.quantities)
+
+    def moving_maps(self, kind: str, roles: Sequence[str] = ROLES) -> int:
+        """How many maps a device of a kind keeps of records in use: `eagre.terms.moving.Records`, of a CPU alone."""
+        found = {
+            (id(one.field), one.slot, one.way)
+            for role in roles
+            for part in getattr(self, role)
+            for one in part.quantities
+            if isinstance(one, Moving)
+        }
+        return len(found) if kind == "cpu" else 0
 
     def rows(self, low: int, high: int, grid: Grid) -> Terms:
         """The terms in rows low .. high - 1, whose grid is `grid`."""

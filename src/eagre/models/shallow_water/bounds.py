@@ -10,13 +10,13 @@ import numpy as np
 
 from eagre.boundaries import Segment
 from eagre.boundaries.lines import FluxLines
-from eagre.checks import DEVICE_WORDS, checked_number, one_of
+from eagre.checks import DEVICE_WORDS, check_memory, checked_number, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.stepping.averages import Asked, words_of
 from eagre.stepping.maps import Maps, planes_of
 from eagre.stepping.substeps import STAGES
-from eagre.terms.collect import Terms
+from eagre.terms.collect import ROLES, Terms
 
 UNBOUNDED = 1e12  # s
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
@@ -141,9 +141,13 @@ def early_exit(given: str | bool, wet_dry: str, plain: bool, scheme: str) -> str
     return asked if exact and not plain else "off"
 
 
-def device_words(scheme: str, maps: Maps | None, averages: Asked | None, precision: str) -> int:
-    """Arrays of a run on a device beside those of its terms."""
-    return DEVICE_WORDS + planes_of(maps) + words_of(averages, precision) + 3 * (scheme in ("srk2", "ds2"))
+def check_room(
+    grid: Grid, device: Any, precision: str, scheme: str, maps: Maps | None, averages: Asked | None, terms: Terms
+) -> None:
+    """Refuse what does not fit the device, or the devices, or whose input the host has no room for."""
+    forced = terms.moving_maps(device.kind) + sum(terms.maps(role) for role in ROLES)
+    words = planes_of(maps) + words_of(averages, precision) + 3 * (scheme in ("srk2", "ds2"))
+    check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
 
 
 def gathered(

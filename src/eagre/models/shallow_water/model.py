@@ -17,7 +17,6 @@ from eagre.boundaries.lines import LineSeries
 from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
     LARGEST_MANNING,
-    check_memory,
     check_sample,
     check_state,
     checked_field,
@@ -159,13 +158,13 @@ class ShallowWater(BaseModel):
     ) -> None:
         self.grid, self.precision, self.device = grid, precision, select_devices(device)
         self.boundaries = checked_boundaries(boundaries)
-        asked = asked_of(averages, self.variables, QUANTITIES.cells)
-        check_memory(grid, self.device, precision, bounds.device_words(scheme, maps, asked, precision))
+        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells), terms_of(sources, grid, start_time)
+        bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
         gravity = checked_number("gravity", gravity, 1e-6, 1e3)
         segments = self.boundaries.checked_segments(grid, gravity)
-        terms, walls = placed_inside(self.boundaries.inside, segments, terms_of(sources, grid, start_time))
+        terms, walls = placed_inside(self.boundaries.inside, segments, terms)
         cfl = checked_number("cfl", cfl, 1e-6, 0.5)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)

@@ -202,8 +202,8 @@ class Bands(Legs):
         self.decomposition = bands(
             grid.ny, grid.nx, heights, halo=halo, before=(LAYERS, LAYERS), periodic=wraps, padded=False
         )
-        itemsize = np.dtype(self.real).itemsize
-        check_memory_of_each(group, [setup.words * (rows + 5) * (grid.nx + 5) * itemsize for rows in heights])
+        row_bytes = (setup.words + setup.terms.moving_maps(group.kind)) * (grid.nx + 5) * np.dtype(self.real).itemsize
+        check_memory_of_each(group, [(rows + 5) * row_bytes for rows in heights])
         most = group.layout("cpu.shallow-water").rows
         counts = [len(march_tiles.tiles_of(rows, grid.nx, most)[0]) if group.kind == "cpu" else 1 for rows in heights]
         self.rates = [Rates(counts, rank) for rank in range(count)]

@@ -55,7 +55,7 @@ class Bands:
         heights = np.diff(np.arange(len(members) + 1) * ny // len(members)).tolist()
         rows = bands(ny, nx, heights, halo=(beside, 0), before=(1, PADDING), overlap=True)
         held = [high - low for low, high in (rows.held(rank)[0] for rank in range(rows.count))]
-        itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms)
+        itemsize, forced = np.dtype(self.real).itemsize, maps_of(setup.terms, self.device.kind)
         check_memory_of_each(self.device, [device_bytes(n, nx, itemsize, forced) for n in held])
         self.decomposition = rows
         self.bands = [Band(setup, member, self.precision, rows, rank) for rank, member in enumerate(members)]

@@ -31,9 +31,10 @@ def layout_of(cells: tuple[int, int]) -> Layout:
     return Layout(cells, before=(1, PADDING), after=(2 + EXTRA_ROWS, PADDING + 1), pitch=32)
 
 
-def maps_of(terms: Terms) -> int:
-    """Maps of the terms on a device: of water for both sweeps, of forces for one each."""
-    return 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
+def maps_of(terms: Terms, kind: str) -> int:
+    """Maps of the terms on a device of a kind: of water for both sweeps, of forces for one each; what moves."""
+    moving = terms.moving_maps(kind, ("water", "x")) + terms.moving_maps(kind, ("water", "y"))
+    return moving + 2 * terms.maps("water") + terms.maps("x") + terms.maps("y")
 
 
 def device_bytes(ny: int, nx: int, itemsize: int, maps: int) -> int:

@@ -152,7 +152,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.boundaries = checked_boundaries(boundaries)
         terms = terms_of(sources, grid, start_time)
         asked = asked_of(averages, self.variables, QUANTITIES.cells)
-        words = DEVICE_WORDS + maps_of(terms) + planes_of(maps) + words_of(asked, precision)
+        words = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(asked, precision)
         check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
