@@ -158,3 +158,26 @@ def test_a_leg_that_is_too_fast_ends_before_its_first_bad_step(monkeypatch):
     assert found[0][:2] == found[1][:2]
     assert 2 < found[0][1] < 12
     np.testing.assert_array_equal(found[0][2], found[1][2])
+
+
+@pytest.mark.parametrize("case", [model, driven])
+def test_the_way_back_of_a_small_state_is_on_the_device(case, monkeypatch):
+    run = case()
+    run.advance(1e9, max_steps=2)
+    stepper, expected = run._stepper, run.state()
+    with monkeypatch.context() as change:
+        change.setattr(type(run.device), "host", None)  # no copy to the host
+        kept = stepper.kept()
+    run.advance(1e9, max_steps=2)
+    later = run.state()
+    assert any((later[name] != values).any() for name, values in expected.items())
+    with monkeypatch.context() as change:
+        change.setattr(type(run.device), "fill", lambda device, array, values: None)  # nor from it
+        stepper.restore(kept)
+    for name, values in run.state().items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+    run.advance(1e9, max_steps=2)
+    for name, values in run.state().items():
+        np.testing.assert_array_equal(values, later[name], err_msg=name)
+    monkeypatch.setattr("eagre.models.anelastic.engine.SMALL", 0)
+    assert stepper.kept().keys() == stepper.state().keys() and stepper.kept()["u"] is not kept["u"]

@@ -22,6 +22,7 @@ from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
+SMALL = 1 << 30  # bytes of a state whose copy for the way back stays on a GPU
 
 
 class Engine:
@@ -49,6 +50,7 @@ class Engine:
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
         self.worst, self.fastest = (0, 0), 0.0
+        self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
         self._watches = [one.watch for one in self.parts] if on_gpu else []
         self._legs = Legs(self.steps, self._kept()) if on_gpu and isinstance(self.steps, Steps) else None
@@ -182,14 +184,31 @@ class Engine:
 
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""
-        kept = {name: self.device.host(array) for name, array in self._kept().items()}
+        return {name: self.device.host(array) for name, array in self._kept().items()} | self._numbers()
+
+    def _numbers(self) -> dict[str, np.ndarray]:
         numbers = [*(self.counts[name] for name in COUNTS), self.steps.before, *self.steps.projection.steps]
-        return {**kept, "counts": np.array(numbers)}
+        return {"counts": np.array(numbers)}
+
+    def kept(self) -> dict[str, Any]:
+        """The state for a way back, which holds until the next call: a small one stays on a GPU."""
+        arrays = self._kept()
+        size = sum(array.nbytes for array in arrays.values())
+        if self._legs is None or size > SMALL or (not self._copies and self.device.free_memory() < 2 * size):
+            return self.state()
+        for name, array in arrays.items():
+            if name not in self._copies:
+                self._copies[name] = self.device.zeros(array.shape, array.dtype)
+            self.device.copy(self._copies[name], array)
+        return self._copies | self._numbers()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+        """Take up a state of `state`, or the last one of `kept`."""
         for name, array in self._kept().items():
-            self.device.fill(array, np.asarray(state[name]).astype(self.real))
+            if state[name] is self._copies.get(name):
+                self.device.copy(array, state[name])
+            else:
+                self.device.fill(array, np.asarray(state[name]).astype(self.real))
         *counts, self.steps.before, last, one_before = map(float, state["counts"])
         self.steps.projection.steps = (last, one_before)
         self.counts = dict(zip(COUNTS, counts, strict=True))

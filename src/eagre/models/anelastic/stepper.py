@@ -42,7 +42,7 @@ class Stepper:
         self._fastest = 0.0  # the Courant number of the last step, a bad one's too
         self._settled = True  # whether the Courant number is about what is aimed at
         self.averages: Averages | None = None
-        self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
+        self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
 
     @property
     def time(self) -> float:
@@ -159,8 +159,15 @@ class Stepper:
 
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
+        return self.engine.state() | self._own()
+
+    def kept(self) -> State:
+        """The same for a way back, where the engine keeps it."""
+        return self.engine.kept() | self._own()
+
+    def _own(self) -> State:
         gathered = {} if self.averages is None else self.averages.state()
-        return {**self.engine.state(), **gathered, "clock": np.array([self._landed, self._since, self.time_step])}
+        return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
