@@ -25,6 +25,9 @@ variables = [
 arrival_depths = ["30 cm"]
 arrival_rises = ["10 cm"]
 duration_depths = ["30 cm"]
+mean = ["velocity"]
+variance = ["velocity"]
+covariance = [["velocity_x", "velocity_y"]]
 [lines]
 file = "lines.nc"
 interval = 1.0
@@ -43,6 +46,7 @@ topography = { height = "200 * sin(2 * pi * x / 3e6)", coriolis = 1e-4, depth = 
 tracer = { initial = "where(x < 1e6, 1, 0)" }
 numerics.time_step = "1 h"
 particles = { every = "900 km", file = "particles.nc", interval = "1 h" }
+maps = { file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["velocity"] }
 """,
     "potential-waves": """
 run = { end_time = 0.4, device = "cpu", precision = "double" }
@@ -105,7 +109,7 @@ interval = 10.0
 MEASURED = {
     "shallow-water": {"maps", "lines"},
     "shallow-water-adi": {"maps", "lines"},
-    "barotropic": {"particles"},
+    "barotropic": {"particles", "maps"},
     "potential-waves": {"probes"},
     "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima"},
 }

@@ -32,6 +32,7 @@ CANONICAL = {
     "sea_water_speed": "m s-1",
     "sea_water_x_velocity": "m s-1",
     "sea_water_y_velocity": "m s-1",
+    "specific_kinetic_energy_of_sea_water": "m2 s-2",
     "specific_turbulent_kinetic_energy_of_air": "m2 s-2",
     "surface_altitude": "m",
     "time": "s",
@@ -131,9 +132,10 @@ def _units(file, name, variable):
     if own is None:
         yield f"units {units}"
     standard = about.get("standard_name")
+    squared = 2 if "variance" in str(about.get("cell_methods", "")) else 1  # appendix E
     if standard is not None and standard not in CANONICAL:
         yield f"the standard name {standard} is not in the table"
-    elif standard is not None and own != _dimension_of(CANONICAL[standard]):
+    elif standard is not None and own != _dimension_of(" ".join([CANONICAL[standard]] * squared)):
         yield f"{units} for {standard}, whose canonical units are {CANONICAL[standard]}"
     a_time = standard == "time" or about.get("axis") == "T"
     if a_time != bool(since):
