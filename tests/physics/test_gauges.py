@@ -14,6 +14,8 @@ from eagre.stepping import recording
 from eagre.stepping.run import Event, run
 from physics.test_maps import dam_break, flood
 from physics.test_reach import GRID, HUMP, STEP
+from physics.test_weather import GRID as BASIN
+from physics.test_weather import explicit, implicit, shower, storm
 
 POINTS = [(0, 0), (3, 7), (7, 23), (4, 8)]
 NAMES = ["surface_elevation", "depth", "velocity_x", "discharge_y", "speed", "bed"]
@@ -82,6 +84,21 @@ def test_the_implicit_model_takes_its_values_on_the_way():
     ours, theirs = both(flood, every=7.0, end=60.0)
     assert_same(ours, theirs)
     assert len(ours.times) == 10 and np.ptp(np.array(ours.values)[:, 0, 1]) > 0.0
+
+
+@pytest.mark.parametrize("make", [explicit, implicit])
+def test_values_under_a_weather_that_changes_on_the_way_are_those_of_stops(make):
+    """Records of the weather change in the middle of a leg, where no value is taken."""
+    points, made = [(0, 0), (3, 2), (4, 6)], []
+    for on_its_way in (True, False):
+        model = make(BASIN, [eagre.WeatherRain(shower(BASIN)), *storm(BASIN)], device="cpu")
+        made.append(Gauges(model, points, 7.0))
+        made[-1].run(on_its_way, end=70.0)
+    assert_same(*made)
+    assert made[0].times == [7.0 * k for k in range(11)]
+    still = Gauges(make(BASIN, [], device="cpu"), points, 7.0)
+    still.run(True, end=70.0)
+    assert np.abs(np.array(made[0].values)[-1, 4] - np.array(still.values)[-1, 4]).min() > 0.0  # the storm is felt
 
 
 def test_a_run_is_not_stopped_for_its_values(monkeypatch):

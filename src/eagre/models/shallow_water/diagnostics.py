@@ -92,11 +92,12 @@ def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
     if device.kind == "cuda":
         program, arrived = device.program(record_cuda, engine.precision, going_on), device.zeros((1,), np.uint32)
         arguments = (*before, engine.rates, engine.parameters, arrived)
-        return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True)]
+        return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True), *engine.schedule.resume]
     own = (ring.landings, engine.clock, engine.rates)
     return [
         device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters)),
         device.over(device.loop(next_landing, engine.precision, going_on), (1,), own),
+        *engine.schedule.resume,
     ]
 
 

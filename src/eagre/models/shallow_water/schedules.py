@@ -1,7 +1,7 @@
 """What a step of the shallow-water model launches: stages and boundary passes, or tiles where grids are small.
 
-A schedule has the launches of a `round` of steps, those that begin a leg and that conclude it, and those that fill
-the ghosts of either buffer.
+A schedule has the launches of a `round` of steps, those that begin a leg and that conclude it, those that look series
+up for the step after a landing (`resume`), and those that fill the ghosts of either buffer.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class March:
         self.fill = ghost_fills(engine)
         self.begin = boundary_pass(engine, engine.q[0], ck.EITHER, TAIL=ck.start_leg, FILL=0, SPLIT=engine.setup.split)
         self.conclude: list[Launch] = []
+        options = {"TAIL": ck.no_tail, "FILL": 0, "SPLIT": engine.setup.split}
+        self.resume = boundary_pass(engine, engine.q[0], ck.EITHER, **options) if engine.setup.varies else []
 
     def set_forcing(self, values: np.ndarray) -> None:
         """Nothing: ghosts are made from the engine's forcing."""
@@ -254,7 +256,7 @@ class Tiles:
         self.conclude = [Launch(program(tile_cuda.conclude_cuda), own, early=True)]
         self.begin = [Launch(program(tile_cuda.begin_cuda), (engine.clock, self.rates[0]))]
         self.fill = ghost_fills(engine)
-        self.active, self.listed = None, []
+        self.active, self.listed, self.resume = None, [], []
 
     def _programs(self, engine: Any) -> list[Any]:
         """The two stages; and how they are laid out."""
