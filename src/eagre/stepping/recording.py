@@ -20,9 +20,11 @@ MOST_LANDINGS = 1024
 @cell
 def has_landed(landings, clock):
     """Whether the run stands at the next landing: its values are to be taken, and it is to go on."""
-    at = np.int64(landings[PASSED])
-    there = clock[RUNNING] == 0.0 and clock[FAILED] == 0.0 and at < landings[COUNT]
-    return there and clock[T] == landings[FIRST + at]
+    if clock[RUNNING] > 0.0:
+        return False
+    failed, now, passed, count = clock[FAILED], clock[T], landings[PASSED], landings[COUNT]  # asked for at once
+    at = np.int64(passed)
+    return failed == 0.0 and passed < count and now == landings[FIRST + at]
 
 
 @cell

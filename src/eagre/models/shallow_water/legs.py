@@ -154,7 +154,8 @@ class Legs:
         each = np.maximum(1.0, np.ceil(gaps / self.seen[ck.FREE]))
         each[-1:] += 1.0
         total = float(np.ceil(self._attempts * each * parts / self.steps_a_round).sum())
-        most = -(self._attempts * -left * parts // self.steps_a_round) + len(gaps) - 1
+        reached = min(int(np.searchsorted(each.cumsum(), left)), len(gaps) - 1)  # landings in that many steps
+        most = -(self._attempts * -left * parts // self.steps_a_round) + reached
         return max(1, -int(-min(total, most) // parts))
 
     @property
