@@ -23,7 +23,8 @@ ONE = Block(fields=1, warps=10, rows=1, columns=1, ahead=1, registers=128, block
 TWO_ROWS = Block(fields=1, warps=7, rows=2, columns=1, ahead=1, registers=128, blocks=1)
 TWO_COLUMNS = Block(fields=1, warps=9, rows=1, columns=2, ahead=1, registers=128, blocks=1)
 THREE = Block(fields=3, warps=9, rows=1, columns=1, ahead=1, registers=128, blocks=1)
-TWO_PLANES = ONE._replace(ahead=2, turns=2)
+LENDING = Block(fields=1, warps=12, rows=1, columns=1, ahead=2, registers=168, blocks=1, lending=1, held=2)
+TWO_PLANES = ONE._replace(ahead=2, turns=2, held=1)
 BASIC = Options(gauge=False)
 FREE = Options(nonoscillatory=False)
 DEVICE = SimulatedDevice()
@@ -61,6 +62,7 @@ CASES = {
     "copies two planes ahead": (TWO_PLANES, (5, 2, 4), "mixed"),
     "a plane, copies two planes ahead": (TWO_PLANES, (1, 3, 4), "rings"),
     "two rows a thread": (TWO_ROWS, (3, 5, 4), "mixed", BASIC),
+    "warps that copy lend registers": (LENDING, (3, 4, 6), "mixed"),
     "two columns a thread": (TWO_COLUMNS, (3, 2, 5), "mixed"),
     "three fields": (THREE, (3, 2, 5), "mixed", Options(), (True, False, True)),
     "h of 1": (ONE, (3, 4, 5), "rings", Options(), (False,) * 3, False),
@@ -160,6 +162,16 @@ def test_as_few_warps_copy_as_hold_their_addresses(words):
     assert each * block.copies(copy) + OTHERS <= 80 < each * block.copies(Copy(copy.warps - 1, words)) + OTHERS
     with pytest.raises(DeviceError, match="too few warps or registers; allowed: 24 warps of 80"):
         block._replace(registers=24).copied(words, 5)
+
+
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_warps_that_copy_lend_what_they_do_not_need(words):
+    """Registers of a block stay within those that it begins with; eight at once, as the instructions want them."""
+    copy = LENDING.copied(words, 5)
+    kept, taken = LENDING.lent(copy, 5)
+    assert copy.warps == 4 and kept % 8 == taken % 8 == 0
+    assert LENDING.needed(copy, 5) <= kept <= LENDING.registers < taken
+    assert 0 <= 12 * 168 - (4 * kept + 8 * taken) < 8 * 8
 
 
 # -- which plan serves what ---------------------------------------------------------------------------

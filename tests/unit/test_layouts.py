@@ -129,6 +129,19 @@ def test_rules_follow_the_number_of_multiprocessors():
     assert small["solver:tridiagonal.choice.few"] == 32 and large["solver:tridiagonal.choice.few"] == 96
 
 
+def test_warps_lend_registers_on_cards_that_can():
+    """Without lending as many warps compute, and some of them copy."""
+    key = "solver:mpdata.march.blocks"
+    before, now = (layouts.by_rules(CARDS[name])[key]["double"][0] for name in ("NVIDIA A100-SXM4-40GB", H200.name))
+    assert now["lending"] == 1 and now["warps"] == 12 and now["registers"] == 168
+    assert before == {**now, "lending": 0, "warps": 8, "registers": 255}
+    fits = PARAMETERS[key].fits
+    blocks = layouts.by_rules(H200)[key]
+    for wrong in ({"warps": 11}, {"warps": 4}):
+        assert "lend" in fits({**blocks, "double": [{**now, **wrong}]}, H200)
+    assert "lend" in fits(blocks, CARDS["NVIDIA A100-SXM4-40GB"])
+
+
 def test_a_fault_of_a_rule_would_be_seen(monkeypatch):
     card, key = CARDS["Tesla T4"], "solver:tridiagonal.reduction.shared"
     assert PARAMETERS[key].fits(as_measured(card, layouts.reference()[1][key], H200), card) != ""

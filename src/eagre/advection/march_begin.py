@@ -21,10 +21,14 @@ def mpdata_cuda(fields, faces, sizes, tiles):
     cuda.syncthreads()
     phase = np.uint32(0)
     if warp >= WORKERS:
+        if LENDING:
+            lend_registers(KEPT)
         while next_tile < in_turns or done < end:
             TILE_IN_PLACE
             COPIES_IN_PLACE
     else:
+        if LENDING:
+            take_registers(TAKEN)
         while next_tile < in_turns or done < end:
             TILE_IN_PLACE
             MARCH_IN_PLACE
@@ -129,7 +133,8 @@ for r in range(ROWS):
             for f in range(FIELDS):
                 fx[f, r, c] = fields[f].along_j.factor[jt] * fields[f].along_i.factor[it]
             if r == 0:
-                js, jn = np.uint32(max(j - 1, 0)), np.uint32(min(j + ROWS, np.int32(ny) + 2 * EDGE))
+                js = np.uint32(min(max(j - 1, 0), np.int32(ny) + 2 * EDGE))
+                jn = np.uint32(min(j + ROWS, np.int32(ny) + 2 * EDGE))
                 f2n[c] = faces.along_j.along.factor[jn] * faces.along_i.across.factor[it]
                 for f in range(FIELDS):
                     g = fields[f]
@@ -238,14 +243,14 @@ cuda.syncthreads()
 for r in range(ROWS):
     for c in range(COLUMNS):
         for f in range(FIELDS):
-            xb[f, r, c] = arrived(f)
+            x[f, r, c] = arrived(f)
             if MIRRORED:
-                xb[f, r, c] *= fx[f, r, c]
+                x[f, r, c] *= fx[f, r, c]
             if OPEN:
-                xb[f, r, c] += fo[f, r, c]
+                x[f, r, c] += fo[f, r, c]
             if MIRRORED:
                 kt = np.uint32(k0)
-                xb[f, r, c] = fields[f].along_k.factor[kt] * xb[f, r, c] + fields[f].along_k.outside[kt]
+                x[f, r, c] = fields[f].along_k.factor[kt] * x[f, r, c] + fields[f].along_k.outside[kt]
 TAKE_PAST
 t = np.int32(k0 - 2)
 cuda.syncthreads()
@@ -254,9 +259,8 @@ for r in range(ROWS):
         h0[r, c], rh0[r, c], rh1[r, c] = real(1.0), real(1.0), real(1.0)
         rh2[r, c], v1[r, c], v2[r, c] = real(1.0), real(0.0), real(0.0)
         for f in range(FIELDS):
-            x[f, r, c] = xb[f, r, c]
-            low[f, r, c] = donor_flux(xb[f, r, c], xn[f, r, c], w1[r, c])
+            low[f, r, c] = donor_flux(x[f, r, c], xn[f, r, c], w1[r, c])
 clear_columns(s1_0, s2_0, s3_0, s1_1, s2_1, s3_1)
-clear(p0, pw, ps, dx0, dy0, bx0, by0, pm, pl, p1, p2, pw1, pw2, ps1, ps2, dx1, dy1, bx1, by1, hm1, lm1)
+clear(p0, pw, ps, dx0, dy0, bx0, by0, qm, ql, pm, pl, p1, p2, pw1, pw2, ps1, ps2, dx1, dy1, bx1, by1, hm1, lm1)
 clear(a1, a2, a2e, a3, a3_1, d1, d2, d2e, flat, ss, sn, top, net2)
 """

@@ -39,10 +39,12 @@ from eagre.backend.cells import (
     cuda,
     flat_load,
     flat_store,
+    lend_registers,
     meeting_of,
     meeting_over,
     real,
     switch,
+    take_registers,
     word,
     written,
 )
@@ -57,11 +59,13 @@ from eagre.kernels.mpdata import (
     magnitude,
     share_of,
 )
-from eagre.kernels.roots import larger, reciprocal, smaller
+from eagre.kernels.roots import by_sign, extremes, larger, reciprocal, smaller
 
 EDGE = 3  # ghost points
 LANES = 32
 OTHERS = 20  # registers of a thread that copies, beside its addresses
+GROUP = 4  # warps that lend or take registers together
+AT_ONCE, LEAST, MOST = 8, 24, 256  # registers a thread that are lent, that it keeps, that it has
 WIDTH = switch("WIDTH", LANES)  # columns of a tile
 SEVERAL = switch("SEVERAL", 1)  # words that are copied at once
 MAIN = switch("MAIN", LANES)  # copies of a row
@@ -106,12 +110,6 @@ def place_of(row, begin, again, index):
 
 
 @cell
-def stands(f, along, against):
-    """What a point stands of the flux f: `along` where it goes towards higher indices."""
-    return along if f > real(0.0) else against
-
-
-@cell
 def meet(shared, n, warps):
     """Begin a meeting of so many warps."""
     if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
@@ -147,10 +145,11 @@ SCOPE: dict[str, Any] = {
     "copy_sixteen_ahead": copy_sixteen_ahead, "copies_arrived": copies_arrived, "copies_in_group": copies_in_group,
     "copies_arrived_but_last": copies_arrived_but_last, "source_of": source_of, "place_of": place_of,
     "from_lane": from_lane, "from_lane_above": from_lane_above,
-    "from_lane_below": from_lane_below, "stands": stands, "face_velocity": face_velocity,
+    "from_lane_below": from_lane_below, "by_sign": by_sign, "face_velocity": face_velocity,
     "corrective_flux": corrective_flux, "donor_flux": donor_flux, "flows": flows, "magnitude": magnitude,
     "share_of": share_of, "meet": meet, "tell": tell, "meeting_over": meeting_over, "stand_aside": stand_aside,
-    "larger": larger, "smaller": smaller, "reciprocal": reciprocal,
+    "lend_registers": lend_registers, "take_registers": take_registers,
+    "larger": larger, "smaller": smaller, "extremes": extremes, "reciprocal": reciprocal,
 }  # fmt: skip
 
 
@@ -169,7 +168,10 @@ class Copy(NamedTuple):
 class Block(NamedTuple):
     """A block: fields, warps, rows and columns a thread, planes that copies are ahead, registers, blocks at once.
 
-    turns : planes that are written out, so that fewer numbers move from one register to another.
+    turns : planes that are written out, so that fewer numbers move from one register to another. lending : groups of
+    four warps that copy and lend what registers they do not need to those that compute (compute capability 9.0); 0: as
+    few warps copy as have registers for it, and all have the same number. held : what of the plane before stays in
+    registers and is not loaded again: 0 nothing, 1 h and the advector along x and y, 2 also what the thread published.
     """
 
     fields: int
@@ -180,6 +182,8 @@ class Block(NamedTuple):
     registers: int
     blocks: int
     turns: int = 1
+    lending: int = 0
+    held: int = 0
 
     @property
     def width(self) -> int:
@@ -199,13 +203,23 @@ class Block(NamedTuple):
         """How often a thread of the warps that copy asks for a plane of an array."""
         return -(-self.height(copy) * sum(copy.parts(self.width)) // (copy.warps * LANES))
 
+    def needed(self, copy: Copy, arrays: int) -> int:
+        """Registers of a thread that copies."""
+        return (2 * arrays + (copy.words > 1)) * self.copies(copy) + OTHERS
+
+    def lent(self, copy: Copy, arrays: int) -> tuple[int, int]:
+        """Registers of a thread that copies and of one that computes, where the former lend."""
+        kept = max(LEAST, -(-self.needed(copy, arrays) // AT_ONCE) * AT_ONCE)
+        left = self.registers // AT_ONCE * AT_ONCE * self.warps - kept * copy.warps
+        return kept, min(MOST, left // (self.warps - copy.warps) // AT_ONCE * AT_ONCE)
+
     def copied(self, words: int, arrays: int) -> Copy:
         """The fewest warps whose registers hold the addresses of what they copy."""
-        for warps in range(1, self.warps):
+        for warps in [GROUP * self.lending] if self.lending else range(1, self.warps):
             copy = Copy(warps, words)
             if self.height(copy) <= 2 * EDGE:
                 break
-            if (2 * arrays + (words > 1)) * self.copies(copy) + OTHERS <= self.registers:
+            if self.needed(copy, arrays) <= self.registers:
                 return copy
         raise DeviceError(f"{self} has too few warps or registers; allowed: 24 warps of 80 registers, or 16 of 128")
 
@@ -238,6 +252,8 @@ def _places(block: Block, kind: Kind, copy: Copy) -> tuple[dict[str, int], int]:
         "MAIN": main, "MORE": more, "PARTS": main if copy.words > 1 else main + more, "COPIES": block.copies(copy),
         "WORKERS": block.warps - copy.warps, "COPIERS": copy.warps, "SEVERAL": copy.words,
     }  # fmt: skip
+    kept, taken = block.lent(copy, sizes["ARRAYS"])
+    sizes |= {"LENDING": block.lending, "KEPT": kept, "TAKEN": taken}
     words = published + block.ring * sizes["ARRAYS"] * raw
     return places | brought | sizes | {"MEETING": words}, words + 4
 
@@ -248,7 +264,7 @@ def entry_of(block: Block, kind: Kind, copy: Copy) -> tuple[Entry, dict[str, Any
     places, words = _places(block, kind, copy)
     counts = {
         "FIELDS": block.fields, "ROWS": block.rows, "COLUMNS": block.columns, "AHEAD": block.ahead, "RING": block.ring,
-        "TURNS": block.turns,
+        "TURNS": block.turns, "HELD": block.held,
         "WIDTH": block.width, "EDGE": EDGE, "LANES": LANES, "GAUGE": kind.gauge, "LIMITED": kind.limited,
         "VARIABLE_H": kind.variable, "MIRRORED": kind.mirrored, "OPEN": kind.opened,
     }  # fmt: skip

@@ -9,7 +9,8 @@ dx, dy, dz, bx, by, bz  differences and sums of the two neighbours of `p` along 
 s1, s2, s3              sums of the two faces of a point
 w                       v3 at the face below plane t (0) and above it (1)
 h, rh                   density times Jacobian and one over it
-pm, pl, hm, lm          largest and smallest value of a point and its neighbours
+qm, ql                  the larger and the smaller value of a point before and after the donor cell
+pm, pl, hm, lm          largest and smallest value of a point and its neighbours, those above but at the end
 a1, a2, a3, a2e         corrective fluxes through the faces west, south, below, north
 sw, se, ss, sn, top     the share of the flux west, east, south, north, above that a point stands
 low                     the flux from below in the first pass
@@ -51,10 +52,11 @@ for r in range(ROWS):
             net += lid - low[f, r, c]
             p0[f, r, c] = x[f, r, c] - net * rh0[r, c]
             if LIMITED:
-                pm[f, r, c] = larger(larger(xb[f, r, c], xn[f, r, c]), x[f, r, c])
-                pm[f, r, c] = larger(larger(larger(xw, xe), larger(xs, xo)), pm[f, r, c])
-                pl[f, r, c] = smaller(smaller(xb[f, r, c], xn[f, r, c]), x[f, r, c])
-                pl[f, r, c] = smaller(smaller(smaller(xw, xe), smaller(xs, xo)), pl[f, r, c])
+                we_m, we_l = extremes(xw, xe)
+                so_m, so_l = extremes(xs, xo)
+                pm[f, r, c] = larger(larger(we_m, so_m), qm[f, r, c])
+                pl[f, r, c] = smaller(smaller(we_l, so_l), ql[f, r, c])
+                qm[f, r, c], ql[f, r, c] = extremes(x[f, r, c], p0[f, r, c])
             low[f, r, c] = lid
 for r in range(ROWS):
     for c in range(COLUMNS):
@@ -65,8 +67,9 @@ for r in range(ROWS):
             if not GAUGE:
                 bx0[f, r, c] = magnitude(pe) + magnitude(pw[f, r, c])
             if LIMITED:
-                pm[f, r, c] = larger(pm[f, r, c], larger(larger(pw[f, r, c], pe), p0[f, r, c]))
-                pl[f, r, c] = smaller(pl[f, r, c], smaller(smaller(pw[f, r, c], pe), p0[f, r, c]))
+                we_m, we_l = extremes(pw[f, r, c], pe)
+                pm[f, r, c] = larger(pm[f, r, c], larger(we_m, qm[f, r, c]))
+                pl[f, r, c] = smaller(pl[f, r, c], smaller(we_l, ql[f, r, c]))
 for c in range(COLUMNS):
     for f in range(FIELDS):
         publish(P_FIRST, p0[f, 0, c])
@@ -83,16 +86,18 @@ tell(s, np.uint32(MEETING))
 WEST = """
 for r in range(ROWS):
     for c in range(COLUMNS):
-        if VARIABLE_H:
-            h1[r, c] = arrived(H + PAST)
-        if not MIRRORED:
-            v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
-        if r == ROWS - 1:
-            s1_1[r, c], s3_1[r, c] = own_once(S1 + before), own_once(S3 + before)
-            for f in range(FIELDS):
-                dx1[f, r, c] = own(DX + before)
-                if not GAUGE:
-                    bx1[f, r, c] = own(BX + before)
+        if HELD == 0:
+            if VARIABLE_H:
+                h1[r, c] = arrived(H + PAST)
+            if not MIRRORED:
+                v1_1[r, c], v2_1[r, c] = arrived_beside(V1 + PAST), arrived(V2 + PAST)
+        if HELD < 2:
+            if r == ROWS - 1:
+                s1_1[r, c], s3_1[r, c] = own_once(S1 + before), own_once(S3 + before)
+                for f in range(FIELDS):
+                    dx1[f, r, c] = own(DX + before)
+                    if not GAUGE:
+                        bx1[f, r, c] = own(BX + before)
 for r in range(ROWS):
     for c in range(COLUMNS):
         s2w = west(s2_1[r, c])
@@ -162,8 +167,8 @@ for r in range(ROWS):
             if not GAUGE:
                 by0[f, r, c] = magnitude(po[f, r, c]) + magnitude(ps[f, r, c])
             if LIMITED:
-                pm[f, r, c] = larger(pm[f, r, c], larger(ps[f, r, c], po[f, r, c]))
-                pl[f, r, c] = smaller(pl[f, r, c], smaller(ps[f, r, c], po[f, r, c]))
+                so_m, so_l = extremes(ps[f, r, c], po[f, r, c])
+                pm[f, r, c], pl[f, r, c] = larger(pm[f, r, c], so_m), smaller(pl[f, r, c], so_l)
             v = face_velocity(
                 w0[r, c], over, magnitude(p1[f, r, c]), magnitude(p0[f, r, c]),
                 s1_1[r, c] + s1_0[r, c], dx1[f, r, c] + dx0[f, r, c], bx1[f, r, c] + bx0[f, r, c],
@@ -182,18 +187,17 @@ for r in range(ROWS):
             a2e[f, r, c] = north(a2[f, r, c], A2)
             if LIMITED:
                 a1e = east(a1[f, r, c])
-                most = larger(hm1[f, r, c], larger(p2[f, r, c], p0[f, r, c]))
-                least = smaller(lm1[f, r, c], smaller(p2[f, r, c], p0[f, r, c]))
+                most, least = larger(hm1[f, r, c], qm[f, r, c]), smaller(lm1[f, r, c], ql[f, r, c])
                 enters, leaves = flows(
                     a1[f, r, c], a1e, a2[f, r, c], a2e[f, r, c], a3_1[f, r, c], a3[f, r, c]
                 )
                 up = share_of(most - p1[f, r, c], enters * rh1[r, c])
                 down = share_of(p1[f, r, c] - least, leaves * rh1[r, c])
-                se[f, r, c] = stands(a1e, down, up)
-                ss[f, r, c], sn[f, r, c] = stands(a2[f, r, c], up, down), stands(a2e[f, r, c], down, up)
-                sw[f, r, c] = stands(a1[f, r, c], up, down)
-                d3[f, r, c] = a3_1[f, r, c] * smaller(stands(a3_1[f, r, c], up, down), top[f, r, c])
-                top[f, r, c] = stands(a3[f, r, c], down, up)
+                se[f, r, c] = by_sign(a1e, down, up)
+                ss[f, r, c], sn[f, r, c] = by_sign(a2[f, r, c], up, down), by_sign(a2e[f, r, c], down, up)
+                sw[f, r, c] = by_sign(a1[f, r, c], up, down)
+                d3[f, r, c] = a3_1[f, r, c] * smaller(by_sign(a3_1[f, r, c], up, down), top[f, r, c])
+                top[f, r, c] = by_sign(a3[f, r, c], down, up)
             else:
                 d1[f, r, c], d3[f, r, c] = a1[f, r, c], a3_1[f, r, c]
 if LIMITED:
@@ -237,7 +241,9 @@ for r in range(ROWS):
 TURN = """
 for r in range(ROWS):
     for c in range(COLUMNS):
-        if MIRRORED:
+        if HELD > 0:
+            h1[r, c] = h0[r, c]
+        if MIRRORED + HELD > 0:
             v1_1[r, c], v2_1[r, c] = v1[r, c], v2[r, c]
         w0[r, c] = w1[r, c]
         rh2[r, c], rh1[r, c] = rh1[r, c], rh0[r, c]
@@ -245,7 +251,7 @@ for r in range(ROWS):
         for f in range(FIELDS):
             d2[f, r, c], d2e[f, r, c] = a2[f, r, c], a2e[f, r, c]
             a3_1[f, r, c] = a3[f, r, c]
-            xb[f, r, c], x[f, r, c] = x[f, r, c], xn[f, r, c]
+            x[f, r, c] = xn[f, r, c]
             p2[f, r, c], p1[f, r, c] = p1[f, r, c], p0[f, r, c]
             pw2[f, r, c], ps2[f, r, c] = pw1[f, r, c], ps1[f, r, c]
             pw1[f, r, c], ps1[f, r, c] = pw[f, r, c], ps[f, r, c]

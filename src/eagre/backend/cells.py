@@ -152,6 +152,8 @@ rcp_seed: Any = cuda
 rsqrt_seed: Any = cuda
 select_smaller: Any = cuda
 select_larger: Any = cuda
+select_both: Any = cuda
+select_by_sign: Any = cuda
 load_ahead: Any = cuda
 """A load that the compiler leaves where it is; see `eagre.backend.cuda_seeds`."""
 
@@ -172,6 +174,8 @@ store_two: Any = cuda
 store_four: Any = cuda
 
 named_barrier: Any = cuda
+lend_registers: Any = cuda
+take_registers: Any = cuda
 address_at: Any = cuda
 bytes_of: Any = cuda
 copy_word_ahead: Any = cuda

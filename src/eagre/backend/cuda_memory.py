@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba.core.errors import RequireLiteralValue
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
@@ -306,4 +307,31 @@ copies_in_group = _instruction("cp.async.commit_group;")
 copies_arrived_but_last = _instruction("cp.async.wait_group 1;")
 """Wait until all groups of this thread but the last one have arrived."""
 no_instruction = _instruction("")
+"""In the place of the two on cards before that."""
+
+
+def _registers(text: str) -> Any:
+    """An instruction on a number of registers, which the compiler has to know."""
+
+    @intrinsic
+    def emit(context: Any, count: Any) -> Any:
+        if not isinstance(count, types.IntegerLiteral):
+            raise RequireLiteralValue(count)
+
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            form, known = ir.FunctionType(ir.VoidType(), []), text.format(count.literal_value)
+            builder.call(ir.InlineAsm(form, known, "~{memory}", side_effect=True), [])
+            return context_.get_dummy_value()
+
+        return types.void(count), generate
+
+    return emit
+
+
+# Compute capability 9.0 (PTX ISA, "setmaxnreg"): four warps at once, of which the first has a number that four divides.
+lend_registers = _registers("setmaxnreg.dec.sync.aligned.u32 {};")
+"""Keep so many registers a thread, a multiple of 8 from 24 on; the block's other warps may take the rest."""
+take_registers = _registers("setmaxnreg.inc.sync.aligned.u32 {};")
+"""Have so many registers a thread, when others have lent what that needs."""
+keep_registers = _registers("")
 """In the place of the two on cards before that."""

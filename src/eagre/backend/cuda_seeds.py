@@ -44,10 +44,40 @@ def _binary(text: str) -> Any:
     return instruction
 
 
+def _of_two(text: str) -> Any:
+    """Two numbers of two."""
+
+    @intrinsic
+    def instruction(context: Any, a: Any, b: Any) -> Any:
+        def generate(context_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            form = ir.FunctionType(ir.LiteralStructType([DOUBLE, DOUBLE]), [DOUBLE, DOUBLE])
+            found = builder.call(ir.InlineAsm(form, text, "=d,=d,d,d"), arguments)
+            numbers = [builder.extract_value(found, n) for n in range(2)]
+            return context_.make_tuple(builder, signature.return_type, numbers)
+
+        return types.UniTuple(types.float64, 2)(types.float64, types.float64), generate
+
+    return instruction
+
+
+@intrinsic
+def select_by_sign(context: Any, x: Any, a: Any, b: Any) -> Any:
+    """a if x > 0, b if x < 0, one of them if x is 0: from the upper half of x, which other units look at."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        text = "{.reg .pred t; .reg .b32 l, h; mov.b64 {l, h}, $1; setp.ge.s32 t, h, 0; selp.f64 $0, $2, $3, t;}"
+        function = ir.InlineAsm(ir.FunctionType(DOUBLE, [DOUBLE] * 3), text, "=d,d,d,d")
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
 rsqrt_seed = _unary("rsqrt.approx.ftz.f64 $0, $1;")
 rcp_seed = _unary("rcp.approx.ftz.f64 $0, $1;")
 select_smaller = _binary("{.reg .pred t; setp.lt.f64 t, $1, $2; selp.f64 $0, $1, $2, t;}")
 select_larger = _binary("{.reg .pred t; setp.gt.f64 t, $1, $2; selp.f64 $0, $1, $2, t;}")
+select_both = _of_two("{.reg .pred t; setp.gt.f64 t, $2, $3; selp.f64 $0, $2, $3, t; selp.f64 $1, $3, $2, t;}")
+"""The larger and the smaller one, by one comparison."""
 
 
 @intrinsic

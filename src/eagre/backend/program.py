@@ -40,10 +40,12 @@ _HEADERS = {
         "from eagre.backend.cuda_memory import load_volatile, prefetch_l2, store_beside\n"
         "from eagre.backend.cuda_memory import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.cuda_memory import grid_dependency_wait, launch_dependents, named_barrier\n"
+        "from eagre.backend.cuda_memory import lend_registers, take_registers\n"
         "from eagre.backend.cuda_memory import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.cuda_memory import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
         "from eagre.backend.cuda_meetings import come, meeting_of, meeting_over\n"
-        "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed, select_larger, select_smaller\n"
+        "from eagre.backend.cuda_seeds import load_ahead, rcp_seed, rsqrt_seed\n"
+        "from eagre.backend.cuda_seeds import select_both, select_by_sign, select_larger, select_smaller\n"
     ),
     "simulator": (
         "from eagre.backend.simulated_kernels import cuda, driver, formula\n"
@@ -52,6 +54,7 @@ _HEADERS = {
         "from eagre.backend.simulator import load_beside, store_beside\n"
         "from eagre.backend.simulator import load_four, load_two, store_four, store_two, two_in_word, two_of_word\n"
         "from eagre.backend.simulator import grid_dependency_wait, launch_dependents, named_barrier\n"
+        "from eagre.backend.simulator import lend_registers, take_registers\n"
         "from eagre.backend.simulator import copies_arrived, copies_arrived_but_last, copies_in_group\n"
         "from eagre.backend.simulator import address_at, bytes_of, copy_sixteen_ahead, copy_word_ahead\n"
     ),
@@ -75,6 +78,8 @@ def source_of(entry: Cell, target: str, precision: str, switches: Mapping[str, A
     if target == "cuda" and not switches.get("DEPENDENT_LAUNCHES", True):
         header += "from eagre.backend.cuda_memory import no_instruction as grid_dependency_wait\n"
         header += "from eagre.backend.cuda_memory import no_instruction as launch_dependents\n"
+        header += "from eagre.backend.cuda_memory import keep_registers as lend_registers\n"
+        header += "from eagre.backend.cuda_memory import keep_registers as take_registers\n"
         header += "from eagre.backend.cuda_meetings import meeting_polled as meeting_over\n"
     if any("cplx" in piece for piece in pieces.values()):
         header += f"from numpy import {_COMPLEX[precision]} as cplx\n"

@@ -8,7 +8,7 @@ K. A. Rojek et al., Concurrency Computat.: Pract. Exper. 27, 937-957 (2015), doi
 """
 
 from eagre.backend.cells import cell, real, switch
-from eagre.kernels.roots import larger, quotient, smaller
+from eagre.kernels.roots import by_sign, larger, quotient, smaller
 
 GAUGE = switch("GAUGE", True)
 """The gauge of infinity: pseudo velocities are fluxes and serve fields of both signs. Else sign-preserving."""
@@ -19,7 +19,7 @@ TINY = switch("TINY", 1e-37)
 @cell
 def donor_flux(left, right, u):
     """max(0, u) left + min(0, u) right: what flows through a face comes from upwind."""
-    return u * (left if u > real(0.0) else right)
+    return u * by_sign(u, left, right)
 
 
 @cell

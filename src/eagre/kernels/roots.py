@@ -9,7 +9,17 @@ import math
 
 import numpy as np
 
-from eagre.backend.cells import cell, cuda, rcp_seed, real, rsqrt_seed, select_larger, select_smaller
+from eagre.backend.cells import (
+    cell,
+    cuda,
+    rcp_seed,
+    real,
+    rsqrt_seed,
+    select_both,
+    select_by_sign,
+    select_larger,
+    select_smaller,
+)
 
 # -- 1/x --------------------------------------------------------------------------------------------
 
@@ -244,6 +254,38 @@ def _smaller_by_selection(a, b):
 @larger.variant("cuda", "double")
 def _larger_by_selection(a, b):
     return select_larger(a, b)
+
+
+@cell
+def extremes(a, b):
+    """max(a, b), min(a, b)."""
+    return larger(a, b), smaller(a, b)
+
+
+@extremes.variant("cuda", "double")
+def _both_by_selection(a, b):
+    return select_both(a, b)
+
+
+@extremes.variant("simulator")
+def _simulated_extremes(a, b):
+    return max(a, b), min(a, b)
+
+
+@cell
+def by_sign(x, positive, negative):
+    """The one for the sign of x; either one where x is 0."""
+    return positive if x > real(0.0) else negative
+
+
+@by_sign.variant("cuda", "double")
+def _by_upper_half(x, positive, negative):
+    return select_by_sign(x, positive, negative)
+
+
+@by_sign.variant("simulator")
+def _simulated_by_sign(x, positive, negative):
+    return positive if x > real(0.0) else negative
 
 
 @smaller.variant("simulator")

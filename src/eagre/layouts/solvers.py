@@ -280,25 +280,37 @@ def shared_of_march(block: dict[str, int], itemsize: int) -> int:
     ring, own = block["ahead"] + 2, 4 if block["rows"] == 1 else 5
     published = (fields * (own + 2 * 2) + 2 * 2) * (block["warps"] + 1) * width
     line = sum(-(-(most + words - 1) // words) * words for most in (width, 4))
-    brought = ring * (fields + 4) * ((block["warps"] - 1) * block["rows"] + 2) * line
+    brought = ring * (fields + 4) * ((block["warps"] - max(1, 4 * block["lending"])) * block["rows"] + 2) * line
     return (published + brought + 4) * itemsize
+
+
+def _without_lending(block: dict[str, int], card: Facts) -> dict[str, int]:
+    """As many warps as computed, of which some copy, with the registers that they can all have."""
+    warps = block["warps"] - 4 * block["lending"]
+    return {**block, "warps": warps, "registers": min(MOST_REGISTERS, card.registers_for(warps)), "lending": 0}
 
 
 def _problem_of_march(block: dict[str, int], precision: str, card: Facts) -> str:
     shared = shared_of_march(block, ITEMSIZE[precision])
     if card.compute_capability < (8, 0):  # where nothing is copied asynchronously there is no march
         return ""
+    if block["lending"] and (
+        card.compute_capability < (9, 0) or block["warps"] % 4 or block["warps"] <= 4 * block["lending"]
+    ):
+        return f"{block['lending']} groups of four of {block['warps']} warps that lend registers"
     fits = card.fits(32 * block["warps"], block["registers"], shared) and block["warps"] * block["rows"] > 8
     return "" if fits else f"blocks of {block['warps']} warps, {block['registers']} registers and {shared} bytes"
 
 
 def marches_that_fit(card: Facts, value: dict[str, list[dict[str, int]]], on: Facts) -> dict[str, list[dict[str, int]]]:
-    """As measured; with fewer warps where a block of the card has less shared memory."""
+    """As measured; with fewer warps where a block of the card has less shared memory, and none that lend before 9.0."""
     found: dict[str, list[dict[str, int]]] = {}
     for precision, blocks in value.items():
         found[precision] = []
         for block in blocks:
-            fewer = ({**block, "warps": warps} for warps in range(block["warps"], 0, -1))
+            block = _without_lending(block, card) if block["lending"] and card.compute_capability < (9, 0) else block
+            step = 4 if block["lending"] else 1
+            fewer = ({**block, "warps": warps} for warps in range(block["warps"], 0, -step))
             fitting = next((one for one in fewer if not _problem_of_march(one, precision, card)), None)
             if fitting is not None:
                 shared = shared_of_march(fitting, ITEMSIZE[precision])
@@ -319,11 +331,14 @@ MPDATA = (
             rising(
                 fields=whole(1, 4), warps=whole(1, MOST_WARPS), rows=whole(1, 4), columns=whole(1, 2),
                 ahead=whole(1, 2), registers=REGISTERS, blocks=whole(1, 8), turns=whole(1, 3),
+                lending=whole(0, 2), held=whole(0, 2),
             )
         ),
         "by fields advected together", False,
         "Warps a block, of which as few copy as have registers for it; rows and columns a thread, planes that copies "
-        "to shared memory are ahead, registers a thread, blocks a multiprocessor, planes in the loop's text.",
+        "to shared memory are ahead, registers a thread, blocks a multiprocessor, planes in the loop's text, groups of "
+        "four warps that copy and lend their registers to the others (compute capability 9.0), how much stays in "
+        "registers from plane to plane and is not loaded again.",
         marches_that_fit, _marches_fit,
     ),
 )  # fmt: skip
