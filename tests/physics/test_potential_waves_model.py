@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eagre import BlowUpError, Grid, InputError, Paddle, PotentialWaves, Series, SpongeLayer, Zone
-from eagre.backend.cpu import threads
+from eagre.backend.select import select
+from eagre.bench.machine import threads_limited
 from eagre.models.potential_waves.inlet import stroke_of_height
 from eagre.models.potential_waves.stability import LIMIT, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
@@ -50,16 +51,19 @@ def test_restart_bit_for_bit(precision):
     assert_repeats_and_restarts(make, lambda model: model.advance(10.0, max_steps=5), 0.4)
 
 
-def test_small_problems_take_one_thread(monkeypatch):
-    """A few points end before a sleeping thread wakes; all threads are there again afterwards."""
-    asked = []
-    monkeypatch.setattr("eagre.backend.cpu.set_threads", asked.append)
-    model, before = basin(), threads()
-    model.advance(10.0, max_steps=1)
-    assert asked == [1, before]
-    monkeypatch.setattr("eagre.models.potential_waves.stepper.FEW", 0)
-    model.advance(10.0, max_steps=1)
-    assert asked == [1, before]
+@pytest.mark.parametrize("few", [None, 0])
+def test_runs_repeat_on_any_number_of_threads(few, monkeypatch):
+    """Where launches are small enough for one, and where each takes all."""
+    found = []
+    if few is not None:
+        monkeypatch.setattr("eagre.backend.cpu.FEW", few)
+    for count in (1, 2):
+        with threads_limited(select("cpu"), count):
+            model = basin(precision="single")
+            model.advance(10.0, max_steps=3)
+            found.append(model.state())
+    for name, values in found[0].items():
+        np.testing.assert_array_equal(values, found[1][name], err_msg=name)
 
 
 def test_a_look_changes_no_bit():

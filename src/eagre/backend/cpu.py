@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -35,11 +35,13 @@ else:
 __all__ = [
     "check_threads",
     "driver",
+    "few",
     "flush_subnormals",
     "formula",
     "prange",
     "prefetch",
     "put_back",
+    "run_each",
     "serial_driver",
     "set_threads",
     "threads",
@@ -98,6 +100,41 @@ def threads_limited(count: int) -> Iterator[None]:
         yield
     finally:
         set_threads(before)
+
+
+FEW = 65_536
+"""Elements of a launch's largest array below which it takes one thread: others would take longer to wake than to work.
+
+Measured on quiet cores with 2, 4 and 16 threads, all models at 64 to 512 points a side (`benchmarks/NOTES.md`).
+"""
+
+
+def few(value: Any) -> bool:
+    """Whether the arguments of a launch have fewer than FEW elements; scratch, a row a thread, does not count."""
+    return _largest(value, config.NUMBA_NUM_THREADS) < FEW  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _largest(value: Any, rows: int) -> int:
+    if isinstance(value, tuple):
+        return max((_largest(item, rows) for item in value), default=0)
+    shape = getattr(value, "shape", ())
+    return 0 if not shape or (len(shape) == 2 and shape[0] <= rows) else value.size
+
+
+def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
+    """Run programs in order, `times` times; each with its arguments, and on one thread where it is `few`."""
+    most = now = threads()
+    try:
+        for _ in range(times):
+            for program, arguments, is_few in calls:
+                wanted = 1 if is_few else most
+                if wanted != now:
+                    set_threads(wanted)
+                    now = wanted
+                program(*arguments)
+    finally:
+        if now != most:
+            set_threads(most)
 
 
 _lost = False  # whether this process was forked from one whose OpenMP threads had begun

@@ -263,31 +263,32 @@ class CpuDevice(HostArrays):
     target = "cpu"
 
     def __init__(self) -> None:
-        from eagre.backend.cpu import check_threads, threads
+        from eagre.backend.cpu import check_threads, few, run_each, threads
 
         count = threads()
-        self.threads, self._check = count, check_threads
+        self.threads, self._check, self._few, self._run_each = count, check_threads, few, run_each
         self.name = f"cpu ({count} thread{'s' if count > 1 else ''})"
 
     def run(self, launches: Sequence[Work]) -> None:
         self._check()
-        for launch in cast(Sequence[Launch | HostCall], launches):
-            launch.program(*launch.arguments)
+        self._run_each(self._bound(launches))
 
     def prepare(self, launches: Sequence[Work]) -> None:
         ahead.prepare([(one.program, one.arguments) for one in launches if isinstance(one, Launch)], self.threads)
 
     def repeated(self, launches: Sequence[Work], times: int) -> Callable[[], None]:
-        calls = cast(Sequence[Launch | HostCall], launches)
-        bound = [(launch.program, launch.arguments) for launch in calls]
+        bound = self._bound(launches)
 
         def go() -> None:
             self._check()
-            for _ in range(times):
-                for program, arguments in bound:
-                    program(*arguments)
+            self._run_each(bound, times)
 
         return go
+
+    def _bound(self, launches: Sequence[Work]) -> list[tuple[Callable[..., Any], tuple[Any, ...], bool]]:
+        """Programs, their arguments, and whether these are few."""
+        calls = cast(Sequence[Launch | HostCall], launches)
+        return [(one.program, one.arguments, self._few(one.arguments)) for one in calls]
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         return Launch(program, (*region, *arguments))
@@ -303,7 +304,14 @@ class PlainDevice(CpuDevice):
 
     def __init__(self) -> None:
         self.threads, self._check = 1, lambda: None
+        self._few, self._run_each = lambda arguments: True, _run_plainly
         self.name = "plain python"
+
+
+def _run_plainly(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
+    for _ in range(times):
+        for program, arguments, _few in calls:
+            program(*arguments)
 
 
 def check_precision(precision: str, name: str = "precision") -> type[np.floating]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
@@ -14,7 +12,6 @@ from eagre.stepping.keeper import Keeper, State
 
 LOOK_EVERY = 8  # steps between two looks at the state, each a copy of the surface to the host
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 5.0}  # wall time between two copies of the state to the host
-FEW = 50_000  # unknowns: with fewer a thread takes longer to wake than its share of a kernel
 NEARLY = 1e-9  # of a step: a time as near as this is met
 
 
@@ -35,18 +32,6 @@ class Stepper:
 
     def step(self, until: float, count: int) -> int:
         """Make up to `count` steps, the last one shortened to end at `until`, s."""
-        with self._threads():
-            return self._steps(until, count)
-
-    def _threads(self) -> AbstractContextManager[None]:
-        """One thread for small problems on a CPU."""
-        if self.engine.device.kind != "cpu" or self.setup.depth.size * (self.setup.vertical.nz - 1) > FEW:
-            return nullcontext()
-        from eagre.backend.cpu import threads_limited
-
-        return threads_limited(1)
-
-    def _steps(self, until: float, count: int) -> int:
         dt = self.setup.time_step
         for made in range(count):
             now = self.time

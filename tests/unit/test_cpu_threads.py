@@ -1,0 +1,66 @@
+"""Launches over few points take one thread of a CPU, others all of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from eagre.backend import cpu
+from eagre.backend.device import Launch
+from eagre.backend.select import select
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+FIELD = np.zeros((3, 200, 200))
+SMALL = np.zeros((3, 20, 20))
+SCRATCH = np.zeros((1, 10**6))  # of one thread
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_few"),
+    [
+        ((SMALL, 3, np.float32(1.0)), True),
+        ((SMALL, FIELD), False),
+        ((3, Pair(1.0, (SMALL, FIELD))), False),
+        ((SMALL, SCRATCH), True),
+        ((np.zeros(10**5),), False),
+        ((np.zeros((300, 300)),), False),
+    ],
+)
+def test_the_largest_array_decides(arguments, is_few):
+    assert cpu.few(arguments) == is_few
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Numbers of threads that were asked for, where there are four."""
+    found: list[int] = []
+    monkeypatch.setattr(cpu, "threads", lambda: 4)
+    monkeypatch.setattr(cpu, "set_threads", found.append)
+    return found
+
+
+def test_threads_change_where_sizes_do(asked):
+    ran: list[str] = []
+    launches = [Launch(lambda a: ran.append(str(len(asked))), (a,)) for a in (FIELD, SMALL, SMALL, FIELD, SMALL)]
+    device = select("cpu")
+    device.run(launches)
+    assert asked == [1, 4, 1, 4] and ran == ["0", "1", "1", "2", "3"]
+    del asked[:]
+    device.repeated(launches[1:3], 2)()
+    assert asked == [1, 4]
+
+
+def test_all_threads_are_there_after_an_error(asked):
+    def fail(a):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        select("cpu").run([Launch(fail, (SMALL,))])
+    assert asked == [1, 4]
