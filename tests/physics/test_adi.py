@@ -174,7 +174,7 @@ def test_a_changed_step_moves_q_along_its_line():
     model = pool()
     model.advance(100.0)
     before = model.state()
-    model._engine.restagger(5.0)
+    model._engine.restagger(5.0, model.time)
     after = model.state()
     for name in ("z", "p"):
         np.testing.assert_array_equal(after[name], before[name])
@@ -329,7 +329,7 @@ def test_words_of_a_step_and_of_memory():
     assert all(size <= n + more for size, n, more in zip(plain.z[0].shape, (40, 60), LARGEST_MARGIN, strict=True))
     held = [[*e.z, *e.p, *e.q, e.bed, e._friction, *(bound.arguments for bound in e._terms)] for e in (plain, full)]
     assert fields_of(held[0], plain) + 1 == DEVICE_WORDS  # without a friction map
-    assert fields_of(held[1], full) == DEVICE_WORDS + maps_of(full.setup.terms)
+    assert fields_of(held[1], full) == DEVICE_WORDS + maps_of(full.setup.terms, "cpu")
 
 
 def test_reach_of_the_coupling():

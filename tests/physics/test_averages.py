@@ -98,9 +98,9 @@ def test_averages_of_water_go_on_and_look_on_bands_alike(make):
     middle, end = (1.3, 3.0) if make is dam_break else (21.0, 60.0)
     whole, cut, on = (make(maps=None, averages=WATER) for _ in range(3))
     several = make(maps=None, averages=WATER, device="cpu,cpu")
+    whole._stepper.keeper.seconds = 1e9  # as on a GPU, which copies the state now and then
     for one in (whole, cut, several):
-        one.advance(middle)
-    whole.maps.sample()
+        one.advance(middle)  # the implicit model changes its time step here
     on.restore(cut.state())
     several.restore(several.state())
     for one in (whole, on, several):

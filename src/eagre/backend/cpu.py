@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -118,7 +119,7 @@ def _largest(value: Any, rows: int) -> int:
     if isinstance(value, tuple):
         return max((_largest(item, rows) for item in value), default=0)
     shape = getattr(value, "shape", ())
-    return 0 if not shape or (len(shape) == 2 and shape[0] <= rows) else value.size
+    return 0 if not shape or (len(shape) == 2 and shape[0] <= rows) else math.prod(shape)
 
 
 def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:

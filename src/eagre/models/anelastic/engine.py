@@ -192,9 +192,11 @@ class Engine:
 
     def kept(self) -> dict[str, Any]:
         """The state for a way back, which holds until the next call: a small one stays on a GPU."""
+        if self._legs is None:
+            return self.state()
         arrays = self._kept()
         size = sum(array.nbytes for array in arrays.values())
-        if self._legs is None or size > SMALL or (not self._copies and self.device.free_memory() < 2 * size):
+        if size > SMALL or (not self._copies and self.device.free_memory() < 2 * size):
             return self.state()
         for name, array in arrays.items():
             if name not in self._copies:

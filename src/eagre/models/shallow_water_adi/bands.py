@@ -88,12 +88,12 @@ class Bands:
             engine.set_time_step(dt)
         self.rounds.clear()
 
-    def restagger(self, dt: float) -> None:
-        """Change the time step: q half a step away is moved along the line through its two values."""
+    def restagger(self, dt: float, time: float) -> None:
+        """As `Engine.restagger`."""
         if dt != self.dt:
             self.device.synchronize()
             for engine in self.engines:
-                engine.restagger(dt)
+                engine.restagger(dt, time)
             self.rounds.clear()
 
     def watch(self) -> None:

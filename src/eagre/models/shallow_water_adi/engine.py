@@ -230,10 +230,13 @@ class Engine:
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
         """The maps of the run, if it has any, with the present state taken up if its time, s, is given."""
         if time is not None:
-            self.device.fill(self._now, np.full((1, 1), time))
-            work = (self.gathered.take, self.averages.at)
-            self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
+            self._take_up_now(time)
         return {**self.gathered.state(), **self.averages.state()}
+
+    def _take_up_now(self, time: float) -> None:
+        self.device.fill(self._now, np.full((1, 1), time))
+        work = (self.gathered.take, self.averages.at)
+        self.device.run([launch for take in work for launch in take(self.parity, self._now, 0)])
 
     def resume_maps(self, state: dict[str, np.ndarray], time: float) -> None:
         """Go on with the maps of a state, or begin at a time, s, where it has no such."""
@@ -383,10 +386,11 @@ class Engine:
         self.balance.resume_settled(state)
         self.lines.resume(state)
 
-    def restagger(self, dt: float) -> None:
-        """Change the time step: q half a step away is moved along the line through its two values."""
+    def restagger(self, dt: float, time: float) -> None:
+        """Change the time step at a time, s: q half a step away is moved along the line through its two values."""
         if dt == self.dt:
             return
+        self._take_up_now(time)  # as a look would: q that was moved differs by rounding
         state = self.state()
         before, after = state["q_before"].astype(float), state["q_after"].astype(float)
         middle, half = 0.5 * (after + before), 0.5 * (after - before) * (dt / self.dt)

@@ -88,7 +88,7 @@ class Stepper:
         for usual in (nominal, self.engine.dt):
             if abs(dt - usual) <= 1e-9 * usual:
                 dt = usual
-        self.engine.restagger(dt)
+        self.engine.restagger(dt, self.time)
         self._leg = (self.time, until, 0)
         return count
 
