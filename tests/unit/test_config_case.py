@@ -6,6 +6,7 @@ import datetime
 
 import pytest
 
+from eagre.cli.new import template
 from eagre.config.problems import ConfigError, spell_key
 from eagre.errors import InputError
 from eagre.models.registry import KINDS, find_kind, load_case
@@ -212,3 +213,18 @@ def test_registry(tmp_path):
     with pytest.raises(InputError, match='write:   model = "shallow-water"'):
         find_kind("shalow_water")
     assert "barotropic" in problems_of(GOOD.replace("shallow-water", "barotropic"))["model"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "section"), [("shallow-water", "maps"), ("barotropic", "maps"), ("potential-waves", "statistics")]
+)
+def test_averages_that_begin_when_the_run_has_ended_are_refused(kind, section, tmp_path):
+    more = {"maps": 'file = "maps.nc"\nmean = ["velocity"]', "statistics": ""}[section]
+    path = tmp_path / "case.toml"
+    path.write_text(f'{template(kind)}\n[{section}]\n{more}\nfrom = "300000 h"\n')
+    with pytest.raises(ConfigError) as caught:
+        load_case(path).build()
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.line) == ((section, "from"), len(path.read_text().splitlines()))
+    assert "before end_time" in str(caught.value)
+    assert "from = " in problem.fix

@@ -119,6 +119,15 @@ class Case(Section):
         problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problem_of(error, key)]
         return ConfigError(problems, str(self._path) if self._path is not None else "the case")
 
+    def check_begin(self, place: str) -> None:
+        """Refuse a section whose `from` lies behind the end of the run: nothing would count."""
+        start, end = getattr(self, place).from_, self.run.end_time
+        if start is not None and start >= end:
+            error = InputError(
+                f"from = {start:g} s", allowed=f"before end_time, {end:g} s", fix=f"from = {0.5 * end:g}"
+            )
+            raise self.problem((place, "from"), error)
+
     @contextmanager
     def naming(self, *places: str) -> Iterator[None]:
         """Name the key in an `InputError` whose first word is a key of one of the sections `places`."""

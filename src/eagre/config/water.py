@@ -159,6 +159,7 @@ class WaterCase(Case):
         options["sources"] = self._sources(grid, bed)
         options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
         if self.maps is not None:
+            self.check_begin("maps")
             options |= {"maps": self.maps.make(), "averages": self.maps.averages()}
         if self.lines is not None:
             with self.at("lines", "paths"):

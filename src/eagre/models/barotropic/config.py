@@ -245,6 +245,7 @@ class BarotropicCase(Case):
             with self.at("particles"):
                 options["particles"] = self.particles.at_start(grid)
         if self.maps is not None:
+            self.check_begin("maps")
             options["averages"] = self.maps.averages()
         with self.naming("numerics", "physics", "initial", "basin", "run", "maps"):
             return BarotropicVorticity(

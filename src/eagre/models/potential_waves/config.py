@@ -288,6 +288,7 @@ class PotentialWavesCase(Case):
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
         if self.statistics is not None:
+            self.check_begin("statistics")
             options["statistics_from"] = self.statistics.from_
         with self.naming("basin", "initial", "numerics", "run"):
             return PotentialWaves(
