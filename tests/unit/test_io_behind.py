@@ -53,12 +53,13 @@ class Gate:
     """Holds records back until it is opened; counts those that are under way."""
 
     def __init__(self, monkeypatch, error=None):
-        self.open, self.under_way, self.most = threading.Event(), 0, 0
+        self.begun, self.open, self.under_way, self.most = threading.Event(), threading.Event(), 0, 0
         append = RecordFile.append
 
         def held(file, time, values):
             self.under_way += 1
             self.most = max(self.most, self.under_way)
+            self.begun.set()
             assert self.open.wait(60)
             self.under_way -= 1
             if error is not None:
@@ -74,6 +75,7 @@ def test_steps_go_on_while_a_record_is_written(monkeypatch, tmp_path, opened):
         model.advance(1e9, max_steps=1)
         expected = {name: model.field(name) for name in ("u", "theta", "pressure")}
         writer.write(model)
+        assert gate.begun.wait(60)
         model.advance(1e9, max_steps=3)
         assert gate.under_way == 1 and not np.array_equal(expected["u"], model.field("u"))
         gate.open.set()
