@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from eagre.config.conditions import CONDITIONS, InsidePlace, Place
 from eagre.config.expressions import CONSTANTS, FUNCTIONS
 from eagre.config.fieldvalues import ClassRaster, FieldValue, RasterFile
+from eagre.config.places import PlacesFile
 from eagre.config.section import Section
 from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
 from eagre.config.toml import literal
@@ -119,7 +120,7 @@ def waves() -> Iterator[str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
-    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones):
+    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones, PlacesFile):
         lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
     lines += waves()
     lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]

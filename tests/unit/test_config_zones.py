@@ -72,6 +72,13 @@ pattern = { zones = "pond.geojson", value = 1.0, outside = 0.0 }
     np.testing.assert_array_equal(rain.pattern, held.astype(float))
 
 
+def test_latitude_before_longitude_is_refused(tmp_path):
+    swapped = (1e-3 * np.array(POND) + [47.0, 123.0]).tolist()
+    geojson(tmp_path / "pond.geojson", ("Polygon", [swapped], {}), crs="OGC:CRS84")
+    with pytest.raises(ConfigError, match=r"latitude 123.02(.|\n)*longitude, then latitude"):
+        options(tmp_path, 'initial.depth = { zones = "pond.geojson", value = 1.0, outside = 0.0 }\n', UTM)
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_longitude_and_latitude_are_warped(tmp_path, named):
     """GeoJSON that names no system is in longitude and latitude; one that names its own is in that."""

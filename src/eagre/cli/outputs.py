@@ -213,7 +213,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         names = list(case.gauges.variables or case.gauge_variables)
         case.check_variables(names, _moving(model), "gauges")
         with case.at("gauges", "points"):
-            gauges = GaugeWriter(plan.gauges, model, case.gauges.points, names, beside=behind, **options)
+            gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=behind, **options)
         stack.enter_context(gauges)
         add("gauges", case.gauges.interval, gauges.write, at_start=new[plan.gauges], follow=gauges.follow)
     drifting = getattr(case, "particles", None)

@@ -5,26 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import Field, PlainValidator, ValidationInfo
 
+from eagre.config.places import places_of_file
 from eagre.config.problems import Key
 from eagre.config.sections import MeasuredSection
 from eagre.config.toml import literal
-from eagre.config.values import PositiveSeconds, SeriesOutputFile, input_of
+from eagre.config.values import PositiveSeconds, SeriesOutputFile
 from eagre.errors import InputError
-from eagre.io.named_places import read_lines
+from eagre.io.named_places import Places, read_lines
 
 if TYPE_CHECKING:
     from eagre.io import ProbeWriter
 
 
-def _paths(value: Any, info: ValidationInfo) -> Any:
-    if isinstance(value, str):
-        return read_lines(input_of(value, info, ".geojson", ".json"))
+def _paths(value: Any, info: ValidationInfo) -> Places:
+    found = places_of_file(value, info, read_lines)
+    if found is not None:
+        return found
     if not isinstance(value, dict) or not value:
         got = f"paths = {literal(value)}"
         raise InputError(got, allowed="a table of lines", fix="paths = {weir = [[100.0, 0.0], [100.0, 250.0]]}")
-    return value
+    return Places(value)
 
 
 class LinesSection(MeasuredSection):
@@ -38,8 +40,8 @@ class LinesSection(MeasuredSection):
     interval: PositiveSeconds = Field(
         description="the time between records, over which discharges are means", examples=["1 min"]
     )
-    paths: Annotated[dict[str, list[list[float]]], BeforeValidator(_paths)] = Field(
-        description="a table of name = [[x, y], [x, y], ..], metres, or a .geojson file; positive is to the right",
+    paths: Annotated[Places, PlainValidator(_paths)] = Field(
+        description="a table of name = [[x, y], [x, y], ..], metres, or a file of lines; positive is to the right",
         examples=[{"weir": [[100.0, 0.0], [100.0, 250.0]]}],
     )
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
+from eagre.config.places import places_of_file
 from eagre.config.problems import Key, Problem, Problems
 from eagre.config.section import Section, check
 from eagre.config.toml import literal
@@ -22,11 +23,11 @@ from eagre.config.values import (
     Precision,
     SeriesOutputFile,
     VariableNames,
-    input_of,
     one_of,
 )
 from eagre.errors import InputError
-from eagre.io.named_places import read_points
+from eagre.grid import Grid
+from eagre.io.named_places import Places, read_points
 
 
 def _date(value: Any) -> Any:
@@ -44,9 +45,10 @@ def _date(value: Any) -> Any:
     )
 
 
-def _points(points: Any, info: ValidationInfo) -> dict[str, tuple[float, float]]:
-    if isinstance(points, str):
-        return read_points(input_of(points, info, ".csv", ".geojson", ".json"))
+def _points(points: Any, info: ValidationInfo) -> Places:
+    found = places_of_file(points, info, read_points)
+    if found is not None:
+        return found
     if not isinstance(points, dict):
         raise InputError(f"points = {literal(points)}", allowed="a table", fix="points = {harbour = [100.0, 50.0]}")
     allowed = "[x, y], two numbers in metres"
@@ -57,14 +59,14 @@ def _points(points: Any, info: ValidationInfo) -> dict[str, tuple[float, float]]
     ]
     if problems:
         raise Problems(problems)
-    return {name: (float(point[0]), float(point[1])) for name, point in points.items()}
+    return Places({name: [(float(point[0]), float(point[1]))] for name, point in points.items()})
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-Points = Annotated[dict[str, tuple[float, float]], BeforeValidator(_points)]
+Points = Annotated[Places, PlainValidator(_points)]
 Date = Annotated[datetime.datetime, BeforeValidator(_date)]
 
 
@@ -139,12 +141,16 @@ class GaugesSection(Section):
     )
     interval: PositiveSeconds = Field(description="the time between records", examples=["1 s"])
     points: Points = Field(
-        description="a table of name = [x, y], metres, or a .csv (name, x, y) or .geojson file of them",
+        description="a table of name = [x, y], metres, or a file of points",
         examples=[{"harbour": [100.0, 50.0]}],
     )
     variables: VariableNames | None = Field(
         default=None, description="names of fields", examples=[["surface_elevation"]]
     )
+
+    def on(self, grid: Grid) -> dict[str, tuple[float, float]]:
+        """The points in the coordinates of a grid, m."""
+        return {name: point for name, (point,) in self.points.on(grid).items()}
 
 
 class MeasuredSection(Section):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eagre.io.raster import Around, Dem
 
 CellSize = Annotated[float, quantity("length"), Field(ge=SHORTEST, le=LONGEST)]
+Crs = Annotated[str, AfterValidator(checked_crs)]
 _MOST = 2**31 - 1
 
 
@@ -52,9 +53,7 @@ class GridSection(Section):
     extent: Extent | None = Field(
         default=None, description="[west, east, south, north], metres", examples=[[0.0, 1000.0, 0.0, 500.0]]
     )
-    crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
-        default=None, description="coordinate reference system, such as EPSG:32633"
-    )
+    crs: Crs | None = Field(default=None, description="coordinate reference system, such as EPSG:32633")
 
     @model_validator(mode="after")
     def _one_way(self) -> GridSection:

@@ -163,8 +163,8 @@ class WaterCase(Case):
             options |= {"maps": self.maps.make(), "averages": self.maps.averages()}
         if self.lines is not None:
             with self.at("lines", "paths"):
-                FluxLines(self.lines.paths, grid)
-            options["lines"] = self.lines.paths
+                options["lines"] = self.lines.paths.on(grid)
+                FluxLines(options["lines"], grid)
         with self.naming("run"):
             return options | self.place(device, precision, grid.cells, scheme)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
+from pydantic import Field, PlainValidator, ValidationInfo
 
 from eagre.config.section import Section
-from eagre.config.terrain import checked_crs
+from eagre.config.terrain import Crs
 from eagre.config.toml import literal
 from eagre.config.values import InputFile, key_of, quantity
 from eagre.errors import InputError
@@ -74,7 +74,7 @@ class WeatherSection(Section):
     reference_pressure: Annotated[float, quantity("pressure")] = Field(
         default=101_325.0, description="pressure at which levels at sides are as given, Pa", examples=["1013.25 hPa"]
     )
-    crs: Annotated[str, AfterValidator(checked_crs)] | None = Field(
+    crs: Crs | None = Field(
         default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
     )
     drag: Annotated[str | float, PlainValidator(checked_drag)] = Field(

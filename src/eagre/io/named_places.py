@@ -1,80 +1,174 @@
-"""Named points and lines of a file: CSV with columns name, x, y, or GeoJSON."""
+"""Named points and lines of a file: CSV, or GeoJSON, GeoPackage and other vector formats."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eagre.errors import InputError
-from eagre.io.vector import geojson_features
+from eagre.grid import Grid
+from eagre.io.lattice import moved
+from eagre.io.raster import parse_crs
+from eagre.io.vector import LONGITUDE_LATITUDE, check_degrees, layer_of, may_be_degrees
 
 Point = tuple[float, float]
+COLUMNS = {("x", "y"): None, **dict.fromkeys((("lon", "lat"), ("longitude", "latitude")), LONGITUDE_LATITUDE)}
+"""Pairs of columns of a table, and the coordinate system that they tell."""
 
 
-def read_points(path: Path) -> dict[str, Point]:
-    """Points by name, m.
+@dataclass(frozen=True)
+class Places:
+    """Points or lines by name, in the coordinates of a file or of the grid.
+
+    Parameters
+    ----------
+    named : dict of str to list of (x, y)
+        One point each, or the points of lines.
+    path : Path, optional
+        The file; without it coordinates are the grid's, m.
+    crs : str, optional
+        What the file says of its coordinate system.
+    may_guess : bool
+        Without `crs`: coordinates that can be longitudes and latitudes are such (RFC 7946).
+    """
+
+    named: Mapping[str, Sequence[Any]]
+    path: Path | None = None
+    crs: str | None = None
+    may_guess: bool = False
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.named)
+
+    def on(self, grid: Grid) -> dict[str, Sequence[Any]]:
+        """The same in the coordinates of a grid, m.
+
+        If the grid's system or the file's is not known, they are as they are.
+
+        Raises
+        ------
+        InputError
+            For degrees and a grid of no known system, a system that cannot be understood, or a place that has no
+            coordinates in the grid's.
+        """
+        crs, ours = self.crs, parse_crs(grid.crs)
+        points = np.array([point for one in self.named.values() for point in one] if self.path else [], np.float64)
+        if crs is None and self.may_guess and ours is not None and may_be_degrees(points):
+            crs = LONGITUDE_LATITUDE
+        if crs is None or not points.size:
+            return dict(self.named)
+        theirs = parse_crs(crs)
+        if theirs is None:
+            raise InputError(f"{self.path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
+        if ours is None and theirs.is_geographic:
+            fix = 'crs = "EPSG:32633" in [grid]'
+            raise InputError(f"{self.path} in degrees", allowed="a grid with crs", fix=fix)
+        if ours is None or theirs == ours:
+            return dict(self.named)
+        check_degrees(theirs, points, str(self.path))
+        x, y = moved(theirs, ours, points[:, 0], points[:, 1])
+        there = zip(x.tolist(), y.tolist(), strict=True)
+        found: dict[str, Sequence[Any]] = {name: [next(there) for _ in one] for name, one in self.named.items()}
+        for name, one in found.items():
+            if not np.isfinite(one).all():
+                got = f"{self.path}: {name} at {list(self.named[name])!r}"
+                raise InputError(got, allowed=f"places that have coordinates in {(grid.crs or '')[:60]}")
+        return found
+
+
+def read_points(path: Path, layer: str | None = None, crs: str | None = None) -> Places:
+    """Points by name.
 
     Parameters
     ----------
     path : Path
-        ``.csv``: a header with the columns name, x and y, among others; or GeoJSON features of the type Point, with a
-        property "name", or else an id. Coordinates are those of the grid.
+        ``.csv``: a header with the columns name, x and y, or name, lon and lat (degrees, WGS 84), among others, and
+        commas, semicolons or tabs between them; or features of the type Point of a file that
+        `eagre.io.vector.read_features` reads, with a property "name", or else an id.
+    layer : str, optional
+        Of a file that holds several.
+    crs : str, optional
+        Coordinate system of x and y, in place of what the file says; of a table without it the grid's.
 
     Raises
     ------
     InputError
         If the file is no such, or a name stands twice; it says where.
     """
-    if path.suffix.lower() == ".csv":
-        rows = _csv_rows(path)
-    else:
-        rows = [(name, _point(path, name, own)) for name, own in _features(path, "Point")]
-    return _by_name(path, rows)
-
-
-def read_lines(path: Path) -> dict[str, list[Point]]:
-    """Points of lines by name, m, from GeoJSON features of the type LineString; as `read_points`."""
-    rows = []
-    for name, own in _features(path, "LineString"):
-        points = own if isinstance(own, list) else []
-        rows.append((name, [_point(path, name, one) for one in points]))
-    return _by_name(path, rows)
-
-
-def _by_name(path: Path, rows: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, place in rows:
-        if name in found:
+    rows, system, may_guess = _rows(path, "Point", layer)
+    named: dict[str, list[Point]] = {}
+    for name, points in rows:
+        if name in named:
             raise InputError(f"{path}: {name!r} stands twice", allowed="a name of its own for each")
-        found[name] = place
-    if not found:
-        raise InputError(f"{path} without a place", allowed="one or more")
-    return found
+        named[name] = points
+    return Places(named, path, crs or system, may_guess)
 
 
-def _csv_rows(path: Path) -> list[tuple[str, Point]]:
-    """Names and points of a table."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file, skipinitialspace=True)
-        heads = [head.strip() for head in reader.fieldnames or ()]
-        reader.fieldnames = heads
-        if not {"name", "x", "y"} <= set(heads):
-            raise InputError(f"{path} with the columns {', '.join(heads)}", allowed="name, x, y", fix="name,x,y")
-        return [(str(row["name"]), _point(path, f"line {reader.line_num}", [row["x"], row["y"]])) for row in reader]
+def read_lines(path: Path, layer: str | None = None, crs: str | None = None) -> Places:
+    """Points of lines by name: rows of one name of a table in their order, or features of the type LineString.
+
+    As `read_points`.
+    """
+    rows, system, may_guess = _rows(path, "LineString", layer)
+    named: dict[str, list[Point]] = {}
+    for name, points in rows:
+        if name in named and not _is_table(path):
+            raise InputError(f"{path}: {name!r} stands twice", allowed="a name of its own for each")
+        named.setdefault(name, []).extend(points)
+    return Places(named, path, crs or system, may_guess)
 
 
-def _features(path: Path, kind: str) -> list[tuple[str, Any]]:
-    """Names and coordinates of the features of a type."""
+def _is_table(path: Path) -> bool:
+    return path.suffix.lower() == ".csv"
+
+
+def _rows(path: Path, kind: str, layer: str | None) -> tuple[list[tuple[str, list[Point]]], str | None, bool]:
+    """Names and points, the coordinate system if the file tells one, and whether it may be guessed."""
+    if _is_table(path):
+        if layer is not None:
+            raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+        rows, crs = _table(path)
+        if not rows:
+            raise InputError(f"{path} without a place", allowed="one or more")
+        return rows, crs, False
+    held = layer_of(path, (kind,), layer)
     found = []
-    for number, one in enumerate(geojson_features(path)[0], 1):
-        if one.geometry["type"] != kind:
-            got = f"{path}: feature {number} of the type {one.geometry['type']}"
-            raise InputError(got, allowed=kind, fix="a file of its own for each type")
-        found.append((one.name, one.geometry["coordinates"]))
-    return found
+    for one in held.features:
+        for number, (_, at) in enumerate(one.parts(), 1):
+            name = one.name if number == 1 else f"{one.name} ({number})"
+            found.append((name, [_point(path, name, point) for point in ([at] if kind == "Point" else at)]))
+    return found, held.crs, held.may_guess
+
+
+def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
+    """Names and points of a table, and the coordinate system that its columns tell."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        head = file.readline()
+        file.seek(0)
+        mark = next((one for one in ";\t" if one in head), ",")
+        reader = csv.DictReader(file, skipinitialspace=True, delimiter=mark)
+        heads = [head.strip().casefold() for head in reader.fieldnames or ()]
+        reader.fieldnames = heads
+        pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)
+        if pair is None:
+            allowed = "name, x, y, or name, lon, lat"
+            raise InputError(f"{path} with the columns {', '.join(heads)}", allowed=allowed, fix="name,x,y")
+        rows = []
+        for row in reader:
+            line, name = f"line {reader.line_num}", str(row["name"] or "").strip()
+            if not name:
+                raise InputError(f"{path}: {line} without a name", allowed="a name of its own for each")
+            rows.append((name, [_point(path, line, [row[key] for key in pair])]))
+    return rows, COLUMNS[pair]
 
 
 def _point(path: Path, name: str, values: Any) -> Point:
@@ -84,5 +178,5 @@ def _point(path: Path, name: str, values: Any) -> Point:
     except (TypeError, ValueError):
         x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise InputError(f"{path}: {name} at {values!r}", allowed="two numbers, x and y in m")
+        raise InputError(f"{path}: {name} at {values!r}", allowed="two finite numbers, x and y")
     return x, y

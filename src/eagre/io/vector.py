@@ -21,6 +21,7 @@ from eagre.io.raster import parse_crs
 
 GEOJSON = (".geojson", ".json")
 SUFFIXES = (*GEOJSON, ".gpkg", ".shp", ".fgb")
+LONGITUDE_LATITUDE = "OGC:CRS84"
 
 
 class Feature(NamedTuple):
@@ -63,11 +64,57 @@ def geojson_features(path: Path) -> tuple[list[Feature], str | None]:
         for number, one in enumerate(data["features"], 1):
             properties = one.get("properties") or {}
             geometry = {"type": str(one["geometry"]["type"]), "coordinates": one["geometry"]["coordinates"]}
-            found.append(Feature(str(properties.get("name", one.get("id", number))), geometry, properties))
+            found.append(Feature(_name_of(properties, one.get("id", number)), geometry, properties))
         crs = (data.get("crs") or {}).get("properties", {}).get("name")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: no GeoJSON ({error!r})", allowed="a FeatureCollection") from None
     return found, None if crs is None else str(crs)
+
+
+def _name_of(properties: Mapping[str, Any], other: object) -> str:
+    """The property "name", however it is capitalised; where there is none or nothing in it, `other`."""
+    found = [value for key, value in properties.items() if key.casefold() == "name"]
+    named = found and found[0] is not None and found[0] == found[0] and str(found[0]).strip()
+    return str(found[0]).strip() if named else str(other)
+
+
+class Layer(NamedTuple):
+    """What a file holds, in its own coordinate system.
+
+    Parameters
+    ----------
+    path : Path
+    features : list of Feature
+    crs : str or None
+        What the file says.
+    may_guess : bool
+        Without `crs`: it is in longitude and latitude if its numbers can be that (RFC 7946).
+    """
+
+    path: Path
+    features: list[Feature]
+    crs: str | None
+    may_guess: bool
+
+
+def layer_of(path: Path, kinds: Sequence[str], layer: str | None = None) -> Layer:
+    """Features of a file, as they are; arguments and errors as of `read_features`."""
+    from rasterio.features import is_valid_geom
+
+    geojson = path.suffix.lower() in GEOJSON
+    if geojson and layer is not None:
+        raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
+    features, crs = geojson_features(path) if geojson else _read_with_library(path, layer)
+    for one in features:
+        if one.geometry["type"].removeprefix("Multi") not in kinds:
+            got = f"{path}: {one.name} of the type {one.geometry['type']}"
+            raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
+        if not is_valid_geom(one.geometry):
+            got = f"{path}: {one.name}, a {one.geometry['type']} of {str(one.geometry['coordinates'])[:60]}"
+            raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
+    if not features:
+        raise InputError(f"{path} without a feature", allowed="one or more")
+    return Layer(path, features, crs, crs is None and geojson)
 
 
 def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | None = None) -> list[Feature]:
@@ -90,26 +137,12 @@ def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | Non
     InputError
         If a feature is of another type, there is none, a system cannot be understood, or a library is missing.
     """
-    from rasterio.features import is_valid_geom
-
-    if path.suffix.lower() in GEOJSON:
-        if layer is not None:
-            raise InputError(f'layer = "{layer}" with {path}', allowed="layer with files that hold several")
-        features, crs = geojson_features(path)
-    else:
-        features, crs = _read_with_library(path, layer)
-    for one in features:
-        if one.geometry["type"].removeprefix("Multi") not in kinds:
-            got = f"{path}: {one.name} of the type {one.geometry['type']}"
-            raise InputError(got, allowed=listing(kinds), fix="a file of its own for each type")
-        if not is_valid_geom(one.geometry):
-            got = f"{path}: {one.name}, a {one.geometry['type']} of {str(one.geometry['coordinates'])[:60]}"
-            raise InputError(got, allowed="coordinates as in GeoJSON: [x, y] of points, lists of them of others")
-    if not features:
-        raise InputError(f"{path} without a feature", allowed="one or more")
-    if crs is None and path.suffix.lower() in GEOJSON and grid.crs is not None and _may_be_degrees(features):
-        crs = "OGC:CRS84"
-    return _warped(path, features, crs, grid)
+    held = layer_of(path, kinds, layer)
+    crs = held.crs
+    if held.may_guess and grid.crs is not None:
+        points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
+        crs = LONGITUDE_LATITUDE if may_be_degrees(points) else None
+    return _warped(path, held.features, crs, grid)
 
 
 def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
@@ -136,7 +169,7 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
     for index, shape in enumerate(shapely.from_wkb(shapes)):
         properties = dict(zip(names, (column[index] for column in columns), strict=True))
         if shape is not None:
-            found.append(Feature(str(properties.get("name", ids[index])), shape.__geo_interface__, properties))
+            found.append(Feature(_name_of(properties, ids[index]), shape.__geo_interface__, properties))
     return found, about["crs"]
 
 
@@ -150,16 +183,24 @@ def _warped(path: Path, features: list[Feature], crs: str | None, grid: Grid) ->
         raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
     if theirs == ours:
         return features
+    check_degrees(theirs, np.concatenate([points_of(one.geometry["coordinates"]) for one in features]), str(path))
     from rasterio.warp import transform_geom
 
     moved = transform_geom(theirs, ours, [dict(one.geometry) for one in features])
     return [one._replace(geometry=geometry) for one, geometry in zip(features, moved, strict=True)]
 
 
-def _may_be_degrees(features: Sequence[Feature]) -> bool:
-    """Whether all coordinates can be longitudes and latitudes."""
-    points = np.concatenate([points_of(one.geometry["coordinates"]) for one in features])
+def may_be_degrees(points: np.ndarray) -> bool:
+    """Whether all points, (n, 2), can be longitudes and latitudes."""
     return bool((np.abs(points) <= (360.0, 90.0)).all())
+
+
+def check_degrees(crs: Any, points: np.ndarray, name: str) -> None:
+    """Refuse points, (n, 2), of a system in degrees that no longitude and latitude can be: mostly, swapped ones."""
+    if crs.is_geographic and not may_be_degrees(points):
+        x, y = points[int(np.argmax(~(np.abs(points) <= (360.0, 90.0)).all(1)))]
+        got = f"{name}: longitude {x:.10g}, latitude {y:.10g}"
+        raise InputError(got, allowed="longitude, then latitude, in degrees; latitudes from -90 to 90")
 
 
 def points_of(coordinates: Any) -> np.ndarray:

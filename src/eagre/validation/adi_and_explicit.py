@@ -104,7 +104,7 @@ def run_bay(times: np.ndarray, cell: float, step: float | None, device: Any, pre
     def look() -> None:
         np.maximum(most, model.field("depth"), out=most)
 
-    gauges = surface_at(model, case.gauges.points, times, look)
+    gauges = surface_at(model, case.gauges.on(model.grid), times, look)
     seconds = perf_counter() - start
     return Bay(gauges, float((dry & (most > WET)).sum()) * model.grid.cell_area, model.steps, seconds)
 

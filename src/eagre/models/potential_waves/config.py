@@ -263,7 +263,7 @@ class PotentialWavesCase(Case):
         if kind not in (*REGULAR, *SEAS) or not goes_straight(section.side, section.wave):
             return []
         made = Made(section.side, period, kind in REGULAR, section.ramp)
-        return reflection_of(model.setup, made, list(self.gauges.points.values()), lambda: records(name))
+        return reflection_of(model.setup, made, list(self.gauges.on(model.grid).values()), lambda: records(name))
 
     def build(self, device: Any = None, precision: str | None = None) -> PotentialWaves:
         """Make the model: basin, surface and zones.
