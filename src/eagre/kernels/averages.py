@@ -11,14 +11,57 @@ doi:10.1145/359146.359153; products of two variables likewise.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eagre.backend.cells import Cell, cell, written
+from eagre.kernels.roots import root
 
 SINCE, LAST, TOTAL, WEIGHT, SHARE, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Of the numbers: when averages begin and the last state came, s; all weights, s; the last one, s, and its share; of
 how many states one counts, how many came since, and the time of the last of them, s."""
+
+
+class Quantities(NamedTuple):
+    """What a model can average: cells ``quantity(j, i, fields..)`` by the names of its variables."""
+
+    fields: str  # the arguments' names: "psi, q"
+    cells: Mapping[str, Cell]
+
+
+class Water(NamedTuple):
+    """The water of a place: m; unit discharge, m2 s-1; m s-1."""
+
+    surface_elevation: Any
+    depth: Any
+    discharge_x: Any
+    discharge_y: Any
+    velocity_x: Any
+    velocity_y: Any
+
+
+@cell
+def size(u, v):
+    """Of a vector."""
+    return root(u * u + v * v)
+
+
+def quantity(fields: str, formula: str, **parts: Any) -> Cell:
+    """The cell ``quantity(j, i, fields..)`` of a formula; in it ``NAME()`` is the quantity of a cell of `parts`."""
+    text = formula.replace("()", f"(j, i, {fields})")
+    return written(f"def quantity(j, i, {fields}):\n    return {text}\n", parts)
+
+
+def speed_of(fields: str, velocity_x: Cell, velocity_y: Cell) -> Cell:
+    """The speed of two velocities."""
+    return quantity(fields, "size(x(), y())", size=size, x=velocity_x, y=velocity_y)
+
+
+def quantities_of_water(fields: str, water: Cell) -> Quantities:
+    """All of `Water` and the speed, where `water` finds the former: ``water(j, i, fields..)``."""
+    cells = {name: quantity(fields, f"water().{name}", water=water) for name in Water._fields}
+    return Quantities(fields, cells | {"speed": speed_of(fields, cells["velocity_x"], cells["velocity_y"])})
 
 
 @cell

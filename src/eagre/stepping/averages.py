@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -15,7 +15,7 @@ from eagre.backend.cells import Cell
 from eagre.backend.device import Device, Launch
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.kernels.averages import EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, averaged
+from eagre.kernels.averages import EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, Quantities, averaged
 
 Pair = tuple[str, str]
 COMPONENTS = ("x", "y", "z")
@@ -141,35 +141,25 @@ def words_of(asked: Asked | None, precision: str) -> int:
     return 0 if asked is None else asked.count * (2 if precision == "single" else 1)
 
 
-class Quantities(NamedTuple):
-    """What a model can average: cells ``quantity(j, i, fields..)`` by the names of its variables."""
-
-    fields: str  # the arguments' names: "psi, q"
-    cells: Mapping[str, Cell]
-
-
 class Averaging:
-    """The averages of a run on one device.
+    """The averages of a run on one device; models derive from it, and say when a state is taken up.
 
     Parameters
     ----------
-    asked : Asked or None
-        None keeps nothing.
+    engine : object
+        Its `device` and `precision`, and its `setup` with `averages`, `Asked` or None, which keeps nothing, and `grid`.
     quantities : Quantities
-    device : Device
-    precision : str
-    shape : (ny, nx)
     """
 
-    def __init__(
-        self, asked: Asked | None, quantities: Quantities, device: Device, precision: str, shape: tuple[int, int]
-    ) -> None:
-        self.asked, self._device, self._precision, self._shape = asked, device, precision, shape
-        planes = (1, 1, 1) if asked is None else (asked.count, *shape)
-        self.sums, self.numbers = device.zeros(planes, np.float64), device.zeros((NUMBERS,), np.float64)
-        if asked is not None:
-            cells = {name: quantities.cells[name] for name in asked.names}
-            self._cell = averaged(quantities.fields, cells, asked.pairs)
+    def __init__(self, engine: Any, quantities: Quantities) -> None:
+        self._device: Device = engine.device
+        self._precision, self._shape = engine.precision, engine.setup.grid.shape
+        self.asked: Asked | None = engine.setup.averages
+        planes = (1, 1, 1) if self.asked is None else (self.asked.count, *self._shape)
+        self.sums, self.numbers = self._device.zeros(planes, np.float64), self._device.zeros((NUMBERS,), np.float64)
+        if self.asked is not None:
+            cells = {name: quantities.cells[name] for name in self.asked.names}
+            self._cell = averaged(quantities.fields, cells, self.asked.pairs)
 
     def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Launch]:
         """What takes a state up; weighing : cell ``(i, numbers, times..)`` that weighs it, run by one thread."""

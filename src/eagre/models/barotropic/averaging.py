@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.backend.cells import cell, real
-from eagre.kernels.averages import SEEN, weigh
-from eagre.kernels.roots import root
+from eagre.kernels.averages import SEEN, Quantities, speed_of, weigh
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
-from eagre.stepping.averages import Asked, Averaging, Quantities
+from eagre.stepping.averages import Averaging
 
 
 class Places(NamedTuple):
@@ -54,14 +53,6 @@ def velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c):
 
 
 @cell
-def speed(j, i, psi, q, psi_lower, q_lower, tracer, c):
-    """Speed."""
-    u = velocity_x(j, i, psi, q, psi_lower, q_lower, tracer, c)
-    v = velocity_y(j, i, psi, q, psi_lower, q_lower, tracer, c)
-    return root(u * u + v * v)
-
-
-@cell
 def streamfunction(j, i, psi, q, psi_lower, q_lower, tracer, c):
     """psi."""
     return psi[j + c.wrap_y, i + c.wrap_x]
@@ -99,13 +90,14 @@ def weigh_step(i, numbers, dt):
     weigh(numbers, numbers[SEEN] + dt)
 
 
+FIELDS = "psi, q, psi_lower, q_lower, tracer, c"
 ALWAYS = {
     "streamfunction": streamfunction, "vorticity": vorticity, "velocity_x": velocity_x, "velocity_y": velocity_y,
-    "speed": speed,
+    "speed": speed_of(FIELDS, velocity_x, velocity_y),
 }  # fmt: skip
 LOWER = {"streamfunction_lower": streamfunction_lower, "vorticity_lower": vorticity_lower}
 EVERYTHING = {**ALWAYS, **LOWER, "tracer": carried}
-QUANTITIES = Quantities("psi, q, psi_lower, q_lower, tracer, c", EVERYTHING)
+QUANTITIES = Quantities(FIELDS, EVERYTHING)
 
 
 def possible(layers: bool, tracer: bool) -> list[str]:
@@ -116,8 +108,8 @@ def possible(layers: bool, tracer: bool) -> list[str]:
 class StepAverages(Averaging):
     """The averages of a run, taken up at the end of every step."""
 
-    def __init__(self, asked: Asked | None, fields: State) -> None:
-        super().__init__(asked, QUANTITIES, fields.device, fields.precision, fields.setup.grid.shape)
+    def __init__(self, fields: State) -> None:
+        super().__init__(fields, QUANTITIES)
         self._fields, self._setup = fields, fields.setup
 
     def after_step(self, new: int) -> Launches:

@@ -55,7 +55,7 @@ class Band:
         self._stages = Stages(self.fields, self.kernels, (index == 0, index == len(heights) - 1))
         self._layers = range(self.fields.count)
         self.seams = [self._seams(layer, index, heights) for layer in self._layers]
-        self.averages = StepAverages(setup.averages, self.fields)
+        self.averages = StepAverages(self.fields)
         self.fields.set_weights()
 
     @property

@@ -66,7 +66,7 @@ class Engine:
         self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
         self.real, self.count, self.words = self.fields.real, self.fields.count, self.fields.words
         self._stages = Stages(self.fields, self.kernels)
-        self._averages = StepAverages(setup.averages, self.fields)
+        self._averages = StepAverages(self.fields)
         self.launches = [step(self._stages, now) + self._averages.after_step(1 - now) for now in (0, 1)]
         device.prepare(self.launches[0])
         self.advance = Steps(device, [self.fields], self.launches).advance

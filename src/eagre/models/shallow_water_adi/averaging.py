@@ -6,64 +6,25 @@ from typing import Any
 
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Launch
-from eagre.kernels.averages import weigh
+from eagre.kernels.averages import Water, quantities_of_water, weigh
 from eagre.kernels.implicit_lines import LAND, TINY
-from eagre.kernels.roots import larger, root, select
+from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.stepping.averages import Averaging, Quantities
+from eagre.stepping.averages import Averaging
 
 
 @cell
-def level_of(j, i, z, bed, p, q_before, q_after, dry):
-    """Surface of interior cell (j, i), m; on land nothing that counts."""
-    b = bed[j + 1, i + PADDING]
-    return select(b < real(LAND), larger(z[j + 1, i + PADDING], b), real(0.0))
-
-
-@cell
-def depth_of(j, i, z, bed, p, q_before, q_after, dry):
-    """Depth, m."""
-    b = bed[j + 1, i + PADDING]
-    return select(b < real(LAND), larger(z[j + 1, i + PADDING] - b, real(0.0)), real(0.0))
-
-
-@cell
-def discharge_x(j, i, z, bed, p, q_before, q_after, dry):
-    """Unit discharge along x, m2 s-1, between the faces."""
+def water_of(j, i, z, bed, p, q_before, q_after, dry):
+    """The water of interior cell (j, i), discharges between its faces, q half a step before and after; 0 on land."""
     row, column = j + 1, i + PADDING
-    wet = depth_of(j, i, z, bed, p, q_before, q_after, dry) > dry
-    return select(wet, real(0.5) * (p[row, column] + p[row, column + 1]), real(0.0))
-
-
-@cell
-def discharge_y(j, i, z, bed, p, q_before, q_after, dry):
-    """Along y, between the faces, and half a step before and after."""
-    row, column = j + 1, i + PADDING
+    b = bed[row, column]
+    level = larger(z[row, column], b)
+    h = select(b < real(LAND), larger(z[row, column] - b, real(0.0)), real(0.0))
     low = q_before[row, column] + q_after[row, column]
-    wet = depth_of(j, i, z, bed, p, q_before, q_after, dry) > dry
-    return select(wet, real(0.25) * (low + q_before[row + 1, column] + q_after[row + 1, column]), real(0.0))
-
-
-@cell
-def velocity_x(j, i, z, bed, p, q_before, q_after, dry):
-    """Velocity along x, m s-1."""
-    h = larger(depth_of(j, i, z, bed, p, q_before, q_after, dry), real(TINY))
-    return discharge_x(j, i, z, bed, p, q_before, q_after, dry) / h
-
-
-@cell
-def velocity_y(j, i, z, bed, p, q_before, q_after, dry):
-    """Along y."""
-    h = larger(depth_of(j, i, z, bed, p, q_before, q_after, dry), real(TINY))
-    return discharge_y(j, i, z, bed, p, q_before, q_after, dry) / h
-
-
-@cell
-def speed(j, i, z, bed, p, q_before, q_after, dry):
-    """Speed, m s-1."""
-    u = velocity_x(j, i, z, bed, p, q_before, q_after, dry)
-    v = velocity_y(j, i, z, bed, p, q_before, q_after, dry)
-    return root(u * u + v * v)
+    hu = select(h > dry, real(0.5) * (p[row, column] + p[row, column + 1]), real(0.0))
+    hv = select(h > dry, real(0.25) * (low + q_before[row + 1, column] + q_after[row + 1, column]), real(0.0))
+    over = larger(h, real(TINY))
+    return Water(select(b < real(LAND), level, real(0.0)), h, hu, hv, hu / over, hv / over)
 
 
 @cell
@@ -72,13 +33,7 @@ def weigh_time(i, numbers, times, at):
     weigh(numbers, times[at, times.shape[1] - 1])
 
 
-QUANTITIES = Quantities(
-    "z, bed, p, q_before, q_after, dry",
-    {
-        "surface_elevation": level_of, "depth": depth_of, "discharge_x": discharge_x, "discharge_y": discharge_y,
-        "velocity_x": velocity_x, "velocity_y": velocity_y, "speed": speed,
-    },
-)  # fmt: skip
+QUANTITIES = quantities_of_water("z, bed, p, q_before, q_after, dry", water_of)
 
 
 class BeginningAverages(Averaging):
@@ -86,7 +41,7 @@ class BeginningAverages(Averaging):
 
     def __init__(self, engine: Any) -> None:
         setup = engine.setup
-        super().__init__(setup.averages, QUANTITIES, engine.device, engine.precision, setup.grid.shape)
+        super().__init__(engine, QUANTITIES)
         self._engine, self._dry = engine, engine.real(setup.dry_depth if setup.drying else 0.0)
 
     def at(self, parity: int, times: Any, row: int) -> list[Launch]:
