@@ -76,3 +76,9 @@ def vectors_of(text, operation):
 def scattered_of(text):
     """How many gathers and scatters: vectors whose numbers do not lie side by side for all that the compiler knows."""
     return len(re.findall(r"call[^\n]*@llvm\.masked\.(?:gather|scatter)", text))
+
+
+def loops_of(text):
+    """(products of vectors, gathers and scatters) of every block of code that has such products."""
+    blocks = re.split(r"\n(?=[A-Za-z.0-9_]+:)", text)
+    return [(vectors_of(block, "fmul"), scattered_of(block)) for block in blocks if vectors_of(block, "fmul")]

@@ -19,19 +19,21 @@ def at_point(k, j, i, q, hat, out, medium, normal, grid):
 
 @entry
 def rows_cpu(q, hat, out, medium, normal, grid):
-    """As `at_point` over all points: two at either end of rows, and of columns with sides, with selects."""
+    """As `at_point` over all points: two at either end of rows with selects along x, planes at sides along z."""
     nz, ny, nx = q.shape
     without_sides = grid.periodic_z or nz == 1
     for row in prange(nz * ny):
         k = row // ny
         y = line_at(row - k * ny, axis_y(grid))
-        inside = without_sides or (k > 1 and k < nz - 2)
-        ends = min(nx, 4) if inside else nx
         z = line_at(k, axis_z(grid))
+        ends = min(nx, 4)
         for m in range(ends):
-            i = m if m < 2 or not inside else nx - ends + m
+            i = m if m < 2 else nx - ends + m
             POINT(q, hat, out, medium, normal, z, y, line_at(i, axis_x(grid)))
-        if inside:
+        if without_sides or (k > 1 and k < nz - 2):
             z = ring_line(k, axis_z(grid))
+            for m in range(nx - 4):
+                POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
+        else:
             for m in range(nx - 4):
                 POINT(q, hat, out, medium, normal, z, y, inner_line(np.uint32(m), axis_x(grid)))
