@@ -76,9 +76,9 @@ def test_simulated_pairs_of_layers(shape, periodic, layers, monkeypatch):
             np.float32
         )
         assert (np.abs(ours - expected[m]) <= 2.0**-8 * np.abs(expected[m])).all()
-    with pytest.raises(InputError, match="unpair"):
+    with pytest.raises(InputError, match="separate"):
         pairs.cycle_launches()
-    pairs.unpair()
+    pairs.separate()
     assert pairs.f.dtype == np.float32 and pairs.cycle_launches(from_zero=True)[0].arguments[0] is pairs.f
 
 

@@ -82,7 +82,8 @@ class LaplaceProblem(Laplace):
         self.multigrid = Multigrid(
             h.shape, spacing, layers=modes.decay.tolist(), screening=SMALLEST_SCREENING / h**2, periodic=periodic,
             device=device, precision=correction or precision, enough=0.0 if lines else ENOUGH, plain=plain,
-            paired=is_large(h.shape, vertical) and (lines or bool(factors)), **factors, **(multigrid or {}),
+            paired=is_large(h.shape, vertical) and (lines or bool(factors)), in_place=True,
+            **factors, **(multigrid or {}),
         )  # fmt: skip
         known = (spacing, vertical, modes, periodic, device, precision, linear, plain, self.multigrid)
         self.part = part = LaplacePart(h, *known, slice(0, h.shape[0]), preconditioner)

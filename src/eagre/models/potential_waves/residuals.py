@@ -248,7 +248,7 @@ class ConjugateResiduals:
 
     def __init__(self, laplace: Problem) -> None:
         self._laplace, self._device, multigrid = laplace, laplace.device, laplace.multigrid
-        multigrid.unpair()  # what is carried from one iteration to the next needs all its digits
+        multigrid.separate()  # what is carried from one iteration to the next needs all its digits
         self._layers, device, test = laplace.vertical.nz - 1, laplace.device, laplace.test
         self._directions, self._images = (self._several(count, multigrid.real) for count in (SLOTS, SLOTS + 1))
         self._r = self._images[SLOTS * self._layers :]

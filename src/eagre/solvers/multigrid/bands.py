@@ -196,10 +196,10 @@ class MultigridBands:
         parts = [getattr(one, name) for one in self.fine]
         return Banded(parts, (parts[0].shape[0], *self._shape), -2)
 
-    def unpair(self) -> None:
+    def separate(self) -> None:
         """As of `Multigrid`."""
         for one in self.fine:
-            one.unpair()
+            one.separate()
         self.u, self.f = self._of("u"), self._of("f")
 
     def _own(self, rank: int) -> tuple[int, int]:

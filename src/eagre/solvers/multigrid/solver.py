@@ -64,7 +64,10 @@ class Multigrid:
     paired : bool
         Keep u and f of the finest grid in 16 bits each, two layers in a word, if there are kernels for it: on a GPU, in
         single precision, for V(1,1) cycles from zero on grids that are marched over. For preconditioners: 8 bits are
-        left of a number. `unpair` ends it.
+        left of a number. `separate` ends it.
+    in_place : bool
+        Let u be f, if there are programs for it: on a CPU, for cycles from zero, whose right side is then lost. For
+        preconditioners: it spares a word an unknown. `separate` ends it.
 
     Attributes
     ----------
@@ -117,14 +120,15 @@ class Multigrid:
         enough: float = ENOUGH,
         plain: bool = False,
         paired: bool = False,
+        in_place: bool = False,
     ) -> None:
         self.device, self.precision, self.real = select(device), precision, check_precision(precision)
         choices = Choices(cycle, pre, post, levels, stretched, smoother, weight, tuple(factors))
         plan = plan_of(shape, spacing, layers, periodic, choices, enough)
-        self._assemble(plan, plain, paired)
+        self._assemble(plan, plain, paired, in_place)
         self.set_screening(np.ones(shape) if screening is None else screening)
 
-    def _assemble(self, plan: Plan, plain: bool, paired: bool = False) -> None:
+    def _assemble(self, plan: Plan, plain: bool, paired: bool = False, in_place: bool = False) -> None:
         """Arrays and programs for a plan; device and precision are known."""
         self._plan, self.grids, self.layers = plan, list(plan.grids), np.asarray(plan.layers)
         self.cycle, pre, post, *_, self.smoother, self._weight, _ = plan.choices
@@ -135,9 +139,10 @@ class Multigrid:
         quick = self.cycle == "V" and min(pre, post) > 0 and not plain and self.device.kind == "cuda"
         self._cuda = self._cuda_cycle() if quick else None
         self.paired = bool(paired and self._cuda and self._cuda.takes_pairs)
+        self.in_place = bool(in_place and self._fast)
         alone = self.grids[:1] if self._fast else self.grids
-        on = [self._layers_of(grid, self.paired and grid is self.grids[0]) for grid in alone for _ in range(2)]
-        self._u, self._f = on[::2], on[1::2]
+        self._f = [self._layers_of(grid, self.paired and grid is self.grids[0]) for grid in alone]
+        self._u = self._f if self.in_place else [self.device.zeros(one.shape, one.dtype) for one in self._f]
         self._residuals: dict[int, Any] = {}
         self._q = [self.device.zeros((1, *grid.shape), self.real) for grid in alone]
         self.u, self.f, self.screening = self._u[0], self._f[0], self._q[0]
@@ -199,10 +204,11 @@ class Multigrid:
         count, kind = (-(-len(self.layers) // 2), np.uint32) if paired else (len(self.layers), self.real)
         return self.device.zeros((count, *grid.shape), kind)
 
-    def unpair(self) -> None:
-        """Launches from now on have other u and f, every layer in words of its own; those made before keep theirs."""
-        if self.paired:
-            self.paired = False
+    def separate(self) -> None:
+        """Launches from now on have u and f apart, every layer in words of its own; those made before keep theirs."""
+        if self.paired or self.in_place:
+            self.paired = self.in_place = False
+            self._u, self._f = list(self._u), list(self._f)
             self._u[0], self._f[0] = (self._layers_of(self.grids[0]) for _ in range(2))
             self.u, self.f = self._u[0], self._f[0]
 
@@ -264,8 +270,10 @@ class Multigrid:
             arrays = list(zip(self._u, self._f, self._q, strict=True))
             known = (self.used, (self.pre, self.post), self._coarsest_sweeps, self._around)
             return self._cuda.launches(0, arrays, *known, control)
-        if self.paired:
-            raise InputError("a cycle that is not from zero, of paired layers", allowed="one after unpair()")
+        if (self.paired or self.in_place) and not from_zero:
+            raise InputError(
+                "a cycle that is not from zero, in place or of paired layers", allowed="one after separate()"
+            )
         if self._fast:
             cycle = {"cycle": self.cycle, "pre": self.pre, "post": self.post, "coarsest": self._coarsest_sweeps}
             return [self._fast.launch(self.u, self.f, self._s, self.used, from_zero, **cycle)]
@@ -299,7 +307,7 @@ class Multigrid:
         ConvergenceError
             If `most` cycles are not enough.
         """
-        self.unpair()
+        self.separate()
         right = np.asarray(f, float)
         if right.shape != tuple(self.f.shape) or not np.isfinite(right).all():
             raise InputError("this right side", allowed=f"finite values, {tuple(self.f.shape)}")
