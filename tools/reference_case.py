@@ -17,6 +17,7 @@ from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Sign
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS
 from eagre.config.waves import WAVES
+from eagre.config.zone_series import ZoneSeries
 from eagre.config.zones import Zones
 from eagre.models.registry import KINDS
 
@@ -120,7 +121,7 @@ def waves() -> Iterator[str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
-    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones, PlacesFile):
+    for form in (SeriesFile, SeriesTable, SeriesExpression, RasterFile, ClassRaster, Zones, ZoneSeries, PlacesFile):
         lines += [f"### {first_line(form).rstrip('.')}", "", *table(form)]
     lines += waves()
     lines += ["### Expressions", "", f"Functions: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]

@@ -175,6 +175,5 @@ def _in_time(text: str) -> bool:
     return True
 
 
-RainSignal = Annotated[Signal, signal("rain")]
 StressSignal = Annotated[Signal, signal("stress")]
 NumberSignal = Annotated[Signal, signal("number")]

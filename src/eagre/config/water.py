@@ -16,10 +16,11 @@ from eagre.config.lines import LinesSection
 from eagre.config.maps import MapsSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
-from eagre.config.signals import NumberSignal, RainSignal, Signal, StressSignal, signal
+from eagre.config.signals import NumberSignal, Signal, StressSignal, signal
 from eagre.config.terrain import BedSection, GridSection, check_terrain, make_terrain
 from eagre.config.values import Beta, Frequency
 from eagre.config.weather import WeatherSection
+from eagre.config.zone_series import ZoneSignals, zone_signal
 from eagre.errors import InputError
 from eagre.series import Series
 
@@ -44,9 +45,11 @@ class InitialSection(Section):
 
 
 class RainSection(Section):
-    """Rain on the whole domain."""
+    """Rain on the whole domain, or by zone."""
 
-    rate: RainSignal = Field(description="rain rate, m/s or a text with a unit", examples=["20 mm/h"])
+    rate: Annotated[Signal | ZoneSignals, zone_signal("rain")] = Field(
+        description="rain rate, m/s or a text with a unit, or zones and a series for each", examples=["20 mm/h"]
+    )
     pattern: NumberField | None = Field(
         default=None, description="a factor per cell", examples=["where(x < 100, 1, 0)"]
     )
@@ -197,8 +200,6 @@ class WaterCase(Case):
 
     def _sources(self, grid: Grid, bed: np.ndarray) -> list[Any]:
         """The terms that [sources] describes."""
-        from eagre import terms
-
         made: list[Any] = []
         for name, section in self.sources:
             if section is None:
@@ -207,15 +208,25 @@ class WaterCase(Case):
                 with self.at("sources", name, "file" if name == "weather" else "track"):
                     made += section.make(grid, self.run.end_time, self.run.start_date)
                 continue
-            values: dict[str, Any] = {}
-            for key in type(section).model_fields:
-                value = getattr(section, key)
-                if isinstance(value, FieldValue):
-                    value = self._values(f"sources.{name}", section, key, grid, bed)
-                    if not isinstance(value, np.ndarray):
-                        value = np.full(grid.shape, value)
-                elif isinstance(value, Signal):
-                    value = self._signal(value, ("sources", name, key))
-                values[key] = value
-            made.append(getattr(terms, terms.class_name(name))(**values))
+            made.append(self._term(name, section, grid, bed))
         return made
+
+    def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
+        """The term of a section of [sources] whose keys are its arguments."""
+        from eagre import terms
+
+        values: dict[str, Any] = {}
+        for key in type(section).model_fields:
+            value = getattr(section, key)
+            if isinstance(value, FieldValue):
+                value = self._values(f"sources.{name}", section, key, grid, bed)
+                if not isinstance(value, np.ndarray):
+                    value = np.full(grid.shape, value)
+            elif isinstance(value, Signal):
+                value = self._signal(value, ("sources", name, key))
+            values[key] = value
+        if isinstance(section, RainSection) and isinstance(section.rate, ZoneSignals):
+            with self.at("sources", name, "rate"):
+                rates, shares = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
+            return terms.ZoneRain(rates, shares if values["pattern"] is None else shares * values["pattern"])
+        return getattr(terms, terms.class_name(name))(**values)

@@ -78,6 +78,8 @@ class Term:
 
     water_cell: ClassVar[Cell | None] = None
     force_cell: ClassVar[Cell | None] = None
+    one_by_one: ClassVar[bool] = False
+    """Whether the cell takes one quantity, and what it gives is summed over all of them."""
 
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
         """What `water_cell` reads at a centre; raises `InputError` for values that cannot be."""

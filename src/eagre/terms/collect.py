@@ -97,7 +97,9 @@ class Terms:
     @property
     def wettest(self) -> float:
         """Upper bound of the water that comes into any cell at any time, m s-1."""
-        return float(sum(one.series.values.max() * one.values.max() for one in self.sources))
+        rates = [one.series.values.max() * (one.values[:, None] if one.values.ndim == 1 else one.values)
+                 for one in self.sources]  # fmt: skip
+        return float(np.max(sum(rates, np.zeros(()))))
 
     def maps(self, role: str) -> int:
         """How many maps the kernels of a role read."""
@@ -174,6 +176,7 @@ def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
         if cell is None:
             continue
         quantities = term.water(grid) if role == "water" else term.force(role, grid)
-        if not all(one.is_zero for one in quantities):
-            found.append(Part(type(term).__name__, cell, quantities))
+        for own in [(one,) for one in quantities] if term.one_by_one else [quantities]:
+            if not all(one.is_zero for one in own):
+                found.append(Part(type(term).__name__, cell, own))
     return tuple(found)

@@ -40,17 +40,22 @@ class Rain(Term):
     water_cell: ClassVar[Cell | None] = rain
 
     def water(self, grid: Grid) -> tuple[Quantity, ...]:
-        rate = Series.of(self.rate, "rain")
-        if (rate.values < 0).any():
-            raise InputError(f"a rain rate of {rate.values.min():g} m/s", allowed="rates >= 0")
         pattern = checked_pattern(self.pattern, grid, "rain")
-        if (pattern < 0).any():
-            raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
-        wettest = float(rate.values.max() * pattern.max())
-        if wettest > HEAVIEST_RAIN:
-            raise InputError(
-                f"rain of {wettest:g} m/s, that is {3.6e6 * wettest:g} mm/h",
-                allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
-                fix=f'rate = "{wettest:g} mm/h", in Python {wettest:g}e-3 / 3600',
-            )
-        return (Quantity.of(pattern, rate),)
+        return (Quantity.of(pattern, checked_rain(self.rate, pattern)),)
+
+
+def checked_rain(given: float | Series, pattern: np.ndarray) -> Series:
+    """A rate that may fall, with its pattern, m s-1."""
+    rate = Series.of(given, "rain")
+    if (rate.values < 0).any():
+        raise InputError(f"a rain rate of {rate.values.min():g} m/s", allowed="rates >= 0")
+    if (pattern < 0).any():
+        raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
+    wettest = float(rate.values.max() * pattern.max())
+    if wettest > HEAVIEST_RAIN:
+        raise InputError(
+            f"rain of {wettest:g} m/s, that is {3.6e6 * wettest:g} mm/h",
+            allowed=f"rates in m/s, to {HEAVIEST_RAIN:g}",
+            fix=f'rate = "{wettest:g} mm/h", in Python {wettest:g}e-3 / 3600',
+        )
+    return rate

@@ -1,0 +1,194 @@
+"""A series for each zone: polygons of a file, or a raster of zone numbers, and what drives each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo
+
+from eagre.config.section import Section, check
+from eagre.config.signals import SeriesFile, Signal, signal
+from eagre.config.toml import literal
+from eagre.config.values import InputFile, key_of
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+
+MOST_NUMBERS = 1000
+
+
+def _series(value: Any, info: ValidationInfo) -> Any:
+    from eagre.config.values import input_of
+
+    if isinstance(value, str):
+        return SeriesFile(file=input_of(value, info, ".csv", ".txt", ".tsv", ".nc"))
+    if isinstance(value, dict) and isinstance(value.get("file"), str) and not isinstance(value.get("value"), dict):
+        return check(SeriesFile, value, info.context)
+    if isinstance(value, dict) and value:
+        return value
+    allowed = "a table with a column for each zone, or name = a number, a text with a unit or a series for each"
+    raise InputError(f"{key_of(info)} = {literal(value)}", allowed=allowed, fix='series = "rain.csv"')
+
+
+class ZoneSeries(Section):
+    """Zones of a file, and a series for each."""
+
+    zones: InputFile = Field(
+        description="polygons (.geojson, or .gpkg, .shp, .fgb with eagre[vector]; a later one over an earlier), or a "
+        "raster of zone numbers",
+        examples=["catchments.geojson"],
+    )
+    layer: str | None = Field(default=None, description="the layer of a vector file that holds several")
+    name: str = Field(default="name", description="the property of the polygons that names their series")
+    series: Annotated[Any, PlainValidator(_series)] = Field(
+        description="a CSV or NetCDF file with a column for each zone, { file, time, units }, or a table of zone = a "
+        "number or a series",
+        examples=["rain.csv"],
+    )
+    outside: Any = Field(default="error", description='"error", or the value or series of cells in no zone')
+
+
+@dataclass(frozen=True)
+class ZoneSignals:
+    """What drives each zone.
+
+    Parameters
+    ----------
+    section : ZoneSeries
+    dimension : str
+    named : dict of str to Signal, or SeriesFile
+        Of the zones; or the file whose columns have their names.
+    outside : Signal, optional
+    """
+
+    section: ZoneSeries
+    dimension: str
+    named: dict[str, Signal] | SeriesFile
+    outside: Signal | None
+
+    def shares(self, grid: Grid) -> tuple[list[str], np.ndarray]:
+        """Names of the zones in the domain, and maps that are 1 where the centre of a cell lies in each."""
+        from eagre.io.vector import SUFFIXES
+
+        by_polygon = self.section.zones.suffix.lower() in SUFFIXES
+        found = self._of_polygons(grid) if by_polygon else self._of_raster(grid)
+        if not found:
+            raise InputError(f"{self.section.zones}, of which no zone lies in the domain", allowed="one or more")
+        return list(found), np.stack(list(found.values()))
+
+    def resolve(
+        self, grid: Grid, end: float, start_date: datetime | None = None
+    ) -> tuple[list[float | Series], np.ndarray]:
+        """Values or series of the zones, and maps of them, (zones, ny, nx); the last is outside, if any cell is.
+
+        Raises
+        ------
+        InputError
+            If a zone has no series, a series does not reach from 0 to `end`, s, or cells lie in no zone and `outside`
+            is not given.
+        """
+        names, shares = self.shares(grid)
+        values = []
+        for name in names:
+            try:
+                values.append(self._signal_of(name).resolve(0.0, end, start_date))
+            except InputError as error:
+                fix = "" if isinstance(self.named, SeriesFile) else error.fix
+                raise InputError(f"the zone {name}: {error.what}", allowed=error.allowed, fix=fix) from None
+        rest = 1.0 - shares.sum(0)
+        out = rest > 0.0
+        if not out.any():
+            return values, shares
+        if self.outside is None:
+            j, i = (int(index) for index in np.argwhere(out)[0])
+            raise InputError(
+                f"{self.section.zones}: {out.sum()} of {out.size} cells in no zone; the first centre is "
+                f"x = {grid.x[i]:.10g} m, y = {grid.y[j]:.10g} m",
+                allowed="zones over all cells, or a value outside", fix="outside = 0.0",
+            )  # fmt: skip
+        return [*values, self.outside.resolve(0.0, end, start_date)], np.concatenate([shares, rest[None]])
+
+    def _signal_of(self, name: str) -> Signal:
+        from eagre.io.files import choose
+
+        if isinstance(self.named, SeriesFile):
+            return Signal(self.named.model_copy(update={"value": name}), self.dimension)
+        choose(name, self.named, "series of")
+        return self.named[name]
+
+    def _of_polygons(self, grid: Grid) -> dict[str, np.ndarray]:
+        from eagre.io.files import choose
+        from eagre.io.vector import read_features, zone_numbers
+
+        path, key = self.section.zones, self.section.name
+        features = read_features(path, grid, ("Polygon",), self.section.layer)
+        names = []
+        for one in features:
+            if key == "name":
+                names.append(one.name)
+                continue
+            choose(key, one.properties, f"{path}, the polygon {one.name}: property", 'name = "{}"')
+            names.append(_text(one.properties[key]))
+        numbers = zone_numbers(features, grid)
+        found: dict[str, np.ndarray] = {}
+        for number, name in enumerate(names):
+            inside = numbers == number
+            if inside.any():
+                found[name] = found[name] + inside if name in found else inside.astype(np.float64)
+        return found
+
+    def _of_raster(self, grid: Grid) -> dict[str, np.ndarray]:
+        from eagre.io import read_raster
+        from eagre.io.warp import around, onto
+
+        if self.section.layer is not None or self.section.name != "name":
+            raise InputError(f"layer or name with {self.section.zones}", allowed="with polygons only")
+        raster = onto(grid, [read_raster(self.section.zones, around=around(grid))], nearest=True)
+        rows = np.floor((grid.y - raster.y0) / raster.dy).astype(int)
+        columns = np.floor((grid.x - raster.x0) / raster.dx).astype(int)
+        held = ((rows >= 0) & (rows < raster.ny))[:, None] & ((columns >= 0) & (columns < raster.nx))
+        values = raster.elevation[np.ix_(rows.clip(0, raster.ny - 1), columns.clip(0, raster.nx - 1))]
+        held &= np.isfinite(values)
+        found = np.unique(values[held])
+        if found.size > MOST_NUMBERS or (found != np.round(found)).any():
+            got = f"{raster.name} with {found.size} values, such as {found[np.argmax(found != np.round(found))]:.10g}"
+            raise InputError(got, allowed=f"zone numbers: whole ones, {MOST_NUMBERS} at most")
+        return {f"{number:.0f}": (held & (values == number)).astype(np.float64) for number in found}
+
+
+def _text(value: Any) -> str:
+    """A property as a name: whole numbers without a point."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def zone_signal(dimension: str) -> PlainValidator:
+    """What reads a signal of a dimension, or zones and a series for each."""
+    plain = signal(dimension).func
+
+    def read(value: Any, info: ValidationInfo) -> Signal | ZoneSignals:
+        if isinstance(value, ZoneSignals):
+            return value
+        if not (isinstance(value, dict) and "zones" in value):
+            return plain(value, info)  # type: ignore[call-arg]
+        section = check(ZoneSeries, value, info.context)
+        named = section.series
+        if not isinstance(named, SeriesFile):
+            named = {str(zone): _named(plain, one, info, str(zone)) for zone, one in named.items()}
+        outside = None if section.outside == "error" else _named(plain, section.outside, info, "outside")
+        return ZoneSignals(section, dimension, named, outside)
+
+    return PlainValidator(read)
+
+
+def _named(plain: Any, value: Any, info: ValidationInfo, name: str) -> Signal:
+    """A signal of one zone, its name in place of the key in errors."""
+    try:
+        return plain(value, info)
+    except InputError as error:
+        own = f"{key_of(info)} = "
+        what, fix = (text.replace(own, f"{name} = ", 1) for text in (error.what, error.fix))
+        raise InputError(what, allowed=error.allowed, fix=fix) from None

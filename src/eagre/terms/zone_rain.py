@@ -1,0 +1,66 @@
+"""Rain by zone: a rate in time for each of several parts of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eagre.backend.cells import Cell
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms.base import Quantity, Term, checked_map
+from eagre.terms.rain import checked_rain, rain
+
+MOST = 24  # rates that change with time: kernels take a map for each, and 4 KiB of arguments in all
+
+
+@dataclass(frozen=True, eq=False)
+class ZoneRain(Term):
+    """Rain of several rates, each in its part of the domain.
+
+    Parameters
+    ----------
+    rates : sequence of float or Series, m s-1
+        Rainfall rate of each zone, 0 to 0.1.
+    patterns : (zones, ny, nx) array
+        What multiplies each rate cell by cell, >= 0: 1 in the zone and 0 elsewhere, or the part of a cell that lies in
+        it. The rain of a cell is the sum.
+
+    Notes
+    -----
+    A step reads a map for each rate that changes with time (zones that share a `Series` share one), and one more for
+    all constants.
+    """
+
+    rates: Sequence[float | Series]
+    patterns: np.ndarray
+
+    water_cell: ClassVar[Cell | None] = rain
+    one_by_one: ClassVar[bool] = True
+
+    def water(self, grid: Grid) -> tuple[Quantity, ...]:
+        patterns = np.asarray(self.patterns, np.float64)
+        if patterns.shape != (len(self.rates), *grid.shape) or not self.rates:
+            got = f"rain patterns of shape {patterns.shape} for {len(self.rates)} rates"
+            raise InputError(got, allowed=f"shape (rates, ny, nx) = {(len(self.rates), *grid.shape)}, one rate or more")
+        same, in_time = np.zeros(grid.shape), {}
+        for rate, given in zip(self.rates, patterns, strict=True):
+            share = checked_map(given, grid, "rain")
+            series = checked_rain(rate, share)
+            if series.is_constant:
+                same += series.values[0] * share
+            else:
+                of = id(rate)
+                in_time[of] = series, share + in_time[of][1] if of in in_time else share
+        if len(in_time) > MOST:
+            got = f"{len(in_time)} rates of rain that change with time"
+            raise InputError(got, allowed=f"{MOST} at most", fix="zones that share a series, or [sources.weather]")
+        found = [Quantity.of(share, series) for series, share in in_time.values()]
+        return (Quantity.of(same), *found)
+
+    def for_members(self, stacked: Callable[[np.ndarray], np.ndarray]) -> Any:
+        return replace(self, patterns=np.stack([stacked(one) for one in np.asarray(self.patterns)]))
