@@ -123,7 +123,7 @@ def test_every_model_is_here():
 def test_every_file(kind, tmp_path, monkeypatch):
     """Fields with all variables, gauges with all that change, and all that the model measures, two records each.
 
-    With a date: without one `time` is plain seconds, and CF knows no such time.
+    With a date: without one `time` is plain seconds, and CF knows no such time (the next test).
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.toml").write_text(f'model = "{kind}"\n{CASES[kind]}')
@@ -148,6 +148,29 @@ def test_every_file(kind, tmp_path, monkeypatch):
     assert set(found) == MEASURED[kind] | {"fields"} | ({"gauges"} if flat else set())
     told = {name: problems for name, path in found.items() if (problems := violations(path))}
     assert told == {}
+
+
+def test_without_a_date_that_alone_is_missing(tmp_path):
+    """Times in plain s, which xarray opens as they are: floats, without a word; a date makes dates of them."""
+    (tmp_path / "case.toml").write_text(f'model = "shallow-water"\n{WATER}')
+    model = load_case(tmp_path / "case.toml").build()
+    for name, date in (("plain", None), ("dated", "2026-01-31T06:00:00+02:00")):
+        fields, gauges = tmp_path / f"{name}.nc", tmp_path / f"{name}_gauges.nc"
+        options = {"start_date": date, "attributes": {"title": "A case"}}
+        with (
+            FieldWriter(fields, model, ["depth"], **options) as writer,
+            GaugeWriter(gauges, model, {"one": (500100.0, 5200010.0)}, ["depth"], **options) as other,
+        ):
+            writer.write(model)
+            other.write(model)
+        for path in (fields, gauges):
+            told = violations(path)
+            with xr.open_dataset(path) as data, xr.open_dataset(path, decode_timedelta=True) as timed:
+                if date is None:
+                    assert told == ["time: a time is what counts from a date, and nothing else"]
+                    assert data.time.dtype == timed.time.dtype == float and data.time.values.tolist() == [0.0]
+                else:
+                    assert told == [] and str(data.time.values[0]).startswith("2026-01-31T04:00:00.000")
 
 
 @pytest.fixture

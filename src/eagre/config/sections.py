@@ -86,7 +86,7 @@ class RunSection(Section):
         examples=["auto"],
     )
     start_date: Date | None = Field(
-        default=None, description="the date that model time 0 stands for (for output files)"
+        default=None, description="the date of model time 0, UTC: for output files, and for dates in series and weather"
     )
 
 
