@@ -202,6 +202,10 @@ class SeveralDevices(Device):
             stage.append([member.over(program, (*region[:-2], high - low, region[-1]), part_of(arguments, rank))])
         return stage
 
+    def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
+        """A stage in which every device makes the same loop with its parts of arrays."""
+        return [[one.over(program, region, part_of(arguments, rank))] for rank, one in enumerate(self.members)]
+
 
 def part_of(value: Any, rank: int) -> Any:
     """What an argument is on a device: its part of arrays in bands, also inside tuples."""

@@ -46,7 +46,7 @@ topography = { height = "200 * sin(2 * pi * x / 3e6)", coriolis = 1e-4, depth = 
 tracer = { initial = "where(x < 1e6, 1, 0)" }
 numerics.time_step = "1 h"
 particles = { every = "900 km", file = "particles.nc", interval = "1 h" }
-maps = { file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["velocity"] }
+maps = { file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["velocity"], maximum = ["speed"] }
 """,
     "potential-waves": """
 run = { end_time = 0.4, device = "cpu", precision = "double" }
@@ -54,6 +54,14 @@ basin = { nx = 32, length_x = 2.0, depth = 0.5, periodic = "x" }
 initial.wave = { kind = "airy", height = 0.02, length = 2.0 }
 numerics = { linear = true, time_step = 0.02 }
 statistics = {}
+[maps]
+file = "maps.nc"
+mean = ["velocity"]
+variance = ["surface_elevation", "velocity"]
+covariance = [["surface_elevation", "velocity_x"]]
+maximum = ["surface_elevation", "velocity"]
+minimum = ["surface_elevation"]
+time_of_maximum = ["surface_elevation"]
 [probes]
 file = "probes.nc"
 interval = 0.1
@@ -110,7 +118,7 @@ MEASURED = {
     "shallow-water": {"maps", "lines"},
     "shallow-water-adi": {"maps", "lines"},
     "barotropic": {"particles", "maps"},
-    "potential-waves": {"probes"},
+    "potential-waves": {"probes", "maps"},
     "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima"},
 }
 

@@ -9,8 +9,9 @@ from barotropic_runs import model_on
 from eagre import Averages, ShallowWater, ShallowWaterADI
 from eagre.backend.cells import cell, serial_entry
 from eagre.backend.select import select
-from eagre.kernels.averages import LAST, NUMBERS, averaged, weigh
+from eagre.kernels.averages import LAST, NUMBERS, Planes, Quantities, averaged, weigh
 from kernels.conftest import options_of
+from kernels.test_potential_waves_model import tiny
 
 STEPS = 10**6
 
@@ -25,8 +26,8 @@ def second(j, i, values, n):
     return values[1, n]
 
 
-PAIRS = [("first", "first"), ("second", "second"), ("first", "second")]
-taken = averaged("values, n", {"first": first, "second": second}, PAIRS)
+PLANES = Planes(("first", "second"), (("first", "first"), ("second", "second"), ("first", "second")))
+taken = averaged(Quantities("values, n", {"first": first, "second": second}), PLANES)
 
 
 @serial_entry
@@ -59,8 +60,11 @@ def test_a_million_steps_in_single_precision():
     assert numbers[LAST] == times[-1]
 
 
-WATER = Averages(["surface_elevation", "velocity", "discharge"], ["speed"], [("depth", "velocity_x")])
-GYRE = Averages(["streamfunction", "vorticity", "speed"], ["velocity"])
+WATER = Averages(
+    ["surface_elevation", "velocity", "discharge"], ["speed"], [("depth", "velocity_x")], maximum=["speed"]
+)
+GYRE = Averages(["streamfunction", "vorticity", "speed"], ["velocity"], minimum=["vorticity"])
+WAVES = Averages(["surface_elevation", "velocity_x", "velocity_z"], maximum=["surface_elevation"])
 
 
 def explicit(device, precision):
@@ -79,8 +83,12 @@ def gyre(device, precision):
     return model_on(device, 9, 9, time_step=0.02, precision=precision, averages=GYRE)
 
 
+def waves(device, precision):
+    return tiny(device, "double", averages=WAVES)
+
+
 @pytest.mark.simulator
-@pytest.mark.parametrize("make", [explicit, implicit, gyre])
+@pytest.mark.parametrize("make", [explicit, implicit, gyre, waves])
 def test_simulated_averages_equal_the_cpu(make):
     from eagre.backend.simulated import SimulatedDevice
 

@@ -9,7 +9,7 @@ from eagre import Grid, PotentialWaves, Zone
 from eagre.waves import AiryWave
 
 
-def tiny(device, precision="double"):
+def tiny(device, precision="double", **options):
     """A few points with a zone that makes waves, one that absorbs them, and statistics."""
     grid = Grid.of_points(6, 3, 1.0, 0.4)
     wave = AiryWave(height=0.01, depth=0.3, period=1.0)
@@ -17,7 +17,7 @@ def tiny(device, precision="double"):
     return PotentialWaves(
         grid, 0.3, surface_elevation=0.01 * np.cos(np.pi * grid.x) * np.ones((3, 1)), zones=zones, order=2, layers=3,
         device=device, precision=precision, statistics_from=0.0, breaking=True, time_step=0.02, tolerance=1e-3,
-        correction_precision="double",
+        correction_precision="double", **options,
     )  # fmt: skip
 
 

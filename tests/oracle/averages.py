@@ -1,4 +1,4 @@
-"""Averages over time in plain NumPy, from fields at every step."""
+"""Averages and extremes over time in plain NumPy, from fields at every step."""
 
 from __future__ import annotations
 
@@ -18,3 +18,10 @@ def moments_of(times, values, others=None, start=-np.inf):
         return np.tensordot(weights, a[1:], axes=1) / weights.sum()
 
     return mean(values), mean((values - mean(values)) * (others - mean(others)))
+
+
+def extremes_of(times, values, start=-np.inf):
+    """Largest and smallest of values, (n, ..), at times, (n,), from `start` on, and when the largest first came."""
+    times = np.asarray(times, np.float64)
+    kept, since = np.asarray(values, np.float64)[times >= start], times[times >= start]
+    return kept.max(axis=0), kept.min(axis=0), since[kept.argmax(axis=0)]

@@ -8,17 +8,20 @@ import pytest
 import eagre
 from barotropic_runs import model_on
 from eagre.stepping.averages import product_of_units
-from oracle.averages import moments_of
+from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
 
 GYRE = eagre.Averages(
-    ["streamfunction", "velocity", "speed", "vorticity"], ["velocity"], [("velocity_x", "velocity_y")], start=0.014
-)
+    ["streamfunction", "velocity", "speed", "vorticity"], ["velocity"], [("velocity_x", "velocity_y")], start=0.014,
+    maximum=["speed"], minimum=["streamfunction"],
+)  # fmt: skip
+FROM_THE_START = eagre.Averages(maximum=["speed", "vorticity"], minimum=["speed"], time_of_maximum=["vorticity"])
 TWO_LAYERS = eagre.Averages(["streamfunction_lower", "vorticity", "vorticity_lower", "tracer", "velocity"])
 
 WATER = eagre.Averages(
-    ["surface_elevation", "depth", "velocity", "discharge"], ["surface_elevation", "speed"], [("depth", "velocity_x")]
-)
+    ["surface_elevation", "depth", "velocity", "discharge"], ["surface_elevation", "speed"], [("depth", "velocity_x")],
+    maximum=["depth"], minimum=["depth"], time_of_maximum=["speed"],
+)  # fmt: skip
 
 
 def gyre(precision="double", device="cpu", averages=GYRE, **options):
@@ -38,23 +41,42 @@ def followed(model, names, steps):
 
 
 def assert_right(model, averages, times, fields, tolerance):
-    """The averages of a model are those of NumPy."""
+    """The averages and extremes of a model are those of NumPy."""
     found, expected, scales = model.maps.sample(), {}, {}
     for name, values in fields.items():
         scales[name] = np.abs(values).max()
         expected[f"mean_{name}"], expected[f"variance_{name}"] = moments_of(times, values, start=averages.start)
+        extremes = extremes_of(times, values, averages.start)
+        expected |= dict(zip((f"max_{name}", f"min_{name}", f"time_of_max_{name}"), extremes, strict=True))
     for one, other in averages.covariance:
         _, expected[f"covariance_{one}_{other}"] = moments_of(times, fields[one], fields[other], averages.start)
     if "eddy_kinetic_energy" in found:
         expected["eddy_kinetic_energy"] = 0.5 * (expected["variance_velocity_x"] + expected["variance_velocity_y"])
+    if "significant_height" in found:
+        expected["significant_height"] = 4.0 * np.sqrt(expected["variance_surface_elevation"])
     found = {one.name: found[one.name] for one in model.setup.averages.outputs}
     assert set(found) <= set(expected) and len(found) >= len(averages.mean)
     for name, values in found.items():
+        if name.startswith("time_of"):
+            assert_times(values, times, fields[name.removeprefix("time_of_max_")], averages.start, tolerance)
+            continue
         own = [scales[one] for one in scales if one in name] or [scales["velocity_x"]]
         largest = np.abs(expected[name]).max()
-        scale = max(own) * (1.0 if name.startswith("mean") else np.sqrt(largest))  # what rounding of values does
+        moment = name.startswith(("variance", "covariance", "eddy"))
+        scale = max(own) * (np.sqrt(largest) if moment else 1.0)  # what rounding of values does
         assert largest > 1e3 * tolerance * scale, name
         np.testing.assert_allclose(values, expected[name], rtol=0, atol=tolerance * scale, err_msg=name)
+
+
+def assert_times(found, times, values, start, tolerance):
+    """At each of the times that were found the value is the largest from `start` on; few if any are not the first."""
+    largest, _, first = extremes_of(times, values, start)
+    assert (found >= start).all() and np.ptp(found) > 0.0
+    at = np.array([int(np.argmin(np.abs(times - one))) for one in found.ravel()])
+    np.testing.assert_allclose(times[at], found.ravel(), rtol=1e-12)
+    there = values.reshape(times.size, -1)[at, np.arange(at.size)]
+    np.testing.assert_allclose(there, largest.ravel(), rtol=0, atol=tolerance * np.abs(values).max())
+    assert np.mean(np.isclose(found, first, rtol=1e-12)) > 0.9
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
@@ -62,6 +84,18 @@ def test_averages_of_a_gyre_are_those_of_every_step(precision):
     model = gyre(precision)
     times, fields = followed(model, ["streamfunction", "velocity_x", "velocity_y", "speed", "vorticity"], 9)
     assert_right(model, GYRE, times, fields, 1e-12 if precision == "double" else 2e-6)
+
+
+def test_extremes_of_a_gyre_include_the_first_instant():
+    """Noise fades: what was largest at most points was so at the start, which no step led to."""
+    model = gyre(averages=FROM_THE_START)
+    times, fields = followed(model, ["speed", "vorticity"], 4)
+    assert_right(model, FROM_THE_START, times, fields, 1e-12)
+    found = model.maps.sample()["time_of_max_vorticity"]
+    assert 0.1 < np.mean(found == 0.0) < 0.9
+    again = gyre(averages=FROM_THE_START)
+    again.restore(model.state())
+    assert_same(model, again)
 
 
 @pytest.mark.parametrize("basin", ["box", "channel"])
@@ -173,6 +207,8 @@ def test_names_units_and_methods():
     assert found["mean_velocity_x"].long_name == "mean velocity, x-component"
     assert found["mean_velocity_x"].cell_methods == "time: mean (comment: from 0.014 s on)"
     assert found["variance_velocity_x"].units == "m2 s-2"
+    assert found["max_speed"].cell_methods == "time: maximum (comment: from 0.014 s on)"
+    assert found["max_speed"].long_name == "largest speed" and found["min_streamfunction"].units == "m2 s-1"
     assert found["variance_velocity_x"].cell_methods.startswith("time: variance")
     assert found["eddy_kinetic_energy"].standard_name == "specific_kinetic_energy_of_sea_water"
     assert product_of_units("m2 s-1", "m s-1") == "m3 s-2" and product_of_units("m", "m-1") == "1"

@@ -216,7 +216,8 @@ def test_registry(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "section"), [("shallow-water", "maps"), ("barotropic", "maps"), ("potential-waves", "statistics")]
+    ("kind", "section"),
+    [("shallow-water", "maps"), ("barotropic", "maps"), ("potential-waves", "statistics"), ("potential-waves", "maps")],
 )
 def test_averages_that_begin_when_the_run_has_ended_are_refused(kind, section, tmp_path):
     more = {"maps": 'file = "maps.nc"\nmean = ["velocity"]', "statistics": ""}[section]

@@ -166,15 +166,27 @@ def test_the_preconditioner():
 
 def test_breaking_and_statistics():
     model = made(FLUME + "[breaking]\nlimit = 0.9\n[statistics]\nfrom = 0.5\n")
-    assert model.setup.breaking == (0.9, pytest.approx(0.57735, rel=1e-5), 0.02) and model.setup.statistics_from == 0.5
+    assert model.setup.breaking == (0.9, pytest.approx(0.57735, rel=1e-5), 0.02) and model.setup.statistics.start == 0.5
     assert model.settings()["breaking_limit"] == 0.9 and "significant_height" in model.variables
     assert made(FLUME).setup.breaking is None
+
+
+def test_maps():
+    """With keys of its own and of averages; fields that are not there are refused by their key."""
+    keys = 'variance = ["surface_elevation"]\nmaximum = ["velocity"]\ntime_of_maximum = ["surface_elevation"]\n'
+    model = made(FLUME + '[maps]\nfile = "maps.nc"\nfrom = 0.5\n' + keys)
+    names = [one.name for one in model.maps.variables]
+    assert names == ["variance_surface_elevation", "significant_height", "max_velocity_x", "max_velocity_y",
+                     "max_velocity_z", "time_of_max_surface_elevation"]  # fmt: skip
+    told = refused(FLUME + '[maps]\nfile = "maps.nc"\nmaximum = ["depth"]\n')
+    assert "maps.maximum" in told and "surface_elevation" in told
+    assert "extreme" in refused(FLUME + '[maps]\nfile = "maps.nc"\n')
 
 
 def test_commented_lines_of_the_template_are_valid_too(tmp_path):
     from eagre.cli.new import template
 
-    text, blocks = template("potential-waves"), ("breaking", "statistics", "numerics", "restart")
+    text, blocks = template("potential-waves"), ("breaking", "maps", "statistics", "numerics", "restart")
     lines = text.splitlines()
     keys = (
         "limit",
@@ -186,6 +198,12 @@ def test_commented_lines_of_the_template_are_valid_too(tmp_path):
         "courant",
         "tolerance",
         "[breaking",
+        "[maps",
+        'file = "maps',
+        "mean",
+        "variance",
+        "maximum",
+        "time_of",
         "[stat",
     )
     keys += ("[numerics", "start_date", "length_y", "ny", "periodic", "[restart", 'file = "re', 'interval = "10')

@@ -205,6 +205,10 @@ class Device:
         blocks = tuple(-(-size // threads) for size, threads in zip(reversed(region), block, strict=True))
         return Launch(program, (*region, *arguments), blocks, tuple(block))
 
+    def over_all(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Any:
+        """`over`, of a region that each of several devices has the whole of."""
+        return self.over(program, region, arguments)
+
     def __str__(self) -> str:
         return self.name
 

@@ -1,4 +1,4 @@
-"""The section [maps]: averages of every model, and what was largest, soonest and longest of the models of water."""
+"""The section [maps]: averages and extremes of every model; largest, soonest and longest of those of shallow water."""
 
 from __future__ import annotations
 
@@ -59,6 +59,11 @@ class AveragesSection(MeasuredSection):
         return "; ".join(f"{what} of {', '.join(names)}" for what, names in asked.items() if names)
 
     @property
+    def extremes(self) -> dict[str, Any]:
+        """What is asked for beside averages, as of `Averages`."""
+        return {}
+
+    @property
     def averages_any(self) -> bool:
         """Whether there is anything to average."""
         return bool(self.mean or self.variance or self.covariance)
@@ -68,13 +73,39 @@ class AveragesSection(MeasuredSection):
         from eagre.stepping.averages import Averages
 
         start = -math.inf if self.from_ is None else self.from_
-        return Averages(self.mean, self.variance, self.covariance, start, self.every)
+        return Averages(self.mean, self.variance, self.covariance, start, self.every, **self.extremes)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """The writer of what the model gathers."""
         from eagre.io import MeasuredWriter
 
         return MeasuredWriter(path, model, model.maps, **options)
+
+
+class ExtremesSection(AveragesSection):
+    """Maps of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
+
+    maximum: VariableNames = Field(
+        default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]
+    )
+    minimum: VariableNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
+    time_of_maximum: VariableNames = Field(
+        default=[], description="names of fields: when the largest value came first", examples=[["speed"]]
+    )
+
+    @property
+    def note(self) -> str:
+        """What the file holds."""
+        asked = {
+            "largest": self.maximum, "smallest": self.minimum, "times of the largest": self.time_of_maximum
+        }  # fmt: skip
+        told = (f"{what} {', '.join(names)}" for what, names in asked.items() if names)
+        return "; ".join(text for text in (super().note, *told) if text)
+
+    @property
+    def extremes(self) -> dict[str, Any]:
+        """As of `Averages`."""
+        return self.model_dump(include={"maximum", "minimum", "time_of_maximum"})
 
 
 class MapsSection(AveragesSection):

@@ -1,29 +1,45 @@
-"""Means, variances and covariances over time: what is asked for, where it is kept on a device, what comes out."""
+"""Means, variances, extremes over time: what is asked for, where it is kept on a device, and what comes out."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 from zlib import crc32
 
 import numpy as np
 
 from eagre.backend.cells import Cell
-from eagre.backend.device import Device, Launch
+from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.kernels.averages import EVERY, LAST, NUMBERS, SEEN, SINCE, TOTAL, Quantities, averaged
+from eagre.kernels.averages import (
+    EVERY,
+    LAST,
+    NUMBERS,
+    SEEN,
+    SINCE,
+    TOTAL,
+    UNSET,
+    Planes,
+    Quantities,
+    averaged,
+    weigh_moment,
+)
 
 Pair = tuple[str, str]
+T = TypeVar("T")
 COMPONENTS = ("x", "y", "z")
+KINDS = ("mean", "variance", "covariance", "maximum", "minimum", "time_of_maximum")
+TURBULENT = ("u", "v", "w")  # half the sum of their variances is the energy of turbulence
+WAVES = "sea_surface_height_above_mean_sea_level"  # of a surface whose variance is that of waves
 
 
 @dataclass(frozen=True)
 class Averages:
-    """Means, variances and covariances of fields, weighted by time, gathered at every accepted step.
+    """Means, variances and covariances of fields, weighted by time, and extremes, gathered at every accepted step.
 
     Parameters
     ----------
@@ -33,14 +49,18 @@ class Averages:
     start : float, s
         States before it do not count; that of the start of the run if not given.
     every : int
-        Of so many steps the last one counts, for the time of all; of 1 each does.
+        Of so many steps the last one counts in means, variances and covariances, for the time of all; of 1 each does.
+    maximum, minimum, time_of_maximum : sequence of str
+        Names of fields, as of `mean`: the largest value, the smallest, and the time, s, when the largest first came.
+        Every step counts, and the first instant.
 
     Notes
     -----
     A state counts for the time since the one before it. The variance is the mean square of deviations from the mean,
     the covariance the mean product of those of two fields. With the variances of both velocities comes half their
     sum, the kinetic energy of eddies. Sums are kept in double precision (`eagre.kernels.averages`): a mean takes one
-    word of it a cell, a variance one more and the mean; nothing is a number before `start`.
+    word of it a cell, a variance one more and the mean, an extreme and a time one each; nothing is a number before
+    `start`. With the variance of the surface of waves comes their significant height, 4 standard deviations.
     """
 
     mean: Sequence[str] = ()
@@ -48,10 +68,13 @@ class Averages:
     covariance: Sequence[Pair] = ()
     start: float = -math.inf
     every: int = 1
+    maximum: Sequence[str] = ()
+    minimum: Sequence[str] = ()
+    time_of_maximum: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not (self.mean or self.variance or self.covariance):
-            raise InputError("no mean, variance or covariance", allowed="one", fix='mean = ["velocity"]')
+        if not any(getattr(self, key) for key in KINDS):
+            raise InputError("no mean, variance, covariance or extreme", allowed="one", fix='mean = ["velocity"]')
         for pair in self.covariance:
             if len(pair) != 2 or pair[0] == pair[1]:
                 fix = 'covariance = [["velocity_x", "velocity_y"]]'
@@ -69,19 +92,22 @@ class Averages:
         InputError
             For names of others.
         """
-        means, squares = _single("mean", self.mean, possible), _single("variance", self.variance, possible)
+        means, squares, largest, smallest, timed = (
+            _single(key, getattr(self, key), possible) for key in KINDS if key != "covariance"
+        )
         pairs = [(one, one) for one in squares] + [_pair(pair, possible) for pair in self.covariance]
-        names = list(dict.fromkeys([*means, *(name for pair in pairs for name in pair)]))
-        return Asked(tuple(names), tuple(dict.fromkeys(pairs)), tuple(means), variables, self.start, self.every)
+        names = [*means, *(name for pair in pairs for name in pair)]
+        kept = (_once(names), _once(pairs), _once([*largest, *timed]), _once(smallest), _once(timed))
+        return Asked(Planes(*kept), tuple(means), tuple(largest), variables, self.start, self.every)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Averages of a model: `names` whose means are kept, `pairs` of them, `means` that are given out."""
+    """Averages of a model: `planes` that are kept, `means` and `largest` that are given out of them, and all others."""
 
-    names: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    planes: Planes
     means: tuple[str, ...]
+    largest: tuple[str, ...]
     variables: Mapping[str, Variable]
     start: float
     every: int = 1
@@ -89,46 +115,77 @@ class Asked:
     @property
     def count(self) -> int:
         """Planes of the sums."""
-        return len(self.names) + len(self.pairs)
+        return self.planes.count
 
     @property
     def key(self) -> float:
         """A number that other averages hardly have."""
-        return float(crc32(repr((self.names, self.pairs, self.start, self.every)).encode()))
+        return float(crc32(repr((tuple(self.planes), self.start, self.every)).encode()))
 
     @property
     def outputs(self) -> list[Variable]:
         """What comes out."""
         since = f" (comment: from {self.start:g} s on)" if self.start > -math.inf else ""
-        found = [_mean_of(self.variables[name], f"time: mean{since}") for name in self.means]
-        for one, other in self.pairs:
-            found.append(_product_of(self.variables[one], self.variables[other], since))
+        known, planes = self.variables, self.planes
+        found = [_mean_of(known[name], f"time: mean{since}") for name in self.means]
+        found += [_product_of(known[one], known[other], since) for one, other in planes.pairs]
         if self.has_eddies:
-            standard = self.variables["velocity_x"].standard_name or ""
+            standard = known["velocity_x"].standard_name or ""
             name = "specific_kinetic_energy_of_sea_water" if standard.startswith("sea_water") else None
             text = "kinetic energy of deviations from the mean flow"
             found.append(Variable("eddy_kinetic_energy", "m2 s-2", text, name, cell_methods=f"time: mean{since}"))
-        return found
+        if self.has_turbulence:
+            text = "kinetic energy of deviations from the mean wind"
+            found.append(replace(known["u"], name="turbulent_kinetic_energy", units="m2 s-2", long_name=text,
+                                 standard_name=None, cell_methods=f"time: mean{since}"))  # fmt: skip
+        if self.has_waves:
+            text, name = "significant wave height, 4 standard deviations", "sea_surface_wave_significant_height"
+            found.append(Variable("significant_height", "m", f"{text} of the surface", name))
+        found += [_extreme_of(known[name], "max", "largest", f"time: maximum{since}") for name in self.largest]
+        found += [_extreme_of(known[name], "min", "smallest", f"time: minimum{since}") for name in planes.smallest]
+        return found + [_time_of(known[name]) for name in planes.timed]
 
     @property
     def has_eddies(self) -> bool:
         """Whether both velocities have variances."""
-        return {("velocity_x", "velocity_x"), ("velocity_y", "velocity_y")} <= set(self.pairs)
+        return {("velocity_x", "velocity_x"), ("velocity_y", "velocity_y")} <= set(self.planes.pairs)
+
+    @property
+    def has_turbulence(self) -> bool:
+        """Whether all components of a wind have variances."""
+        return {(name, name) for name in TURBULENT} <= set(self.planes.pairs)
+
+    @property
+    def has_waves(self) -> bool:
+        """Whether there is the variance of a surface of waves."""
+        surface = "surface_elevation"
+        return (surface, surface) in self.planes.pairs and self.variables[surface].standard_name == WAVES
 
     def values(self, state: Mapping[str, np.ndarray], lifts: Mapping[str, float | np.ndarray]) -> dict[str, np.ndarray]:
         """Averages, float64, from `Averaging.state`; lifts : what a quantity of the kernels is short of the field."""
-        sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL])
-        if total == 0.0:
-            sums, total = np.full_like(sums, np.nan), 1.0
-        found: dict[str, np.ndarray] = {}
+        sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL]) or math.nan
+        planes, found = self.planes, dict[str, np.ndarray]()
+        first = planes.sums
+        lift = lambda name: lifts.get(name, 0.0)  # noqa: E731
         for name in self.means:
-            found[f"mean_{name}"] = sums[self.names.index(name)] + lifts.get(name, 0.0)
-        for k, (one, other) in enumerate(self.pairs, len(self.names)):
+            found[f"mean_{name}"] = sums[planes.names.index(name)] + (lift(name) + 0.0 * total)
+        for k, (one, other) in enumerate(planes.pairs, len(planes.names)):
             products = sums[k] / total
             found[_product_name(one, other)] = np.maximum(products, 0.0) if one == other else products
         if self.has_eddies:
             found["eddy_kinetic_energy"] = 0.5 * (found["variance_velocity_x"] + found["variance_velocity_y"])
-        return found
+        if self.has_turbulence:
+            variances = [found[f"variance_{name}"] for name in TURBULENT]
+            found["turbulent_kinetic_energy"] = 0.5 * np.sum(variances, axis=0)
+        if self.has_waves:
+            found["significant_height"] = 4.0 * np.sqrt(found["variance_surface_elevation"])
+        kept = np.where(np.abs(sums[first:]) < UNSET, sums[first:], np.nan)
+        names = [f"max_{name}" for name in planes.largest] + [f"min_{name}" for name in planes.smallest]
+        raised = [lift(name) for name in (*planes.largest, *planes.smallest)]
+        found |= {name: plane + more for name, plane, more in zip(names, kept, raised, strict=False)}
+        times = kept[len(names) :]
+        found |= {f"time_of_max_{name}": plane for name, plane in zip(planes.timed, times, strict=True)}
+        return {one.name: found[one.name] for one in self.outputs}
 
 
 def asked_of(averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str]) -> Asked | None:
@@ -142,32 +199,44 @@ def words_of(asked: Asked | None, precision: str) -> int:
 
 
 class Averaging:
-    """The averages of a run on one device; models derive from it, and say when a state is taken up.
+    """The averages of a run on one device or several as one; models derive from it, and say when a state is taken up.
 
     Parameters
     ----------
     engine : object
         Its `device` and `precision`, and its `setup` with `averages`, `Asked` or None, which keeps nothing, and `grid`.
     quantities : Quantities
+    asked : Asked, optional
+        In place of those of the set-up.
+    shape : tuple of int, optional
+        Of the places; without it those of the grid, (ny, nx).
+    precision : str, optional
+        That quantities are computed in, if not that of the run.
+    switches : mapping, optional
+        Of the cells of the quantities.
     """
 
-    def __init__(self, engine: Any, quantities: Quantities) -> None:
+    def __init__(
+        self, engine: Any, quantities: Quantities, *, asked: Asked | None = None, shape: tuple[int, ...] | None = None,
+        precision: str | None = None, switches: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self._device: Device = engine.device
-        self._precision, self._shape = engine.precision, engine.setup.grid.shape
-        self.asked: Asked | None = engine.setup.averages
-        planes = (1, 1, 1) if self.asked is None else (self.asked.count, *self._shape)
-        self.sums, self.numbers = self._device.zeros(planes, np.float64), self._device.zeros((NUMBERS,), np.float64)
-        if self.asked is not None:
-            cells = {name: quantities.cells[name] for name in self.asked.names}
-            self._cell = averaged(quantities.fields, cells, self.asked.pairs)
+        self._precision, self._shape = precision or engine.precision, shape or engine.setup.grid.shape
+        self._switches, self.asked = switches, asked or cast("Asked | None", engine.setup.averages)
+        self.numbers = self._device.zeros((NUMBERS,), np.float64)
+        if self.asked is None:
+            self.sums = self._device.zeros((1, 1, 1), np.float64)
+        else:
+            self.sums = self._device.field_zeros((self.asked.count, *self._shape), np.float64)
+            self._cell = averaged(quantities, self.asked.planes)
 
-    def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Launch]:
+    def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Any]:
         """What takes a state up; weighing : cell ``(i, numbers, times..)`` that weighs it, run by one thread."""
         if self.asked is None:
             return []
         device, precision = self._device, self._precision
-        first = device.over(device.loop(weighing, precision), (1,), (self.numbers, *times))
-        program = device.loop(self._cell, precision)
+        first = device.over_all(device.loop(weighing, precision), (1,), (self.numbers, *times))
+        program = device.loop(self._cell, precision, self._switches)
         return [first, device.over(program, self._shape, (*fields, self.sums, self.numbers))]
 
     def begin(self, time: float) -> None:
@@ -176,8 +245,14 @@ class Averaging:
             numbers = np.zeros(NUMBERS)
             numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
             numbers[LAST] = numbers[SEEN] = time
-            self._device.fill(self.sums, np.zeros(self.sums.shape))
+            start = np.array(self.asked.planes.start()).reshape(-1, *(1,) * len(self._shape))
+            self._device.fill(self.sums, start * np.ones(self.sums.shape))
             self._device.fill(self.numbers, numbers)
+
+    @property
+    def lasted(self) -> float:
+        """How long states were averaged, s."""
+        return float(self._device.host(self.numbers)[TOTAL])
 
     def state(self) -> dict[str, np.ndarray]:
         """What a restart needs; nothing where there are no averages."""
@@ -195,6 +270,33 @@ class Averaging:
             return
         self._device.fill(self.sums, state["maps_averages"])
         self._device.fill(self.numbers, state["maps_weights"][:NUMBERS])
+
+
+class MomentAverages(Averaging):
+    """Averages whose states are taken up when the host says so.
+
+    fields : what the quantities are computed from; see `Averaging` for the rest.
+    """
+
+    def __init__(self, engine: Any, quantities: Quantities, *fields: Any, **more: Any) -> None:
+        super().__init__(engine, quantities, **more)
+        self._moment = self._device.zeros((2,), np.float64)
+        self.launches = self.take(weigh_moment, (self._moment,), *fields)
+        self._take: Callable[[], None] | None = None
+
+    def take_up(self, time: float, steps: int = 1) -> None:
+        """Take up the present state, of a time, s, so many steps after the one before."""
+        if self.asked is None:
+            return
+        if self._take is None:
+            self._take = self._device.repeated(self.launches, 1)
+        self._device.fill(self._moment, np.array([time, float(steps)]))
+        self._take()
+
+
+def _once(found: Sequence[T]) -> tuple[T, ...]:
+    """All that differ."""
+    return tuple(dict.fromkeys(found))
 
 
 def _single(key: str, names: Sequence[str], possible: Sequence[str]) -> list[str]:
@@ -218,6 +320,15 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
 
 def _mean_of(one: Variable, method: str) -> Variable:
     return replace(one, name=f"mean_{one.name}", long_name=f"mean {one.long_name}", cell_methods=method)
+
+
+def _extreme_of(one: Variable, stem: str, text: str, method: str) -> Variable:
+    return replace(one, name=f"{stem}_{one.name}", long_name=f"{text} {one.long_name}", cell_methods=method)
+
+
+def _time_of(one: Variable) -> Variable:
+    text = f"time of the largest {one.long_name}"
+    return replace(one, name=f"time_of_max_{one.name}", units="s", long_name=text, standard_name=None)
 
 
 def _product_name(one: str, other: str) -> str:

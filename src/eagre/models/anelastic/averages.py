@@ -31,7 +31,7 @@ from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.metric import plane_weights
 from eagre.models.anelastic.profile_names import BUDGET, MEANS, THETA, WINDS, of_closure, of_scalar
 from eagre.models.anelastic.subgrid import SubgridFluxes
-from eagre.several import Banded, SeveralDevices, part_of
+from eagre.several import Banded, SeveralDevices
 
 Array = np.ndarray
 EVERY = 10
@@ -246,9 +246,7 @@ class Averages:
         """A loop; of several devices a stage, in which each has its parts of arrays."""
         device = self._engine.device
         loop = device.loop(cell, "double", {"INTERPOLATED": self._interpolated})
-        if not isinstance(device, SeveralDevices):
-            return device.over(loop, region, arguments)
-        return [[one.over(loop, region, part_of(arguments, rank))] for rank, one in enumerate(device.members)]
+        return device.over_all(loop, region, arguments)
 
     # -- what a record holds ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,12 +115,21 @@ class StepAverages(Averaging):
 
     def after_step(self, new: int) -> Launches:
         """What takes up the state in buffers `new`."""
+        return self._of(new, self._setup.time_step)
+
+    def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
+        """As of `Averaging`; the present state counts in extremes."""
+        super().take_over(state, time)
+        if self.asked is not None and self.asked.planes.extremes:
+            self._device.run(self._of(self._fields.at, 0.0))
+
+    def _of(self, at: int, dt: float) -> Launches:
+        """What takes up the state in buffers `at`, dt, s, after the one before."""
         fields, two = self._fields, self._fields.count == 2
-        upper = (fields.psi[0][new], fields.q[0][new])
-        lower = (fields.psi[1][new], fields.q[1][new]) if two else upper
-        tracer = fields.tracer[new] if fields.tracer else fields.none
-        numbers = places_of(self._setup, fields.real)
-        return [*self.take(weigh_step, (self._setup.time_step,), *upper, *lower, tracer, numbers)]
+        upper = (fields.psi[0][at], fields.q[0][at])
+        lower = (fields.psi[1][at], fields.q[1][at]) if two else upper
+        tracer = fields.tracer[at] if fields.tracer else fields.none
+        return [*self.take(weigh_step, (dt,), *upper, *lower, tracer, places_of(self._setup, fields.real))]
 
 
 def places_of(setup: Setup, real_type: Any) -> Places:

@@ -6,24 +6,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.maps import ExtremesSection
 from eagre.config.section import Section
 from eagre.config.signals import Signal, signal
-from eagre.config.values import Acceleration, Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
+from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
 from eagre.config.waves import Wave
-from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
+from eagre.models.potential_waves.numerics_section import NumericsSection
 from eagre.models.potential_waves.outputs import BREAKING_COLUMNS, breaking_row
 from eagre.models.potential_waves.probe_sections import ProbesSection
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.sponge import STRENGTH as STRENGTH_OF_SPONGE
-from eagre.solvers.multigrid.grids import STRETCHED
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.model import PotentialWaves
@@ -35,12 +35,6 @@ Side = Annotated[str, one_of("west", "east", "south", "north")]
 REGULAR = ("airy", "stokes", "stream_function")
 SEAS = ("jonswap", "pierson_moskowitz", "tma")  # that have a peak period
 LEVEL = 0.01  # relative change of the depth up to which waves take its mean
-
-
-def _whole_order(order: int) -> int:
-    if order not in (2, 4, 6, 8):
-        raise InputError(f"order = {order}", allowed="2, 4, 6 or 8", fix="order = 6")
-    return order
 
 
 class BasinSection(Section):
@@ -126,59 +120,6 @@ class ZoneSection(Section):
     exponent: float = Field(default=3.5, description="of the profile of absorption", gt=0, examples=[3.5])
 
 
-class MultigridSection(Section):
-    """How the equations in the plane are preconditioned; the defaults are the fastest known."""
-
-    cycle: Annotated[str, one_of("V", "W", "F")] = Field(default="V", description="V, W or F", examples=["W"])
-    pre: int = Field(default=1, description="sweeps before the coarser grids", ge=0, le=100, examples=[2])
-    post: int = Field(default=1, description="sweeps after them", ge=0, le=100, examples=[2])
-    levels: int | None = Field(default=None, description="grids at most", ge=1, examples=[4])
-    stretched: float = Field(
-        default=STRETCHED, description="largest ratio of spacings at which both axes are halved", ge=1.0, examples=[2.0]
-    )
-    smoother: Annotated[str, one_of("red-black", "jacobi")] = Field(
-        default="red-black", description="red-black or jacobi", examples=["jacobi"]
-    )
-    weight: float = Field(default=0.8, description="of Jacobi sweeps", gt=0, le=1, examples=[0.8])
-
-
-class NumericsSection(Section):
-    """Order, layers, the time step and choices of the scheme."""
-
-    order: Annotated[int, AfterValidator(_whole_order)] = Field(default=6, description="2, 4, 6 or 8", examples=[6])
-    layers: int = Field(
-        default=9, description="points from the surface to the bed, more than order", ge=3, examples=[9]
-    )
-    clustered: bool = Field(default=True, description="whether layers are denser towards the surface")
-    linear: bool = Field(default=False, description="whether waves count as small", examples=[True])
-    time_step: PositiveSeconds | None = Field(
-        default=None, description="the time step; without it by courant", examples=["0.05 s"]
-    )
-    courant: float = Field(
-        default=0.5, description="spacings that a wave of 20 points runs in a step", gt=0, le=10, examples=[0.5]
-    )
-    tolerance: float = Field(
-        default=1e-5, description="last correction of the Laplace problem, relative", gt=0, le=0.1, examples=[1e-5]
-    )
-    gravity: Acceleration = Field(default=GRAVITY, description="acceleration of gravity, m/s2", examples=[9.81])
-    correction_precision: Annotated[str, one_of("single", "double")] = Field(
-        default="single", description="of corrections in a run in double precision", examples=["double"]
-    )
-    preconditioner: Annotated[str, one_of("modes", "lines")] = Field(
-        default="modes", description="modes, or lines along sigma, which are slower", examples=["lines"]
-    )
-    multigrid: MultigridSection | None = Field(default=None, description="the section [numerics.multigrid]")
-
-    @model_validator(mode="after")
-    def _one_step(self) -> NumericsSection:
-        if self.time_step is not None and "courant" in self.model_fields_set:
-            raise InputError("both time_step and courant", allowed="one of them", fix="courant = 0.5")
-        if self.layers <= self.order:
-            allowed = f"{self.order + 1} or more at order {self.order}"
-            raise InputError(f"layers = {self.layers}", allowed=allowed, fix=f"layers = {self.order + 3}")
-        return self
-
-
 class PaddleSection(Section):
     """A side that is a piston wavemaker, or through which water flows; velocity or position says how."""
 
@@ -235,6 +176,7 @@ class PotentialWavesCase(Case):
     sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
     breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
     statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
+    maps: ExtremesSection | None = Field(default=None, description="the section [maps]")
     probes: ProbesSection | None = Field(default=None, description="the section [probes]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
 
@@ -290,7 +232,10 @@ class PotentialWavesCase(Case):
         if self.statistics is not None:
             self.check_begin("statistics")
             options["statistics_from"] = self.statistics.from_
-        with self.naming("basin", "initial", "numerics", "run"):
+        if self.maps is not None:
+            self.check_begin("maps")
+            options["averages"] = self.maps.averages()
+        with self.naming("basin", "initial", "numerics", "run", "maps"):
             return PotentialWaves(
                 grid,
                 depth,

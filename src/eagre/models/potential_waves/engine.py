@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.backend.group import Group
 from eagre.errors import ConvergenceError
+from eagre.models.potential_waves.averaging import OF_THE_SURFACE, SurfaceAverages
 from eagre.models.potential_waves.breaking import Breaker, Breaking
-from eagre.models.potential_waves.gathering import Gathering
 from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.laplace_bands import LaplaceBands
@@ -32,7 +33,9 @@ class Engine:
     counts : dict
         Steps, iterations of all their Laplace problems, shortest and longest time step, s.
     breaking : Breaking or None
-    gathering : Gathering or None
+    averages : SurfaceAverages
+    statistics : SurfaceAverages or None
+        Of the section of that name.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -50,12 +53,13 @@ class Engine:
         if setup.breaking is not None:
             known = (self.laplace, setup.depth, setup.spacing, setup.periodic, setup.gravity)
             self.breaking = Breaking(*known, *setup.breaking)
-        start = setup.statistics_from
-        self.gathering = None if start is None else Gathering(self.laplace, start)
+        self.averages = SurfaceAverages(self, setup.averages)
+        self.statistics = None if setup.statistics is None else SurfaceAverages(self, setup.statistics)
         forcing: list[Any] = [paddle.inlet(self.laplace, setup) for paddle in setup.paddles]
         forcing += [] if self.breaking is None else [self.breaking]
         forcing += [layer.sponge(self.laplace, setup) for layer in setup.sponges]  # last: they take the whole of eta_t
         self._steps = Steps(self.laplace, setup.gravity, 0.0, setup.zones, forcing)
+        self._steps.taken = self._take_up
         self.counts = {"steps": 0.0, "iterations": 0.0, "dt_min": math.inf, "dt_max": 0.0}
 
     # -- steps --------------------------------------------------------------------------------------
@@ -76,8 +80,6 @@ class Engine:
             counts["iterations"] += self._steps.step(part)
             counts["steps"] += 1.0
             counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], part), max(counts["dt_max"], part)
-            if self.gathering is not None:
-                self.gathering.add(time + (n + 1) * part, part)
 
     def _parts(self, dt: float) -> int:
         """Parts of a step of dt, s: more than one where crests that break carry short waves too far in one."""
@@ -104,6 +106,31 @@ class Engine:
         except ConvergenceError:
             return False
         return True
+
+    def _take_up(self, time: float) -> None:
+        """Take up the state of a time, s, whose vertical velocity is there."""
+        self.averages.take_up(time)
+        if self.statistics is not None:
+            self.statistics.take_up(time)
+
+    def begin(self, clock: Callable[[], float]) -> None:
+        """Begin averages now; clock : tells the time, s."""
+        self._clock = clock
+        self._resume({}, clock())
+
+    def maps_state(self) -> dict[str, np.ndarray]:
+        """The averages, with the present state taken up if its flow can be found."""
+        asked = self.averages.asked
+        if asked is not None and (set(asked.planes.quantities) <= OF_THE_SURFACE or self.look()):
+            self.averages.take_up(self._clock())
+        return self.averages.state()
+
+    def statistics_now(self) -> dict[str, np.ndarray]:
+        """What the section of statistics asks for, with the present state taken up; nothing without one."""
+        if self.statistics is None or self.setup.statistics is None:
+            return {}
+        self.statistics.take_up(self._clock())
+        return self.setup.statistics.values(self.statistics.state(), {})
 
     def flow(self) -> Flow:
         """The flow under the present surface: the same bits whether that was looked at before or not.
@@ -142,9 +169,9 @@ class Engine:
     def state(self) -> dict[str, np.ndarray]:
         """Host copies of everything that a bitwise restart needs but for the time."""
         host, laplace, ahead = self.device.host, self.laplace, self._steps.ahead
-        more: dict[str, np.ndarray] = {}
-        if self.gathering is not None:
-            more |= {"gathered": self.gathering.host(), "lasted": np.array(self.gathering.lasted)}
+        more = self.averages.state()
+        if self.statistics is not None:
+            more |= {name.replace("maps", "statistics"): own for name, own in self.statistics.state().items()}
         if self.breaking is not None:
             none = np.zeros(len(Breaker._fields))  # a first row, since files hold no empty arrays
             more["breakers"] = np.array([none, *self.breaking.log])
@@ -158,8 +185,8 @@ class Engine:
             "ahead": np.array([-1.0 if ahead is None else ahead, self._steps.small, self._steps.last]),
         }
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state`."""
+    def restore(self, state: dict[str, np.ndarray], time: float) -> None:
+        """Take up a state of `state`, of a time, s."""
         laplace, before = self.laplace, self._steps.before
         kept = {"surface": laplace.fields, "psi": laplace.psi, "psi_before": before, "w": laplace.w}
         for name, array in kept.items():
@@ -167,8 +194,14 @@ class Engine:
         self.counts = dict(zip(COUNTS, map(float, state["counts"]), strict=True))
         ahead, self._steps.small, self._steps.last = map(float, state["ahead"])
         self._steps.ahead = None if ahead < 0.0 else int(ahead)
-        if self.gathering is not None:
-            self.gathering.restore(state["gathered"], float(state["lasted"]))
+        self._resume(state, time)
         if self.breaking is not None:
             self.breaking.log = [Breaker(*map(float, row)) for row in state["breakers"][1:]]
             self.breaking.active = list(self.breaking.log)  # those that have ended are left out at the next look
+
+    def _resume(self, state: dict[str, np.ndarray], time: float) -> None:
+        """Go on with the averages of a state of a time, s, or begin."""
+        self.averages.take_over(state, time)
+        if self.statistics is not None:
+            own = {name.replace("statistics", "maps"): one for name, one in state.items() if "statistics" in name}
+            self.statistics.take_over(own, time)

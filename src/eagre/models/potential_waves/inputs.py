@@ -29,9 +29,9 @@ RESOLVED_POINTS = 64  # of the wave whose Psi is the smallest that counts
 PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "both": (True, True)}
 
 
-def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int) -> None:
-    """Refuse what does not fit the device, or each of several with its share of the rows."""
-    size, words = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers
+def check_memory(grid: Grid, device: Device | Group, precision: str, layers: int, more: int) -> None:
+    """Refuse what does not fit the device, or each of several with its share of the rows; more : words of averages."""
+    size, words = np.dtype(check_precision(precision)).itemsize, SURFACE_WORDS + VOLUME_WORDS * layers + more
     check_words(grid, device, precision, words)
     if isinstance(device, Group):
         rows = equal_parts(grid.ny, len(device.members))

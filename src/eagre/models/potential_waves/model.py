@@ -16,10 +16,10 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
+from eagre.models.potential_waves.averaging import asked_of_waves
 from eagre.models.potential_waves.breaking import Breaker
 from eagre.models.potential_waves.diagnostics import energies, steepest, volume
 from eagre.models.potential_waves.engine import Engine
-from eagre.models.potential_waves.gathering import GATHERED
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
     check_memory,
@@ -36,7 +36,14 @@ from eagre.models.potential_waves.inputs import (
 )
 from eagre.models.potential_waves.kinematics import Kinematics
 from eagre.models.potential_waves.measuring import Measuring
-from eagre.models.potential_waves.outputs import facts_of, field_of, remarks_of, settings_of, variables_of
+from eagre.models.potential_waves.outputs import (
+    VARIABLES,
+    facts_of,
+    field_of,
+    remarks_of,
+    settings_of,
+    variables_of,
+)
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
@@ -45,6 +52,8 @@ from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.zones import Zone
 from eagre.stepping.advance import advance
+from eagre.stepping.averages import Averages, words_of
+from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # rounding does not let corrections become smaller
@@ -93,6 +102,8 @@ class PotentialWaves(BaseModel):
         Whether crests that break are dissipated; a dict of `limit`, `steepest` and `strength` of `Breaking`.
     statistics_from : float, s
         From here on the highest, lowest and mean surface and the significant height are gathered at every point.
+    averages : Averages, optional
+        Means, variances and extremes of the surface and its velocity, gathered at every step; see the attribute `maps`.
     multigrid : dict, optional
         Other choices of `eagre.solvers.multigrid.Multigrid` than its defaults, as they are given there: cycle, pre,
         post, levels, stretched, smoother, weight.
@@ -150,6 +161,7 @@ class PotentialWaves(BaseModel):
         gravity: float = GRAVITY,
         breaking: bool | Mapping[str, float] = False,
         statistics_from: float | None = None,
+        averages: Averages | None = None,
         multigrid: Mapping[str, Any] | None = None,
         preconditioner: str = "modes",
         correction_precision: str = "single",
@@ -160,7 +172,10 @@ class PotentialWaves(BaseModel):
         self.grid, self.precision = grid, precision
         self.device = select_devices(device)
         vertical = Vertical(layers, order, bool(clustered))
-        check_memory(grid, self.device, precision, layers)
+        if statistics_from is not None:
+            checked_number("statistics_from", statistics_from, *ANY)
+        asked = asked_of_waves(VARIABLES, averages, statistics_from)
+        check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         wraps = PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))]
         check_points(grid, wraps, order)
         h = checked_depth(depth, grid)
@@ -186,9 +201,7 @@ class PotentialWaves(BaseModel):
             correction=correction_of(correction_precision, precision),
             paddles=tuple(paddles),
             sponges=tuple(sponges),
-            statistics_from=None
-            if statistics_from is None
-            else checked_number("statistics_from", statistics_from, *ANY),
+            **asked,
         )
         self._engine = engine_of(self.setup, self.device, precision)
         self._engine.set_surface(surface)
@@ -293,6 +306,12 @@ class PotentialWaves(BaseModel):
         """
         return Measuring(self.setup, lambda: self._engine.flow(), probes)
 
+    @property
+    def maps(self) -> RunMaps | None:
+        """The averages that were asked for, up to now: `maps.sample()` gives them; None where none were."""
+        asked = self.setup.averages
+        return RunMaps(self.grid, lambda: (self._engine.maps_state(), self.time), asked) if asked is not None else None
+
     # -- restart ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
@@ -306,9 +325,6 @@ class PotentialWaves(BaseModel):
         volume = (self.setup.vertical.nz + 1, *plane)
         fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
         numbers = ["counts", "ahead", "clock", "first_volume"]
-        if self.setup.statistics_from is not None:
-            fields["gathered"] = (GATHERED, *plane)
-            numbers.append("lasted")
         check_state(state, fields, self.grid, numbers + (["breakers"] if self.setup.breaking else []))
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])

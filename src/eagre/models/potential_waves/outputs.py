@@ -36,6 +36,12 @@ STATISTICS = (
         "sea_surface_wave_significant_height",
     ),
 )
+GATHERED = {
+    "highest_surface": "max_surface_elevation", "lowest_surface": "min_surface_elevation",
+    "mean_surface": "mean_surface_elevation", "significant_height": "significant_height",
+}  # fmt: skip
+"""What the statistics are among averages; 0 before they begin."""
+
 BREAKING_COLUMNS = (
     "time (s)", "x (m)", "y (m)", "ratio (1)", "slope (1)", "speed (m s-1)", "crest (m)", "length (m)", "steepness (1)",
 )  # fmt: skip
@@ -48,17 +54,15 @@ STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order
 
 def variables_of(setup: Setup) -> tuple[Variable, ...]:
     """Fields of a model with or without statistics of its surface."""
-    return VARIABLES if setup.statistics_from is None else (*VARIABLES, *STATISTICS)
+    return VARIABLES if setup.statistics is None else (*VARIABLES, *STATISTICS)
 
 
 def field_of(engine: Engine, name: str) -> np.ndarray:
     """Host copy of a field at the points, (ny, nx), float64; `name` is one of `variables_of`."""
     if name == "still_water_depth":
         return engine.setup.depth
-    if engine.gathering is not None and name in [variable.name for variable in STATISTICS]:
-        highest, lowest, mean, variance = engine.gathering.host()
-        heights = 4.0 * np.sqrt(variance)
-        return dict(zip((one.name for one in STATISTICS), (highest, lowest, mean, heights), strict=True))[name]
+    if name in GATHERED:
+        return np.nan_to_num(engine.statistics_now()[GATHERED[name]])
     if name == "velocity_z":
         return engine.vertical_velocity()
     surface = engine.surface()
@@ -87,8 +91,8 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
     found |= {f"multigrid_{name}": value for name, value in setup.multigrid.items() if value is not None}
     if setup.breaking is not None:
         found |= dict(zip(("breaking_limit", "breaking_steepest", "breaking_strength"), setup.breaking, strict=True))
-    if setup.statistics_from is not None:
-        found["statistics_from"] = setup.statistics_from
+    if setup.statistics is not None:
+        found["statistics_from"] = setup.statistics.start
     for number, zone in enumerate(setup.zones, 1):
         found[f"zone_{number}"] = _zone_text(zone)
         seeds = getattr(zone.waves, "seeds", None)
@@ -184,12 +188,13 @@ def _breaking_facts(engine: Engine) -> list[tuple[str, str]]:
 
 def _statistics_facts(engine: Engine) -> list[tuple[str, str]]:
     """Largest significant height and highest surface, with their places."""
-    if engine.gathering is None or engine.gathering.lasted == 0.0:
+    found = engine.statistics_now()
+    if engine.statistics is None or (lasted := engine.statistics.lasted) == 0.0:
         return []
-    highest, _, _, variance = engine.gathering.host()
     grid, told = engine.setup.grid, []
-    for what, values in (("Hs up to", 4.0 * np.sqrt(variance)), ("surface up to", highest)):
+    for what, name in (("Hs up to", "significant_height"), ("surface up to", "max_surface_elevation")):
+        values = found[name]
         j, i = np.unravel_index(int(values.argmax()), values.shape)
         place = f"x = {grid.x[i]:.5g} m" + (f", y = {grid.y[j]:.5g} m" if grid.ny > 1 else "")
         told.append(f"{what} {values[j, i]:.4g} m at {place}")
-    return [("statistics", f"{'; '.join(told)}; of {engine.gathering.lasted:.5g} s")]
+    return [("statistics", f"{'; '.join(told)}; of {lasted:.5g} s")]

@@ -13,6 +13,7 @@ from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.zones import Zone
 from eagre.series import Series
+from eagre.stepping.averages import Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class Setup:
     paddles: tuple[Paddle, ...] = ()
     sponges: tuple[SpongeLayer, ...] = ()
     multigrid: Mapping[str, Any] = field(default_factory=dict)  # choices of `Multigrid`
-    statistics_from: float | None = None  # s: from here on statistics of the surface are gathered
+    averages: Asked | None = None  # what is gathered
+    statistics: Asked | None = None
 
     @property
     def closed(self) -> bool:

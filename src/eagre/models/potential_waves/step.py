@@ -68,6 +68,8 @@ class Steps:
         Psi of the middle of the last step: solutions half a step later begin on the line through both.
     last : float
         Length of the last step, s; 0 if there was none.
+    taken : callable
+        Told the time, s, of each state that a step begins from, when its vertical velocity is there.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Steps:
     ) -> None:  # fmt: skip
         self.laplace, self.small, self._zones, self.time = laplace, small, zones, 0.0
         self._forcing = forcing
+        self.taken: Callable[[float], None] = lambda time: None
         self.ahead: int | None = None
         self.before, self.last = laplace.zeros(laplace.vertical.nz + 1), 0.0
         self._start, self._total, self._rates = (laplace.surface_zeros(2) for _ in range(3))
@@ -114,6 +117,7 @@ class Steps:
         device = self.laplace.device
         self.look(self.time + STAGES[0][1] * dt)
         iterations, self.ahead = self.ahead or 0, None
+        self.taken(self.time)
         self._waiting = ["begin"]
         if dt != self._filled_for:
             device.fill(self._stages, dt * np.array(STAGES))

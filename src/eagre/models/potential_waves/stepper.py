@@ -22,6 +22,7 @@ class Stepper:
         self.engine, self.setup = engine, engine.setup
         self._landed, self._since = start, 0  # the time that was met last, and steps since then
         self._failure: Failure | None = None
+        engine.begin(lambda: self.time)
         self.keeper = Keeper(self.state, self.restore, KEEP_SECONDS[engine.device.kind])
         self.look_steps = LOOK_EVERY
 
@@ -86,6 +87,6 @@ class Stepper:
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
-        self.engine.restore(state)
         self._landed, self._since = float(state["clock"][0]), int(state["clock"][1])
+        self.engine.restore(state, self.time)
         self._failure = None

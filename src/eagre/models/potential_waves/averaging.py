@@ -1,0 +1,82 @@
+"""What the potential-flow waves can average over time (`eagre.kernels.averages`): the surface and its velocity.
+
+At the surface the velocity is ``u = phi~_x - w~ eta_x``, v likewise, and w~ itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eagre.backend.cells import cell
+from eagre.fields import Variable
+from eagre.kernels.averages import Quantities
+from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
+from eagre.stepping.averages import Asked, Averages, MomentAverages, asked_of
+
+
+@cell
+def surface_elevation(j, i, fields, w, lines):
+    """Over still water, m."""
+    return fields[0, j, i]
+
+
+@cell
+def surface_potential(j, i, fields, w, lines):
+    """phi~, m2 s-1."""
+    return fields[1, j, i]
+
+
+@cell
+def velocity_x(j, i, fields, w, lines):
+    """u at the surface, m s-1."""
+    found = along_x(fields, 1, j, i, lines.x, lines.periodic_x)
+    if NONLINEAR:
+        found -= w[0, j, i] * along_x(fields, 0, j, i, lines.x, lines.periodic_x)
+    return found
+
+
+@cell
+def velocity_y(j, i, fields, w, lines):
+    """v at the surface, m s-1."""
+    found = along_y(fields, 1, j, i, lines.y, lines.periodic_y)
+    if NONLINEAR:
+        found -= w[0, j, i] * along_y(fields, 0, j, i, lines.y, lines.periodic_y)
+    return found
+
+
+@cell
+def velocity_z(j, i, fields, w, lines):
+    """w~ at the surface, m s-1."""
+    return w[0, j, i]
+
+
+QUANTITIES = Quantities(
+    "fields, w, lines",
+    {
+        "surface_elevation": surface_elevation, "surface_potential": surface_potential, "velocity_x": velocity_x,
+        "velocity_y": velocity_y, "velocity_z": velocity_z,
+    },
+)  # fmt: skip
+OF_THE_SURFACE = {"surface_elevation", "surface_potential"}
+"""What needs no vertical velocity, and so no solution of the Laplace problem."""
+
+
+def asked_of_waves(
+    variables: Sequence[Variable], averages: Averages | None, statistics_from: float | None
+) -> dict[str, Asked | None]:
+    """What a run gathers of its variables: its averages, and its statistics from a time, s, on."""
+    known, possible = {one.name: one for one in variables}, QUANTITIES.cells
+    own, eta = None, ["surface_elevation"]
+    if statistics_from is not None:
+        own = Averages(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
+    return {"averages": asked_of(averages, known, possible), "statistics": asked_of(own, known, possible)}
+
+
+class SurfaceAverages(MomentAverages):
+    """The averages of a run; in double precision, as the surface is."""
+
+    def __init__(self, engine: Any, asked: Asked | None) -> None:
+        laplace, switches = engine.laplace, {"NONLINEAR": not engine.setup.linear}
+        fields = laplace.fields, laplace.w, laplace.lines
+        super().__init__(engine, QUANTITIES, *fields, asked=asked, precision="double", switches=switches)
