@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from eagre.backend.layouts import reference
+from eagre.layouts import table
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.parameter import Parameter
 
@@ -18,6 +19,8 @@ graphs, and the sizes from which one way is faster than another. The numbers are
 `src/eagre/layouts/<card>.json`, and nowhere else.
 
 * A card that was measured has a stored table (NVIDIA H200). `eagre info` says which table is in use.
+* Some runs take other values than the rest on a card: of a kind of model, a scheme, a precision and a class of sizes
+  for which that was measured (`by_use` in the table; [below](#for-some-runs)). A run says so in its row `tuning`.
 * What `eagre tune` finds on a machine comes before these, for runs like those that it timed:
   [how to tune](../how-to/tuning.md).
 * Another card gets values by rule from what it has: multiprocessors, registers, shared memory, second-level cache,
@@ -39,6 +42,12 @@ Parameters of `cpu` are of kernels on a CPU: one table for all, `src/eagre/layou
 
 *Bit-neutral* parameters change no bit of a result, whatever their value: tune them freely. The others change how a
 result is rounded.
+"""
+
+SOME_RUNS = """## For some runs
+
+Classes of sizes are those of [tuning](../how-to/tuning.md#the-store). A run of another class, scheme or precision takes
+what is above; another card too, whatever its rules. Values of your own table come first, then what `eagre tune` found.
 """
 
 
@@ -74,4 +83,18 @@ def page() -> str:
         following = list(PARAMETERS)[list(PARAMETERS).index(key) + 1 :]
         if not following or following[0].partition(".")[0] != section:
             lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *some_runs()]).rstrip() + "\n"
+
+
+def some_runs() -> list[str]:
+    """What stored tables have for some runs only."""
+    lines = [*SOME_RUNS.splitlines(), ""]
+    lines += ["| card | runs | values | measured | gain |", "|---|---|---|---|---|"]
+    for name in table.stored_names():
+        found = table.checked_table(table.stored(name), name)
+        for entry in found.by_use:
+            use, values = entry.use, ", ".join(f"`{key}` {json.dumps(one)}" for key, one in entry.values.items())
+            gains = ", ".join(f"{one} at {size} x {size}" for size, one in entry.found["gains"].items())
+            runs = f"{use.model}, {use.scheme or 'all schemes'}, {use.precision}, {use.size}"
+            lines.append(f"| {found.device['name']} | {runs} | {values} | {entry.found['source']} | {gains} |")
+    return lines

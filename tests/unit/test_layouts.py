@@ -37,6 +37,10 @@ CARDS = {
 every_card = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS)
 
 
+BY_USE = """{"space": "seams", "use": {"model": "barotropic", "scheme": "", "precision": "single", "size": "memory"},
+ "values": {"solver:poisson.seams.threads": 64}, "same_bits": true, "seconds": {"before": 2.0, "after": 1.0}}"""
+
+
 class Card(RecordingDevice):
     """A device that records, with what another card has."""
 
@@ -50,15 +54,18 @@ class Card(RecordingDevice):
 
 @pytest.mark.parametrize("name", table.stored_names())
 def test_stored_tables_are_whole_and_fit_their_card(name):
-    device, values = table.checked_table(table.stored(name), name)
-    card = table.facts_of(device)
-    assert values.keys() == {key for key in PARAMETERS if not key.startswith("cpu.")}
+    device, values, by_use = table.checked_table(table.stored(name), name)
+    card, every = table.facts_of(device), {key for key in PARAMETERS if not key.startswith("cpu.")}
+    assert values.keys() == every if name == table.REFERENCE else values.keys() <= every
     assert name == f"{layouts.slug(card.name)}.json"
-    assert not {key: problem for key, value in values.items() if (problem := PARAMETERS[key].fits(value, card))}
+    for some in (values, *(entry.values for entry in by_use)):
+        assert not {key: problem for key, value in some.items() if (problem := PARAMETERS[key].fits(value, card))}
+    assert len({(entry.space, entry.use) for entry in by_use}) == len(by_use)
+    assert all(entry.found["source"] and entry.seconds["after"] < entry.seconds["before"] for entry in by_use)
 
 
 def test_the_table_of_cpus_has_the_rest():
-    _, values = table.checked_table(table.stored(table.CPU), table.CPU)
+    _, values, _ = table.checked_table(table.stored(table.CPU), table.CPU)
     assert values.keys() == {key for key in PARAMETERS if key.startswith("cpu.")}
 
 
@@ -86,6 +93,12 @@ def test_parameters_stand_in_the_order_of_the_reference():
         ('{"device": {"l2": -5}}', "device.l2 = -5"),
         ('{"programs": {}, "programs": {}}', '"programs" twice'),
         ("[]", r"\[\]\nallowed"),
+        ('{"by_use": {}}', r"by_use = \{\}\nallowed: a list"),
+        ('{"by_use": [{"use": {}}]}', r"by_use\[0\] = .*keys space, use, values, same_bits, seconds"),
+        (f'{{"by_use": [{BY_USE.replace("memory", "huge")}]}}', r'by_use\[0\].use.size = "huge"'),
+        (f'{{"by_use": [{BY_USE.replace("threads", "thread")}]}}', r"by_use\[0\].values = .*parameters of"),
+        (f'{{"by_use": [{BY_USE.replace("64", "65")}]}}', r"seams.threads = 65\nallowed: .*multiple of 32"),
+        (f'{{"by_use": [{BY_USE}]}}', "by_use\nallowed: values for all runs"),
         ('{"programs": ', "line 1, column"),
     ],
 )
@@ -121,6 +134,8 @@ def test_an_h100_differs_in_nothing_but_memory():
     """As many multiprocessors, registers and shared memory: the same layouts, from rules."""
     found = layouts.layouts_of(CARDS["NVIDIA H100 80GB HBM3"])
     assert found.source == "rules, which give those of the H200" and found.values == layouts.reference()[1]
+    assert found.shipped.name == "nvidia-h100-80gb-hbm3.json" and len(found.shipped.entries) == 2
+    assert not layouts.layouts_of(CARDS["NVIDIA H100 PCIe"]).shipped.entries
 
 
 def test_rules_follow_the_number_of_multiprocessors():

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from case_texts import still_water
+from eagre import Grid, ShallowWater
 from eagre.backend import origin, tuned
+from eagre.backend.group import Group
 from eagre.backend.origin import cache_bytes, hash_of, origin_of
 from eagre.backend.select import select
 from eagre.bench.tuner import choose_scheme
 from eagre.errors import InputError
 from eagre.layouts import store
+from eagre.layouts.facts import Facts
 from eagre.layouts.store import Entry, Origin, Store, Use
 from eagre.layouts.table import SCHEMA, stored
 from eagre.models.registry import load_case
+from kernels.recording import RecordingDevice
 
 KIND, CELLS = "shallow-water", 64 * 64
 ROWS = {"cpu.shallow-water.rows": 16}
@@ -34,7 +39,8 @@ def entry(values=ROWS, same_bits=True, scheme="rk2", **other):
     cpu = select("cpu")
     use = Use(KIND, scheme, "single", "small")
     found = {"best": "shallow-water: cpu: rows 16"}
-    return Entry("shallow-water: cpu", use, origin_of(cpu, KIND)._replace(**other), values, same_bits, SECONDS, found)
+    where = origin_of(cpu, KIND)._replace(**other)
+    return Entry("shallow-water: cpu", use, values, same_bits, SECONDS, found, origin=where)
 
 
 SECONDS = {"before": 1.1e-3, "after": 1.0e-3}
@@ -104,6 +110,15 @@ def test_devices_of_one_run_are_all_tuned():
     keep(entry())
     found = tuned.chosen("cpu,cpu", KIND, 2 * CELLS, "single", "rk2")
     assert [member.layout("cpu.shallow-water").rows for member in found.device.members] == [16, 16]
+    assert found.device.members[0] is found.device.members[1]
+
+
+def test_a_case_over_several_devices_is_tuned(tmp_path):
+    keep(entry())
+    case = case_of(tmp_path)
+    members = case.build(device="cpu,cpu").device.members
+    assert [member.layout("cpu.shallow-water").rows for member in members] == [16, 16]
+    assert case.tuned.startswith("tuned for")
 
 
 def test_a_tuned_device_is_pickled_with_its_values():
@@ -116,6 +131,8 @@ def test_classes_of_sizes():
     assert store.size_class(512 * 512, "double", 6e7) == "small"
     assert store.size_class(1024 * 1024, "single", 6e7) == "cache"
     assert store.size_class(1024 * 1024, "double", 6e7) == "memory"
+    assert store.size_class(4096 * 4096, "single", 6e7) == "memory"
+    assert store.size_class(8192 * 8192, "single", 6e7) == "large"
     assert cache_bytes(select("cpu")) == 32e6
 
 
@@ -128,6 +145,99 @@ def test_the_hash_follows_text_and_names(tmp_path):
     (tmp_path / "a" / "one.py").rename(tmp_path / "a" / "two.py")
     assert len({first, second, hash_of(tmp_path, ["a"]), hash_of(tmp_path, [])}) == 4
     assert origin.source_hash("shallow-water") != origin.source_hash("barotropic")
+
+
+# -- shipped for some runs ----------------------------------------------------------------------------
+
+
+class Gpu(RecordingDevice):
+    """A card that can have other layouts."""
+
+    def __init__(self, facts=None):
+        super().__init__(facts)
+        self.name = f"cuda:0 ({self.facts.name})"
+
+
+def march_of(device):
+    march = device.layout("shallow-water.march")
+    return march.longest, march.registers["single"]["first"]
+
+
+GENERAL, SOME = (64, 88), (16, 80)
+H100 = Facts("NVIDIA H100 80GB HBM3", (9, 0), 132, 2048, 65536, 228 * 1024, 227 * 1024, 50 * 2**20, 3.35e12)
+
+
+def told(device, size, precision="single", scheme="rk2", kind=KIND, tuning="auto"):
+    found = tuned.chosen(device, kind, size * size, precision, scheme, tuning)
+    return march_of(found.device), found.words
+
+
+@pytest.mark.parametrize(
+    ("card", "name", "general"),
+    [(None, "nvidia-h200.json", "shipped values"), (H100, "nvidia-h100-80gb-hbm3.json", "values by rules")],
+)
+def test_a_card_has_values_for_a_class_of_sizes(card, name, general):
+    """Of two schemes in single precision between 1 and 16 caches; every other class has what is for all."""
+    for scheme in ("rk2", "euler"):
+        for size in (2048, 4096):
+            march, words = told(Gpu(card), size, scheme=scheme)
+            assert march == SOME and f"({name})" in words
+            assert words.startswith(
+                f"values shipped for single precision, size memory, {scheme}: shallow-water.march: "
+            )
+            assert "march: rows 16, registers 80 +" in words and "never tuned for" in words
+    others = [told(Gpu(card), size) for size in (512, 1024, 8192)]
+    others += [told(Gpu(card), 2048, "double"), told(Gpu(card), 2048, scheme="ds2")]
+    others += [told(Gpu(card), 2048, kind="shallow-water-adi", scheme="")]
+    assert all(march == GENERAL and words.startswith(general) for march, words in others)
+
+
+def test_cards_that_nobody_measured_have_values_for_all_sizes():
+    other = Gpu(replace(H100, name="NVIDIA A100-SXM4-40GB", compute_capability=(8, 0), multiprocessors=108))
+    assert told(other, 2048)[1].startswith("values by rules;") and told(other, 2048)[0][0] == 64
+
+
+def test_what_was_tuned_here_lies_over_what_is_shipped_for_the_class():
+    gpu = Gpu()
+    use = tuned.use_of(gpu, KIND, "rk2", "single", 2048**2)
+    own = {"shallow-water.march.longest": 32}
+    one = Entry("shallow-water.march", use, own, True, SECONDS, {"best": "mine"}, origin=origin_of(gpu, KIND))
+    store.write(tuned.file_of(gpu), Store((one,)))
+    words = f"tuned for single precision, size memory, rk2: mine +10% ({tuned.file_of(gpu)})"
+    assert told(gpu, 2048) == ((32, 80), words)
+    assert told(gpu, 8192)[0] == GENERAL
+    march, words = told(gpu, 2048, tuning="off")
+    assert march == SOME and words.startswith("values shipped for") and words.endswith('tuning = "off"')
+
+
+def test_a_users_table_comes_before_what_is_shipped_for_a_class(own_layout):
+    own_layout(**{"shallow-water": {"march": {"longest": 8}}})
+    assert told(Gpu(), 2048)[0] == (8, 80)
+
+
+def test_a_device_with_layouts_of_its_own_keeps_them():
+    """A trial of a search, or what a case chose, is not changed by the model that is made on it."""
+    gpu = Gpu().with_layouts({"shallow-water.march.longest": 128}, "a trial")
+    assert march_of(tuned.device_for(gpu, KIND, 2048**2, "single", "rk2")) == (128, 88)
+    assert march_of(tuned.device_for(Gpu(), KIND, 2048**2, "single", "rk2")) == SOME
+    assert tuned.device_for("cpu", KIND, 2048**2, "single", "rk2") is select("cpu")
+
+
+def test_a_group_takes_the_class_of_a_share_and_one_card_stays_one():
+    gpu = Gpu()
+    group = tuned.device_for(Group([gpu, gpu]), KIND, 2 * 2048**2, "single", "rk2")
+    assert march_of(group) == SOME and group.members[0] is group.members[1]
+    group = Group([gpu] * 4)
+    assert tuned.device_for(group, KIND, 2048**2, "single", "rk2") is group
+
+
+def test_a_model_has_what_is_shipped_for_its_class(monkeypatch):
+    """Made from Python as from a case; of another scheme it has what is for all."""
+    monkeypatch.setattr(store, "SMALL_CELLS_A_SIDE", 8)
+    monkeypatch.setattr(tuned, "cache_bytes", lambda device: 40.0 * 100)
+    for scheme, expected in (("rk2", SOME), ("srk2", GENERAL)):
+        model = ShallowWater(Grid(12, 12, 1.0, 1.0), 0.0, depth=1.0, device=Gpu(), precision="single", scheme=scheme)
+        assert march_of(model.device) == expected
 
 
 # -- the file -----------------------------------------------------------------------------------------
@@ -179,7 +289,8 @@ def test_the_schema_has_the_keys_that_files_have():
     kept = json.loads(keep(entry()).read_text())
     one, defined = kept["entries"][0], schema["$defs"]
     assert set(kept) == set(schema["properties"]) and kept["format"] == schema["properties"]["format"]["const"]
-    assert set(one) == set(defined["entry"]["properties"])
+    assert set(one) == set(defined["entry"]["properties"]) == {*defined["shipped"]["properties"], "origin"}
+    assert set(one) - {"found"} == set(defined["entry"]["required"]) == {*defined["shipped"]["required"], "origin"}
     assert set(one["use"]) == set(defined["use"]["required"]) == set(Use._fields)
     assert set(one["origin"]) == set(defined["origin"]["required"]) == set(Origin._fields)
     assert defined["use"]["properties"]["size"]["enum"] == list(store.SIZES)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from eagre.backend import layouts
+from eagre.backend.select import select
+from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Job, shared_out
-from eagre.bench.workload import difference
+from eagre.bench.tuner import shape_of, sizes_of, timed_at
+from eagre.bench.workload import StepsOfBenchmark, difference, first_needed
 from eagre.errors import EagreError
+from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.store import Origin, Use
 from eagre.models.registry import KINDS
@@ -23,6 +28,7 @@ from eagre.tuning.space import Axis, Card, Space, always, identity, registers, w
 from eagre.tuning.spaces import SPACES, spaces_of
 from eagre.tuning.spaces.shallow_water import FIRST
 from eagre.tuning.statistics import typical, uncertainty, without_outliers
+from kernels.recording import RecordingDevice
 
 H200, SHIPPED = layouts.reference()
 GPU = Card("cuda", H200, 0)
@@ -72,7 +78,7 @@ def journal(path=None, origin=ORIGIN):
 def test_every_model_declares_spaces_for_both_kinds_of_devices():
     for kind in KINDS:
         for device in ("cpu", "cuda"):
-            assert any(spaces_of(kind, device, size) for size in ("small", "cache", "memory")), (kind, device)
+            assert any(spaces_of(kind, device, size) for size in store.SIZES), (kind, device)
     assert len({(space.name, space.model, space.scheme) for space in SPACES}) == len(SPACES)
 
 
@@ -115,6 +121,42 @@ def test_limits_of_registers_that_hold_no_more_warps_are_pruned():
     for precision in ("single", "double"):
         tried = FIRST.values(GPU, precision)
         assert len({H200.part // r for r in tried}) == len(tried)
+
+
+# -- what is timed ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_is_tuned_once_a_class_of_sizes(kind, precision):
+    """No class twice; every search is keyed by the size of what it times."""
+    gpu = RecordingDevice()
+    sizes = sizes_of(kind, gpu, precision)
+    classes = [timed_at(kind, gpu, precision, size)[1].size for size in sizes]
+    assert len(set(classes)) == len(classes) >= 2 and sizes == sorted(sizes)
+    shapes = {subject_of(kind).shape(sizes[0], space.variant) for space in SPACES if space.model == kind}
+    assert shapes == {timed_at(kind, gpu, precision, sizes[0])[0]}
+
+
+@pytest.mark.parametrize(("kind", "size"), [("shallow-water", 16), ("barotropic", 17), ("potential-waves", 65)])
+def test_what_is_timed_has_the_shape_that_is_told(kind, size):
+    subject = subject_of(kind)
+    for variant in {space.variant for space in SPACES if space.model == kind}:
+        assert shape_of(subject.model(size, select("cpu"), "single", variant)) == subject.shape(size, variant)
+
+
+def test_choices_change_what_ships_for_the_class():
+    """A trial of boundaries keeps the rows that ship for the class; the untuned choice has them, and compilers too."""
+    gpu, march = RecordingDevice(), next(one for one in SPACES if one.name == "shallow-water.march")
+    rows = "shallow-water.march.longest"
+    compiled = []
+    compilers = SimpleNamespace(compile=lambda jobs: compiled.extend(jobs))
+    load = StepsOfBenchmark(march, gpu, "single", 2048, compilers)
+    assert load.shipped[rows] == 16 and load.device.with_layouts({}, "").table.values[rows] == 16
+    load.compile([{}, {"shallow-water.boundary.threads": 32}])
+    assert [values[rows] for _, variants in compiled for values in variants] == [16, 16]
+    assert {rows: 16} not in [values for values in first_needed(march, gpu, "single", 2048)[1]]
+    assert StepsOfBenchmark(march, gpu, "single", 512, compilers).shipped[rows] == 64
 
 
 # -- statistics ---------------------------------------------------------------------------------------

@@ -78,6 +78,8 @@ class Device:
     def with_layouts(self, values: Mapping[str, Any], source: str) -> Self:
         """The same device for models whose kernels have other values of layouts; `source` : where these are from.
 
+        What is not among the values stays as it is on this device.
+
         Raises
         ------
         InputError
@@ -85,7 +87,7 @@ class Device:
         """
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        made.laid_out = layouts.layouts_of(self.facts).over(values, source)
+        made.laid_out = self.table.over(values, source)
         return made
 
     def array(self, values: np.ndarray) -> Any:

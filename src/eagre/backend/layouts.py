@@ -12,19 +12,47 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.errors import InputError
 from eagre.layouts import table
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.facts import Facts
+from eagre.layouts.store import Measured, Use
+
+
+class Shipped(NamedTuple):
+    """What a stored table has for some runs only, and the table's name."""
+
+    name: str = ""
+    entries: tuple[Measured, ...] = ()
+
+    def serving(self, use: Use) -> list[Measured]:
+        """Entries for runs like this: of the same model, scheme, precision and class of size."""
+        return [one for one in self.entries if one.serves(use)]
 
 
 class Layouts:
-    """Values of all parameters on one card; `source` says where they are from, `own` which the user's table gives."""
+    """Values of all parameters on one card.
 
-    def __init__(self, facts: Facts, values: dict[str, Any], source: str, own: frozenset[str] = frozenset()) -> None:
-        self.facts, self.values, self.source, self.own = facts, values, source, own
+    Attributes
+    ----------
+    facts : Facts
+    values : dict
+        By key, for all runs.
+    source : str
+        Where they are from.
+    own : frozenset of str
+        Keys that the user's table gives: nothing else changes them.
+    shipped : Shipped
+        What some runs take instead.
+    """
+
+    def __init__(
+        self, facts: Facts, values: dict[str, Any], source: str, own: frozenset[str] = frozenset(),
+        shipped: Shipped = Shipped(),  # noqa: B008 (it cannot be changed)
+    ) -> None:  # fmt: skip
+        self.facts, self.values, self.source, self.own, self.shipped = facts, values, source, own, shipped
         self._kernels: dict[str, SimpleNamespace] = {}
 
     def of(self, kernel: str) -> SimpleNamespace:
@@ -48,15 +76,15 @@ class Layouts:
         """
         more = {key: value for key, value in values.items() if key not in self.own}
         _check_fits(more, self.facts, source)
-        return Layouts(self.facts, {**self.values, **more}, source, self.own)
+        return Layouts(self.facts, {**self.values, **more}, source, self.own, self.shipped)
 
 
 @cache
 def reference() -> tuple[Facts, dict[str, Any]]:
     """The card whose measured values the rules start from, and these; with those of CPUs."""
-    device, values = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
-    _, on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
-    return table.facts_of(device), {**values, **on_cpu}
+    found = table.checked_table(table.stored(table.REFERENCE), table.REFERENCE)
+    on_cpu = table.checked_table(table.stored(table.CPU), table.CPU)
+    return table.facts_of(found.device), {**found.values, **on_cpu.values}
 
 
 def usual_registers(precision: str) -> int:
@@ -78,7 +106,7 @@ def slug(name: str) -> str:
 def stored_for(card: Facts) -> str | None:
     """Name of the measured table of a card; a part of a card, and another card of the same name, have none."""
     for name in table.stored_names():
-        device, _ = table.checked_table(table.stored(name), name)
+        device = table.checked_table(table.stored(name), name).device
         alike = (device["multiprocessors"], tuple(device["compute_capability"]))
         own = f"{slug(card.name)}-".startswith(f"{slug(device['name'])}-")
         if own and alike == (card.multiprocessors, card.compute_capability):
@@ -115,16 +143,18 @@ def layouts_of(card: Facts) -> Layouts:
 def _layouts_of(card: Facts, path: Path | None, _changed: int) -> Layouts:
     name, values = stored_for(card), by_rules(card)
     own: dict[str, Any] = {}
-    source = name or ("rules, which give those of the H200" if values == reference()[1] else "rules")
+    source, shipped = "rules, which give those of the H200" if values == reference()[1] else "rules", Shipped()
     if name is not None:
-        values |= table.checked_table(table.stored(name), name)[1]
+        stored = table.checked_table(table.stored(name), name)
+        shipped = Shipped(name, stored.by_use)
+        values, source = {**values, **stored.values}, name if stored.values else source
     if path is not None:
-        device, given = table.read_table(path)
-        if slug(device.get("name", card.name)) == slug(card.name):
-            own = given
+        given = table.read_table(path)
+        if slug(given.device.get("name", card.name)) == slug(card.name):
+            own = given.values
             _check_fits(own, card, str(path))
             values, source = {**values, **own}, f"{path} ({len(own)} values), then {source}"
-    return Layouts(card, values, source, frozenset(own))
+    return Layouts(card, values, source, frozenset(own), shipped)
 
 
 def _check_fits(values: dict[str, Any], card: Facts, name: str) -> None:

@@ -94,12 +94,12 @@ def select(device: str | Device = "auto") -> Device:
     raise InputError(f"device = {device!r}", allowed='"auto", "cpu", "cuda" or "cuda:N"', fix='device = "auto"')
 
 
-def select_devices(device: str | Device | Sequence[str | Device]) -> Device | Group:
+def select_devices(device: str | Device | Group | Sequence[str | Device]) -> Device | Group:
     """One device, or a `Group` of several for one run.
 
     Parameters
     ----------
-    device : str, Device, or a sequence of them
+    device : str, Device, Group, or a sequence of devices
         As in `select`; several as ``["cuda:0", "cuda:1"]`` or ``"cuda:0,cuda:1"``. A
         device that is named twice gets two parts.
 
@@ -110,6 +110,8 @@ def select_devices(device: str | Device | Sequence[str | Device]) -> Device | Gr
     DeviceError
         If one of them cannot be used.
     """
+    if isinstance(device, Group):
+        return device
     named = device.split(",") if isinstance(device, str) else [device] if isinstance(device, Device) else list(device)
     wanted = [name.strip() if isinstance(name, str) else name for name in named]
     if len(wanted) == 1:

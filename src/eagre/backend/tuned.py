@@ -1,7 +1,8 @@
 """A device for a run: with the values that tuning found for it, if it found any, and why these.
 
 Values of the store (`eagre.layouts.store`) count for the very device, driver, versions, source, precision, size and
-scheme under which they were measured; else what is shipped for the card counts, or rules (docs/decisions/0035).
+scheme under which they were measured. What they leave is as shipped: what the card's table has for runs of this model,
+scheme, precision and size, else what it has for all, else rules (docs/decisions/0035, 0064).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from eagre.backend.origin import cache_bytes, chip_name, origin_of
 from eagre.backend.select import select_devices
 from eagre.errors import InputError
 from eagre.layouts import store
-from eagre.layouts.store import Entry, Origin, Store, Use
+from eagre.layouts.store import Measured, Origin, Store, Use
 
 MODES = ("auto", "same-bits", "off")
 _PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}
@@ -75,11 +76,55 @@ def chosen(
         raise InputError(f"tuning = {tuning!r}", allowed=", ".join(map(repr, MODES)), fix='tuning = "auto"')
     wanted = select_devices(device)
     if isinstance(wanted, Group):
-        share = -(-cells // len(wanted.members))
-        found = [_one(member, kind, share, precision, scheme, tuning) for member in wanted.members]
-        tuned = any(one.tuned for one in found)
-        return Chosen(type(wanted)([one.device for one in found]) if tuned else wanted, found[0].words, tuned)
+        share = _share(cells, wanted)
+        found = {member: _one(member, kind, share, precision, scheme, tuning) for member in wanted.members}
+        first = found[wanted.members[0]]
+        tuned = any(one.tuned for one in found.values())
+        return Chosen(_of(wanted, [found[one].device for one in wanted.members]), first.words, tuned)
     return _one(wanted, kind, cells, precision, scheme, tuning)
+
+
+def device_for(
+    device: str | Device | Group | Sequence[str | Device], kind: str, cells: int, precision: str, scheme: str = ""
+) -> Any:
+    """The device of a model that is made: with what is shipped for runs like it, unless it has layouts of its own.
+
+    Parameters are those of `chosen`; nothing of the store counts.
+
+    Returns
+    -------
+    Device or Group
+    """
+    wanted = select_devices(device)
+    if isinstance(wanted, Group):
+        share = _share(cells, wanted)
+        made = {one: shipped_for(one, use_of(one, kind, scheme, precision, share)) for one in wanted.members}
+        return _of(wanted, [made[one] for one in wanted.members])
+    return shipped_for(wanted, use_of(wanted, kind, scheme, precision, cells))
+
+
+def shipped_for(device: Device, use: Use) -> Device:
+    """A device with what its card's table has for runs like this; itself where that has nothing, or it has its own."""
+    values = shipped_values(device, use)
+    return device.with_layouts(values, device.table.shipped.name) if values else device
+
+
+def shipped_values(device: Device, use: Use) -> dict[str, Any]:
+    """What a card's table has for runs like this beside what it has for all, by key."""
+    if device.kind == "cpu" or device.laid_out is not None:
+        return {}
+    return {key: value for entry in device.table.shipped.serving(use) for key, value in entry.values.items()}
+
+
+def _share(cells: int, group: Group) -> int:
+    """Cells of a member."""
+    return -(-cells // len(group.members))
+
+
+def _of(group: Group, members: list[Device]) -> Group:
+    """A group of other members; itself where they are the same."""
+    same = all(one is other for one, other in zip(members, group.members, strict=True))
+    return group if same else type(group)(members)
 
 
 def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> str:
@@ -94,13 +139,12 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
 
 
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
-    shipped = _shipped(device)
+    path, use = file_of(device), use_of(device, kind, scheme, precision, cells)
+    shipped = _shipped(device, use)
+    device = shipped_for(device, use)
     if tuning == "off":
         return Chosen(device, f'{shipped}; tuning = "off"')
-    path = file_of(device)
-    held = store.read(path).entries
-    use = use_of(device, kind, scheme, precision, cells)
-    alike = [entry for entry in held if entry.use in (use, use._replace(scheme=""))]
+    alike = [entry for entry in store.read(path).entries if entry.serves(use)]
     if not alike:
         return Chosen(device, f"{shipped}; never tuned for {_size(use)} (eagre tune)")
     origin = origin_of(device, kind)
@@ -117,10 +161,12 @@ def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tun
     return Chosen(device.with_layouts(values, str(path)), told, True)
 
 
-def _shipped(device: Device) -> str:
+def _shipped(device: Device, use: Use) -> str:
     if device.kind == "cpu":
         return "shipped values"
-    source = device.table.source
+    source, shipped = device.table.source, device.table.shipped
+    if device.laid_out is None and (entries := shipped.serving(use)):
+        return f"values shipped for {_size(use)}: {_told(entries)} ({shipped.name})"
     return f"shipped values ({source})" if source.startswith("nvidia") else f"values by {source}"
 
 
@@ -128,7 +174,7 @@ def _size(use: Use) -> str:
     return f"{use.precision} precision, size {use.size}" + (f", {use.scheme}" if use.scheme else "")
 
 
-def _told(entries: list[Entry]) -> str:
+def _told(entries: Sequence[Measured]) -> str:
     """What was found, space by space."""
     said = []
     for entry in entries:

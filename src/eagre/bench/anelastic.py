@@ -35,6 +35,10 @@ class Turbulence(Benchmark):
         """The vortices at their start."""
         return _turbulence(size, variant, device=device, precision=precision)
 
+    def shape(self, size: int, variant: str) -> tuple[int, ...]:
+        """A cube."""
+        return size, size, size
+
     def compared_shape(self, size: int) -> tuple[int, int] | None:
         """A small cube, whatever the size."""
         return COMPARED, COMPARED

@@ -13,6 +13,7 @@ from eagre.cases.wave_tanks import TANKS
 from eagre.contract import Model
 from eagre.errors import EagreError
 
+PARTS = {"standing-wave": 1, "whalin": 16, "berkhoff": 2}  # intervals along x to one along y
 COMPARED_STEPS = 3
 COMPARED = 65  # points along x of the short run that is compared
 OTHER_MS = {"whalin": ((17, 257), 278.0), "berkhoff": ((129, 257), 650.0)}
@@ -38,6 +39,10 @@ class Tanks(Benchmark):
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
         """The tank at its start."""
         return TANKS[variant](size, device=device, precision=precision)
+
+    def shape(self, size: int, variant: str) -> tuple[int, ...]:
+        """Points of the surface."""
+        return (size - 1) // PARTS[variant] + 1, size
 
     def compared_shape(self, size: int) -> tuple[int, int] | None:
         """A small tank, whatever the size."""

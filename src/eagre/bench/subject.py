@@ -26,6 +26,10 @@ class Benchmark(ABC):
     def model(self, size: int, device: Device, precision: str, variant: str) -> Model:
         """The model at its start, `size` cells or points a side."""
 
+    def shape(self, size: int, variant: str) -> tuple[int, ...]:
+        """(nz,) ny, nx of `model`."""
+        return size, size
+
     @abstractmethod
     def compared_shape(self, size: int) -> tuple[int, int] | None:
         """Shape of the short run that is compared before `size` is timed; None if none is."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from eagre.backend.device import Device
 from eagre.backend.layouts import slug
 from eagre.backend.origin import origin_of
-from eagre.backend.tuned import file_of, use_of
+from eagre.backend.tuned import file_of, shipped_values, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers
-from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, cells_of, first_needed, use_of_model
+from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, base_of, cells_of, first_needed, use_of_model
 from eagre.contract import Model
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.layouts import store
@@ -22,18 +23,19 @@ from eagre.layouts.store import Entry, Scheme, Use
 from eagre.tuning.journal import Journal
 from eagre.tuning.session import Outcome, Workload, tune
 from eagre.tuning.space import Space, words
-from eagre.tuning.spaces import spaces_of
+from eagre.tuning.spaces import SPACES, spaces_of
 
 Tell = Callable[[str], None]
 Make = Callable[[Space], Workload]
 SIZES = {
-    "shallow-water": {"cuda": (512, 1024, 4096), "cpu": (256, 1024)},
-    "shallow-water-adi": {"cuda": (256, 1024, 4096), "cpu": (256, 1024)},
-    "barotropic": {"cuda": (257, 1025, 4097), "cpu": (257, 1025)},
-    "potential-waves": {"cuda": (257, 1025, 3457), "cpu": (257,)},
-    "anelastic": {"cuda": (64, 128, 256), "cpu": (64, 128)},
+    "shallow-water": {"cuda": (512, 768, 1024, 2048), "cpu": (256, 1024)},
+    "shallow-water-adi": {"cuda": (256, 768, 1024, 2048, 4096), "cpu": (256, 1024)},
+    "barotropic": {"cuda": (257, 769, 1025, 2049, 4097), "cpu": (257, 1025)},
+    "potential-waves": {"cuda": (1025, 3457), "cpu": (257,)},
+    "anelastic": {"cuda": (64, 96, 256), "cpu": (64, 128)},
 }
-"""Cells or points a side on which a model is tuned, the largest of each class of sizes."""
+"""Cells or points a side on which a model is tuned; of a class of sizes the last (`sizes_of`). Few are "large": such a
+search takes long, and the shipped values of the explicit model were chosen there."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def tune_benchmark(
     device : Device
     precision : {"single", "double"}
     sizes : sequence of int, optional
-        Cells or points a side; else `SIZES`. Each stands for its class: of one class the last counts.
+        Cells or points a side; else `sizes_of`. Each stands for its class: of one class the last counts.
     only : iterable of str
         Names of spaces; all unless given.
     schemes : iterable of str
@@ -89,26 +91,35 @@ def _tune_sizes(
     kind: str, device: Device, precision: str, sizes: Sequence[int] | None, chosen: Callable[[str], list[Space]],
     compilers: Compilers, fresh: bool, tell: Tell,
 ) -> Iterator[Found]:  # fmt: skip
-    for size in sizes or SIZES[kind][device.kind]:
-        subject = subject_of(kind)
-        try:
-            model = subject.model(size, device, precision, subject.variants[-1])
-        except MemoryNeededError as error:
-            if sizes:
-                raise
-            tell(f"{kind}: {size}: left out: {error}")
-            continue
-        shape, use = shape_of(model), use_of_model(model, device, "")
-        if device.kind == "cuda" and cells_of(model) < device.facts.multiprocessors * device.facts.threads:
+    for size in sizes or sizes_of(kind, device, precision):
+        shape, use = timed_at(kind, device, precision, size)
+        if device.kind == "cuda" and prod(shape) < device.facts.multiprocessors * device.facts.threads:
             tell(f"{kind}: {size}: too few cells to fill the card: what is found is for grids of size {use.size} only")
-        del model
 
         def make(space: Space, size: int = size) -> Workload:
             return StepsOfBenchmark(space, device, precision, size, compilers)
 
         spaces = chosen(use.size)
-        _compile_ahead(spaces, device, use, shape, size, compilers, fresh, tell)
-        yield from _search(spaces, make, device, use, shape, fresh, tell)
+        try:
+            _compile_ahead(spaces, device, use, shape, size, compilers, fresh, tell)
+            yield from _search(spaces, make, device, use, shape, fresh, tell)
+        except MemoryNeededError as error:
+            if sizes:
+                raise
+            tell(f"{kind}: {size}: left out: {error}")
+
+
+def sizes_of(kind: str, device: Device, precision: str) -> list[int]:
+    """Cells or points a side on which a model is tuned unless others are asked for: one of each class of sizes."""
+    by_class = {timed_at(kind, device, precision, size)[1].size: size for size in SIZES[kind][device.kind]}
+    return list(by_class.values())
+
+
+def timed_at(kind: str, device: Device, precision: str, size: int) -> tuple[tuple[int, ...], Use]:
+    """(nz,) ny, nx of what is timed of a model at a size, and the runs that it stands for, of all schemes."""
+    variant = next(space.variant for space in SPACES if space.model == kind)  # of all of them the same shape
+    shape = subject_of(kind).shape(size, variant)
+    return shape, use_of(device, kind, "", precision, prod(shape))
 
 
 def _compile_ahead(
@@ -120,7 +131,8 @@ def _compile_ahead(
     for space in spaces:
         journal = _journal(device, space, use, shape, fresh)
         job, variants = first_needed(space, device, use.precision, size)
-        jobs.append((job, [values for values in variants if journal.find(values) is None]))
+        base = base_of(space, device, use.precision, size)
+        jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
     if device.kind == "cuda" and (count := sum(len(variants) for _, variants in jobs)):
         tell(f"{use.model}: {size}: compiling {count} variants")
         compilers.compile(jobs)
@@ -149,7 +161,8 @@ def tune_case(
     tolerance, steps = subject.largest_difference[real], subject.steps_a_call[device.kind]
 
     def make(space: Space) -> Workload:
-        return StepsOfModel(device, real, build, build, tolerance, steps)
+        base = shipped_values(device, use._replace(scheme=space.scheme))
+        return StepsOfModel(device.with_layouts(base, device.table.source), real, build, build, tolerance, steps)
 
     spaces = [space for space in spaces_of(case.kind, device.kind, use.size) if space.scheme in ("", scheme)]
     yield from _search(spaces, make, device, use, shape, fresh, tell)
@@ -163,6 +176,8 @@ def _search(
         of_scheme = use._replace(scheme=space.scheme)
         try:
             outcome = tune(space, make(space), _journal(device, space, use, shape, fresh), tell)
+        except MemoryNeededError:
+            raise
         except EagreError as error:  # others can be searched
             tell(f"{space.name}: left out: {error}")
             continue
@@ -174,7 +189,7 @@ def _search(
             "date": datetime.now(UTC).date().isoformat(),
         }
         seconds = {"before": outcome.before, "after": outcome.after}
-        entry = Entry(space.name, of_scheme, origin, outcome.values, outcome.same_bits, seconds, found)
+        entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
         store.write(path, store.read(path).adding(entry))
         yield Found(outcome, of_scheme, shape)
 

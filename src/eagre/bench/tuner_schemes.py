@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.tuned import chosen, use_of
-from eagre.bench.tuner import SIZES, choose_scheme
+from eagre.bench.tuner import choose_scheme, sizes_of
 from eagre.bench.workload import timer_of
 from eagre.cases.amundsen2014 import gaussian_peak, sine
 from eagre.cases.water import WaterCase
@@ -45,7 +45,7 @@ def tune_schemes(
     if kind != MODEL or len(schemes) < 2:
         return []
     found, largest = [], {}
-    for size in sizes or SIZES[kind][device.kind]:
+    for size in sizes or sizes_of(kind, device, precision):
         largest[use_of(device, kind, "", precision, size * size).size] = size
     errors = {name: error_of(device, precision, name) for name in schemes}
     alike = [name for name in schemes if errors[name] <= ALIKE * min(errors.values())]

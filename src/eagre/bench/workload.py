@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.tuned import use_of
+from eagre.backend.tuned import shipped_values, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import KEPT_LAYOUTS, Compilers, Job
 from eagre.contract import Model
@@ -170,7 +171,9 @@ class StepsOfBenchmark(StepsOfModel):
 
     def __init__(self, space: Space, device: Device, precision: str, size: int, compilers: Compilers) -> None:
         self.job, self._compilers = job_of(space, device, precision, size), compilers
+        self._base = base_of(space, device, precision, size)
         subject = subject_of(space.model)
+        device = device.with_layouts(self._base, device.table.source)
 
         def of(side: int) -> Make:
             return lambda where: subject.model(side, where, precision, space.variant)
@@ -187,7 +190,7 @@ class StepsOfBenchmark(StepsOfModel):
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
         """In processes, on a GPU."""
-        self._compilers.compile([(self.job, variants)])
+        self._compilers.compile([(self.job, [{**self._base, **values} for values in variants])])
 
 
 def job_of(space: Space, device: Device, precision: str, size: int) -> Job:
@@ -195,9 +198,15 @@ def job_of(space: Space, device: Device, precision: str, size: int) -> Job:
     return Job(space.model, space.variant, _name(device), precision, min(size, space.checked))
 
 
+def base_of(space: Space, device: Device, precision: str, size: int) -> dict[str, Any]:
+    """What ships for the runs that a space is searched for, beside what ships for all: its choices change these."""
+    cells = prod(subject_of(space.model).shape(size, space.variant))
+    return shipped_values(device, use_of(device, space.model, space.scheme, precision, cells))
+
+
 def first_needed(space: Space, device: Device, precision: str, size: int) -> tuple[Job, list[dict[str, Any]]]:
     """What a search of a space is sure to compile: what has all programs in it, a small space, or the first changes."""
-    shipped, card = device.table.values, card_of(device)
+    shipped, card = {**device.table.values, **base_of(space, device, precision, size)}, card_of(device)
     choices = space.choices(shipped, card, precision)
     if space.covering is not None:
         choices = [choice for choice in choices if space.covering(choice)]

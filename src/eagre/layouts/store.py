@@ -20,7 +20,8 @@ from eagre.layouts.kinds import PRECISIONS
 FORMAT = 1
 SMALL_CELLS_A_SIDE = 512  # up to here, squared, launches and waiting cost more than memory
 WORDS = 10  # a cell, about, that a step touches, whatever the model
-SIZES = ("small", "cache", "memory")
+CACHES = 16  # what a step touches, in last caches, from which a grid is large: marches no longer end unevenly
+SIZES = ("small", "cache", "memory", "large")
 
 
 class Origin(NamedTuple):
@@ -42,15 +43,14 @@ class Use(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What was found for one space.
+class Measured:
+    """What was found for one space; tables of cards have such, which are shipped.
 
     Attributes
     ----------
     space : str
         Name of the space, "shallow-water.march".
-    use, origin : Use, Origin
-        The key.
+    use : Use
     values : dict
         Values of layouts by key; none where nothing was faster than what is shipped.
     same_bits : bool
@@ -63,11 +63,21 @@ class Entry:
 
     space: str
     use: Use
-    origin: Origin
     values: dict[str, Any]
     same_bits: bool
     seconds: dict[str, float]
     found: dict[str, Any] = field(default_factory=dict)
+
+    def serves(self, use: Use) -> bool:
+        """Whether a run takes it: one of the same model, precision and class of size, and scheme if it has one."""
+        return self.use in (use, use._replace(scheme=""))
+
+
+@dataclass(frozen=True)
+class Entry(Measured):
+    """What was found on this machine; `origin` : with what, the rest of its key."""
+
+    origin: Origin = field(kw_only=True)
 
     @property
     def key(self) -> tuple[str, Use, Origin]:
@@ -104,10 +114,11 @@ class Store(NamedTuple):
 
 
 def size_class(cells: int, precision: str, cache: float) -> str:
-    """The class of a grid: "small", "cache" (what a step touches fits the last cache, bytes) or "memory"."""
+    """The class of a grid: "small", "cache" (what a step touches fits the last cache, bytes), "memory" or "large"."""
     if cells <= SMALL_CELLS_A_SIDE**2:
         return "small"
-    return "cache" if WORDS * (4 if precision == "single" else 8) * cells <= cache else "memory"
+    touched = WORDS * (4 if precision == "single" else 8) * cells
+    return "cache" if touched <= cache else "memory" if touched <= CACHES * cache else "large"
 
 
 def folder() -> Path:
@@ -162,7 +173,13 @@ def _plain(one: Entry | Scheme) -> dict[str, Any]:
 
 
 def _entry(content: Any, name: str) -> Entry:
-    known = ("space", "use", "origin", "values", "same_bits", "seconds")
+    found = measured(content, name, ("origin",))
+    return Entry(**vars(found), origin=_origin(content, name))
+
+
+def measured(content: Any, name: str, more: tuple[str, ...] = ()) -> Measured:
+    """An entry of a file, checked, without what has the keys `more`; `name` : of the place, for errors."""
+    known = ("space", "use", *more, "values", "same_bits", "seconds")
     _check_keys(content, name, known, ("found",))
     _check(isinstance(content["space"], str), f"{name}.space", content["space"], "a name in quotes")
     _check(isinstance(content["same_bits"], bool), f"{name}.same_bits", content["same_bits"], "true or false")
@@ -174,8 +191,9 @@ def _entry(content: Any, name: str) -> Entry:
         if problem is not None:
             raise InputError(f"{name}.values: {problem.key} = {json.dumps(problem.value)}", allowed=problem.allowed)
     seconds = _times(content["seconds"], f"{name}.seconds")
-    given = {**content, "seconds": seconds, "use": _use(content, name), "origin": _origin(content, name)}
-    return Entry(**given)
+    found = content.get("found", {})
+    _check(isinstance(found, dict), f"{name}.found", found, "an object")
+    return Measured(content["space"], _use(content, name), values, content["same_bits"], seconds, found)
 
 
 def _scheme(content: Any, name: str) -> Scheme:
@@ -190,7 +208,7 @@ def _use(content: dict[str, Any], name: str) -> Use:
     _check_keys(given, f"{name}.use", Use._fields)
     use = Use(**given)
     _check(use.precision in PRECISIONS, f"{name}.use.precision", use.precision, '"single" or "double"')
-    _check(use.size in SIZES, f"{name}.use.size", use.size, '"small", "cache" or "memory"')
+    _check(use.size in SIZES, f"{name}.use.size", use.size, '"small", "cache", "memory" or "large"')
     return use
 
 

@@ -1,7 +1,9 @@
 """Tables of layouts as files: read, checked, flattened to values by key.
 
 A file holds objects within objects, {"model": {"kernel": {"parameter": value}}}, and in "device" what the card has on
-which its numbers were measured. A stored table has every parameter; a user's own may have some.
+which its numbers were measured. The reference has every parameter; another card's table what differs from the rules,
+a user's own what it likes. Stored tables may have values for some runs only, "by_use": a list of entries as files of
+`eagre tune` have them, but for their origin.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ import difflib
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagre.errors import InputError
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.facts import Facts
 from eagre.layouts.kinds import Kind, Problem, listed, number, whole
+from eagre.layouts.store import Measured, measured
 
 SCHEMA = "store.schema.json"  # of the files of `eagre.layouts.store`
 CPU = "cpu.json"  # of kernels on a CPU, whichever it is
@@ -30,6 +33,15 @@ _SIZES: dict[str, Kind] = {
     "l2": whole(0, 2**36),
     "bandwidth": number(0.0, 1e15),
 }
+BY_USE = "by_use"
+
+
+class Table(NamedTuple):
+    """What a file holds: the card, values by key, and those that some runs take instead."""
+
+    device: dict[str, Any]
+    values: dict[str, Any]
+    by_use: tuple[Measured, ...] = ()
 
 
 def stored(name: str) -> str:
@@ -43,8 +55,8 @@ def stored_names() -> list[str]:
     return sorted(name for name in names if name.endswith(".json") and name not in (CPU, SCHEMA))
 
 
-def read_table(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The "device" section and the values by key of a user's file, checked.
+def read_table(path: Path) -> Table:
+    """A user's file, checked.
 
     Raises
     ------
@@ -55,10 +67,15 @@ def read_table(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}", allowed="a table of layouts in JSON (docs/reference/layouts.md)") from None
-    return checked_table(text, str(path))
+    found = checked_table(text, str(path))
+    if found.by_use:
+        raise InputError(
+            f"{path}: {BY_USE}", allowed="values for all runs; those for some runs: eagre tune", fix="eagre tune"
+        )
+    return found
 
 
-def checked_table(text: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def checked_table(text: str, name: str) -> Table:
     """As `read_table`, of the text of a file."""
     try:
         content = json.loads(text, object_pairs_hook=lambda pairs: _without_doubles(pairs, name))
@@ -70,13 +87,17 @@ def checked_table(text: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]
     if not isinstance(content, dict):
         raise InputError(f"{name}: {_short(content)}", allowed='{"programs": {...}, "shallow-water": {...}, ...}')
     device = _checked_device(content.pop("device", {}), name)
+    by_use = content.pop(BY_USE, [])
+    if not isinstance(by_use, list):
+        raise _error(name, Problem(BY_USE, by_use, "a list of entries (store.schema.json, shipped)"))
+    entries = tuple(measured(one, f"{name}: {BY_USE}[{n}]") for n, one in enumerate(by_use))
     values: dict[str, Any] = {}
     _flatten(content, "", name, values)
     for key, value in values.items():
         problem = PARAMETERS[key].kind.problem(value, key)
         if problem is not None:
             raise _error(name, problem)
-    return device, values
+    return Table(device, values, entries)
 
 
 def facts_of(device: dict[str, Any]) -> Facts:

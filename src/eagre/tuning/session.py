@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from eagre.errors import EagreError
+from eagre.errors import EagreError, MemoryNeededError
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import search
 from eagre.tuning.space import Card, Choice, Space, words
@@ -156,7 +156,7 @@ def _trial(space: Space, workload: Workload, journal: Journal, choice: Choice) -
         trial.same_bits = workload.verify(values)
         clock = workload.clock(values)
         trial.seconds = [clock() for _ in range(RUNS)]
-    except KeyboardInterrupt:
+    except MemoryNeededError:  # so of all choices
         raise
     except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
         trial.failed = f"{type(error).__name__}: {str(error)[:200]}"

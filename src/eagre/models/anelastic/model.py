@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.advection.plan import Options
 from eagre.backend.device import Device, check_precision
-from eagre.backend.select import select_devices
+from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, check_state, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.errors import InputError
@@ -150,10 +150,10 @@ class AnelasticFlow(BaseModel):
         check_precision(precision)
         self.grid, self.precision = grid, precision
         self._averaging: tuple[int, Any] | None = None
-        self.device = select_devices(device)
         kinds = checked_sides(sides)
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
+        self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
         air = atmosphere or incompressible()
         check_height(air, float(found.height[-1]))
         drives = checked_drives(

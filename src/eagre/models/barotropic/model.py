@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import select_devices
+from eagre.backend.tuned import device_for
 from eagre.checks import check_input_memory, check_sample, check_state, grid_state, one_of
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -154,7 +154,7 @@ class BarotropicVorticity(BaseModel):
         start_time: float = 0.0,
     ) -> None:
         self.grid, self.precision = grid, precision
-        self.device = select_devices(device)
+        self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         more = layers is not None, tracer is not None
         asked = asked_of(averages, {one.name: one for one in fields_of(*more)}, possible(*more))

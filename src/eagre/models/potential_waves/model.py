@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import select_devices
+from eagre.backend.tuned import device_for
 from eagre.checks import check_sample, check_state, checked_number, grid_state, one_of
 from eagre.constants import GRAVITY
 from eagre.contract import field_type
@@ -170,7 +170,7 @@ class PotentialWaves(BaseModel):
         start_time: float = 0.0,
     ) -> None:
         self.grid, self.precision = grid, precision
-        self.device = select_devices(device)
+        self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(layers, order, bool(clustered))
         if statistics_from is not None:
             checked_number("statistics_from", statistics_from, *ANY)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.select import select_devices
+from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import LineSeries
@@ -156,16 +156,16 @@ class ShallowWater(BaseModel):
         averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid, self.precision, self.device = grid, precision, select_devices(device)
+        self.grid, self.precision = grid, precision
+        self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries = checked_boundaries(boundaries)
         asked, terms = asked_of(averages, self.variables, QUANTITIES.cells), terms_of(sources, grid, start_time)
         bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)
-        gravity = checked_number("gravity", gravity, 1e-6, 1e3)
+        gravity, cfl = checked_number("gravity", gravity, 1e-6, 1e3), checked_number("cfl", cfl, 1e-6, 0.5)
         segments = self.boundaries.checked_segments(grid, gravity)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms)
-        cfl = checked_number("cfl", cfl, 1e-6, 0.5)
         coming = bounds.longest_step_with_water_to_come(terms, segments, grid, bed, gravity)
         falling = partial(bounds.first_step, surface, thickness, grid, cfl, gravity)
         steps = bounds.steps_of(max_time_step, fixed_time_step, coming, falling)

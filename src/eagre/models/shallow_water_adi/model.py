@@ -10,7 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
-from eagre.backend.select import select_devices
+from eagre.backend.tuned import device_for
 from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import FluxLines, LineSeries
@@ -148,10 +148,10 @@ class ShallowWaterADI(Fields, BaseModel):
         averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid, self.precision, self.device = grid, precision, select_devices(device)
+        self.grid, self.precision = grid, precision
+        self.device = device_for(device, self.kind, grid.cells, precision)
         self.boundaries = checked_boundaries(boundaries)
-        terms = terms_of(sources, grid, start_time)
-        asked = asked_of(averages, self.variables, QUANTITIES.cells)
+        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells), terms_of(sources, grid, start_time)
         words = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(asked, precision)
         check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")

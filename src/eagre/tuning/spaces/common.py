@@ -23,7 +23,7 @@ THREADS = Axis("threads", ("cpu.programs.threads",), _threads)
 
 def loops(model: str, variant: str, axis: Axis) -> Space:
     """Blocks of the loops over cells that have no hand-tiled kernel."""
-    return Space(f"{model}: programs.loop", model, variant, (axis,), sizes=("small", "cache", "memory"))
+    return Space(f"{model}: programs.loop", model, variant, (axis,))
 
 
 def on_cpu(model: str, variant: str, *axes: Axis, scheme: str = "") -> Space:

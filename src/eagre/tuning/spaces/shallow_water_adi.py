@@ -7,7 +7,7 @@ from eagre.tuning.spaces.common import on_cpu
 
 MODEL = "shallow-water-adi"
 LIMITS_X, LIMITS_Y = registers({"single": 80, "double": 96}, 168), registers({"single": 64, "double": 80}, 128)
-LARGE = ("cache", "memory")
+LARGE = ("cache", "memory", "large")
 _BLOCKS = by_precision([(8, 8), (8, 16), (10, 10), (6, 16)], [(10, 10), (8, 12), (8, 16), (12, 8), (6, 16)])
 
 
