@@ -1,12 +1,14 @@
 """Wind and pressure of a tropical cyclone along a track.
 
-G. J. Holland, Mon. Weather Rev. 108, 1212-1218 (1980), doi:10.1175/1520-0493(1980)108<1212:AAMOTW>2.0.CO;2.
+G. J. Holland, Mon. Weather Rev. 108, 1212-1218 (1980), doi:10.1175/1520-0493(1980)108<1212:AAMOTW>2.0.CO;2;
+G. J. Holland, J. I. Belanger and A. Fritz, Mon. Weather Rev. 138, 4393-4401 (2010), doi:10.1175/2010MWR3317.1.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,8 @@ class Track:
         Largest wind at 10 m, a mean of ten minutes, that of the translation in it.
     radius : m
         Of the largest wind.
+    outer_wind, outer_radius : m s-1 and m, optional
+        A weaker wind far outside, and where it blows, a mean around the eye: of the profile of 2010.
     """
 
     times: np.ndarray
@@ -52,9 +56,11 @@ class Track:
     central_pressure: np.ndarray
     max_wind: np.ndarray
     radius: np.ndarray
+    outer_wind: np.ndarray | None = None
+    outer_radius: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        for field in self._given():
             values = np.array(getattr(self, field.name), np.float64)
             if values.ndim != 1 or values.shape != np.shape(self.times) or not np.isfinite(values).all():
                 raise InputError(f"{field.name} of a track", allowed="finite numbers, one for each time")
@@ -66,12 +72,30 @@ class Track:
             if not ((values >= low) & (values <= high)).all():
                 got = f"{name} of a track from {values.min():g} to {values.max():g}"
                 raise InputError(got, allowed=f"{low:g} to {high:g}, SI units")
+        if self.outer_wind is not None and self.outer_radius is not None:
+            self._check_outer(self.outer_wind, self.outer_radius)
         if not (np.abs(self.latitude) <= 60.0).all() or self.latitude.min() * self.latitude.max() < 0.0:
             raise InputError("latitudes of a track on both sides of the equator or beyond 60", allowed="one hemisphere")
 
+    def _given(self) -> list[Field[Any]]:
+        return [one for one in fields(self) if getattr(self, one.name) is not None]
+
+    def _check_outer(self, wind: np.ndarray, radius: np.ndarray) -> None:
+        """Refuse an outer wind that is not weaker than the largest, that of the eye's way apart, or not outside."""
+        way = np.hypot(np.diff(self.x), np.diff(self.y)) / np.diff(self.times)
+        carried = OF_TRANSLATION * np.maximum(np.append(way[0], way), np.append(way, way[-1]))
+        wrong = (wind <= 0.0) | (wind >= self.max_wind - carried) | (radius <= self.radius) | (radius > 2e6)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise InputError(
+                f"outer_wind {wind[k]:g} m/s at outer_radius {radius[k]:g} m in row {k + 1} of a track",
+                allowed=f"below {self.max_wind[k] - carried[k]:g} m/s, the largest wind without {OF_TRANSLATION:g} of "
+                f"the eye's velocity, and outside {self.radius[k]:g} m, to 2e+06",
+            )
+
     def at(self, time: float) -> dict[str, float]:
         """All values at a time, s, linear between those given."""
-        found = {one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in fields(self)[1:]}
+        found = {one.name: float(np.interp(time, self.times, getattr(self, one.name))) for one in self._given()[1:]}
         k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self.times.size - 2))
         step = self.times[k + 1] - self.times[k]
         return found | {"u": (self.x[k + 1] - self.x[k]) / step, "v": (self.y[k + 1] - self.y[k]) / step}
@@ -86,35 +110,70 @@ class Track:
         return np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in pieces), self.times[-1:]])
 
 
-def holland(
-    dx: np.ndarray, dy: np.ndarray, now: dict[str, float], ambient: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
+def wind_of_1980(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
+    """Wind at 10 m without the translation, m s-1, and the shape B, at r, m, from the eye (Holland 1980).
 
-    p = p_c + (p_n - p_c) exp(-(R/r)^B), B = V^2 rho e / (p_n - p_c); the gradient wind above the boundary layer is
-    sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2, of which a tenth is lost below; it
-    crosses the isobars at 20 degrees. To it comes the part of the eye's velocity that the translation gives, which
-    fades as the wind does.
+    B = V^2 rho e / (p_n - p_c); the gradient wind above the boundary layer is
+    sqrt(B (p_n - p_c) / rho (R/r)^B exp(-(R/r)^B) + (r f / 2)^2) - r |f| / 2, of which a tenth is lost below.
+
+    largest : the largest of it; deficit : p_n - p_c, Pa.
     """
     f = abs(2.0 * EARTH_ROTATION * math.sin(math.radians(now["latitude"])))
-    carried = OF_TRANSLATION * math.hypot(now["u"], now["v"])
-    largest = max(now["max_wind"] - carried, 1.0) / TO_SURFACE
-    deficit = max(ambient - now["central_pressure"], 100.0)
-    shape = min(max(largest**2 * AIR_DENSITY * math.e / deficit, SHAPES[0]), SHAPES[1])
-    r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
+    shape = _shape_of(largest / TO_SURFACE, deficit, SHAPES)
     power = (now["radius"] / r) ** shape
     decay = np.exp(-power)
     gradient = np.sqrt(shape * deficit / AIR_DENSITY * power * decay + (0.5 * r * f) ** 2) - 0.5 * r * f
-    speed, sense = TO_SURFACE * gradient, math.copysign(1.0, now["latitude"])
+    return TO_SURFACE * gradient, shape
+
+
+def wind_of_2010(r: np.ndarray, largest: float, deficit: float, now: dict[str, float]) -> tuple[np.ndarray, float]:
+    """As `wind_of_1980`, through a second wind outside (Holland and others 2010).
+
+    V = V_m ((R/r)^b exp(1 - (R/r)^b))^x (their equation 6) with b = V_m^2 rho e / (p_n - p_c) (7) of winds at the
+    surface; x is 1/2 to R and from there on linear in r to x_n at r_n, so that V is V_n there (10). Beyond it x stays.
+    """
+    shape = _shape_of(largest, deficit, (TO_SURFACE**2 * SHAPES[0], TO_SURFACE**2 * SHAPES[1]))
+    radius, outer = now["radius"], now["outer_radius"]
+
+    def logarithm(distance: Any) -> Any:
+        power = (radius / distance) ** shape
+        return np.log(power) + 1.0 - power
+
+    last = math.log(now["outer_wind"] / largest) / float(logarithm(outer))
+    exponent = 0.5 + (last - 0.5) * np.clip((r - radius) / (outer - radius), 0.0, 1.0)
+    return largest * np.exp(exponent * logarithm(r)), shape
+
+
+def _shape_of(largest: float, deficit: float, bounds: tuple[float, float]) -> float:
+    return min(max(largest**2 * AIR_DENSITY * math.e / deficit, bounds[0]), bounds[1])
+
+
+PROFILES = {"holland-1980": wind_of_1980, "holland-2010": wind_of_2010}
+
+
+def holland(
+    dx: np.ndarray, dy: np.ndarray, now: dict[str, float], ambient: float, profile: str = "holland-1980"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Wind at 10 m along x and y, m s-1, and pressure, Pa, at (dx, dy), m, from the eye.
+
+    p = p_c + (p_n - p_c) exp(-(R/r)^B). The wind of one of `PROFILES` crosses the isobars at 20 degrees. To it comes
+    the part of the eye's velocity that the translation gives, which fades as the wind does.
+    """
+    carried = OF_TRANSLATION * math.hypot(now["u"], now["v"])
+    largest = max(now["max_wind"] - carried, 1.0)
+    deficit = max(ambient - now["central_pressure"], 100.0)
+    r = np.maximum(np.hypot(dx, dy), 1e-3 * now["radius"])
+    speed, shape = PROFILES[profile](r, largest, deficit, now)
+    sense = math.copysign(1.0, now["latitude"])
     around, inwards = speed * math.cos(INFLOW) / r, speed * math.sin(INFLOW) / r
-    share = OF_TRANSLATION * speed / (TO_SURFACE * largest)
+    share = OF_TRANSLATION * speed / largest
     wind_x = -sense * around * dy - inwards * dx + share * now["u"]
     wind_y = sense * around * dx - inwards * dy + share * now["v"]
-    return wind_x, wind_y, ambient - deficit * (1.0 - decay)
+    return wind_x, wind_y, ambient - deficit * (1.0 - np.exp(-((now["radius"] / r) ** shape)))
 
 
 def cyclone_fields(
-    track: Track, grid: Grid, ambient: float = 101_300.0, name: str = "cyclone"
+    track: Track, grid: Grid, ambient: float = 101_300.0, name: str = "cyclone", profile: str = "holland-1980"
 ) -> tuple[MovingField, MovingField, MovingField]:
     """Wind along x and y and pressure of a cyclone on a grid.
 
@@ -126,6 +185,13 @@ def cyclone_fields(
         Pressure far from it.
     name : str
         Of the track, for errors.
+    profile : str
+        One of `PROFILES`.
+
+    Raises
+    ------
+    InputError
+        For an ambient pressure below that of the eye, an unknown profile, or one that needs an outer wind without.
 
     Notes
     -----
@@ -136,13 +202,17 @@ def cyclone_fields(
             f"ambient = {ambient:g} Pa for central pressures to {track.central_pressure.max():g} Pa",
             allowed="a pressure above all of them", fix="ambient = 101300.0",
         )  # fmt: skip
+    if profile not in PROFILES:
+        raise InputError(f"profile = {profile!r}", allowed=", ".join(PROFILES), fix='profile = "holland-1980"')
+    if profile == "holland-2010" and (track.outer_wind is None or track.outer_radius is None):
+        raise InputError(f"profile {profile} of a track without an outer wind", allowed="outer_wind and outer_radius")
     nodes, instants = Nodes.within(grid, float(track.radius.min()) / NODES_A_RADIUS), Instants(track.instants(), name)
     x, y = np.meshgrid(*nodes.points(grid))
 
     def made(part: int, what: str, most: float, unit: str) -> MovingField:
         def read(k: int) -> np.ndarray:
             now = track.at(float(instants.times[k]))
-            return holland(x - now["x"], y - now["y"], now, ambient)[part]
+            return holland(x - now["x"], y - now["y"], now, ambient, profile)[part]
 
         return MovingField(instants, nodes, read, what, most, unit)
 

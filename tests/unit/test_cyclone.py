@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -31,6 +32,37 @@ def test_the_wind_balances_the_pressure():
     gradient = np.hypot(wind_x, wind_y) / 0.9
     f = 2.0 * 7.292115e-5 * math.sin(math.radians(20.0))
     np.testing.assert_allclose((gradient**2 / r + f * gradient)[1:-1], np.gradient(p, r)[1:-1] / 1.15, rtol=1e-3)
+
+
+OUTER = STILL | {"outer_wind": 17.5, "outer_radius": 250e3}
+
+
+def oracle_of_2010(r, vm, pc, pn, rm, vn, rn):
+    """Winds at the surface of Holland, Belanger and Fritz (2010), their equations (6), (7) and (10), point by point."""
+    b = min(max(vm**2 * 1.15 * math.e / (pn - pc), 0.81), 2.025)
+
+    def wind(at, x):
+        return vm * ((rm / at) ** b * math.exp(1.0 - (rm / at) ** b)) ** x
+
+    low, high = -5.0, 50.0  # x_n by bisection of V(r_n) = V_n: V falls as x grows
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if wind(rn, middle) > vn else (low, middle)
+    xs = [0.5 if one <= rm else 0.5 + (min(one, rn) - rm) * (low - 0.5) / (rn - rm) for one in r]
+    pressure = [pc + (pn - pc) * math.exp(-((rm / one) ** b)) for one in r]
+    return np.array([wind(one, x) for one, x in zip(r, xs, strict=True)]), np.array(pressure)
+
+
+@pytest.mark.parametrize("pc", [95e3, 90e3, 99e3])
+def test_the_profile_of_2010_is_that_of_its_equations(pc):
+    r = np.linspace(1e3, 500e3, 500)
+    now = OUTER | {"central_pressure": pc}
+    wind_x, wind_y, p = holland(r, 0.0 * r, now, 101_300.0, "holland-2010")
+    wind, pressure = oracle_of_2010(r, 45.0, pc, 101_300.0, 40e3, 17.5, 250e3)
+    np.testing.assert_allclose(np.hypot(wind_x, wind_y), wind, rtol=1e-12)
+    np.testing.assert_allclose(p, pressure, rtol=1e-12)
+    assert r[np.argmax(wind)] == 40e3 and wind.max() == pytest.approx(45.0, rel=1e-12)
+    assert wind[r == 250e3] == pytest.approx(17.5, rel=1e-12) and (np.diff(wind[r > 40e3]) < 0).all()
 
 
 def test_the_largest_wind_lies_at_the_radius():
@@ -79,6 +111,8 @@ def test_records_follow_the_eye():
         ({"latitude": [-1.0, 1.0]}, "hemisphere"),
         ({"times": [0.0, 0.0]}, "increasing"),
         ({"central_pressure": [950.0, 960.0]}, "central_pressure"),
+        ({"outer_wind": [17.5, 38.0], "outer_radius": [200e3, 200e3]}, "38 m/s at outer_radius .* in row 2"),
+        ({"outer_wind": [17.5, 17.5], "outer_radius": [200e3, 45e3]}, "outside 45000 m"),
     ],
 )
 def test_a_track_that_cannot_be_is_refused(wrong, match):
@@ -124,3 +158,26 @@ def test_what_cannot_be_is_refused_with_its_key(tmp_path, head, csv, match):
     with pytest.raises(ConfigError, match=match) as raised:
         case._sources(grid, bed)
     assert "sources.cyclone" in str(raised.value)
+
+
+def test_the_profile_of_2010_in_a_case_file(tmp_path):
+    """The outer wind, 34 knots unless it is given, at a column of the track; without the column it is refused."""
+    lines = zip(CSV.splitlines(), (",outer_radius (km)", ",200", ",150"), strict=True)
+    (tmp_path / "track.csv").write_text("\n".join(line + more for line, more in lines))
+    text = HEAD + 'profile = "holland-2010"\n'
+    found = ShallowWaterCase.loads(text, tmp_path).sources.cyclone
+    held = found.read(eagre.Grid(20, 20, 5000.0, 5000.0, 400e3, 2600e3, "EPSG:32617"), datetime(2026, 8, 1))
+    np.testing.assert_allclose(held.outer_wind, 34 * 0.514444, rtol=1e-4)
+    np.testing.assert_allclose(held.outer_radius, [200e3, 150e3])
+    case = ShallowWaterCase.loads(text + 'outer_wind = "30 kn"\n', tmp_path)
+    grid, _, bed = case._terrain()
+    wind, _ = case._sources(grid, bed)
+    other, _ = ShallowWaterCase.loads(HEAD, tmp_path)._sources(grid, bed)
+    assert not np.allclose(wind.x.record(0), other.x.record(0), atol=1.0)
+    (tmp_path / "track.csv").write_text(CSV)
+    with pytest.raises(ConfigError, match="outer_radius"):
+        ShallowWaterCase.loads(text, tmp_path)._sources(grid, bed)
+    with pytest.raises(ConfigError, match='profile = "holland-2010"'):
+        ShallowWaterCase.loads(HEAD + 'profile = "holland-2011"\n', tmp_path)
+    with pytest.raises(eagre.InputError, match="without an outer wind"):
+        cyclone_fields(track(), grid, profile="holland-2010")

@@ -10,8 +10,9 @@ from pydantic import Field, PlainValidator
 
 from eagre.config.section import Section
 from eagre.config.units import unit_factor
-from eagre.config.values import InputFile, quantity
+from eagre.config.values import InputFile, one_of, quantity
 from eagre.config.weather import SideLevels, checked_drag
+from eagre.cyclone import PROFILES
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
 
@@ -23,15 +24,23 @@ COLUMNS = {"pressure": "pressure", "wind": "speed", "radius": "length"}  # with 
 
 
 class CycloneSection(Section):
-    """A cyclone (Holland 1980) that moves along a track."""
+    """A cyclone (Holland 1980 or 2010) that moves along a track."""
 
     track: InputFile = Field(
-        description="a CSV file: time, lon and lat (or x and y, m), pressure, wind and radius, units in brackets",
+        description="a CSV file: time, lon and lat (or x and y, m), pressure, wind, radius, outer_radius (unit)",
         examples=["track.csv"],
     )
     ambient_pressure: Annotated[float, quantity("pressure")] = Field(
         default=101_300.0, description="pressure far from the cyclone, Pa", examples=["1013 hPa"]
     )
+    profile: Annotated[str, one_of(*PROFILES)] = Field(
+        default="holland-1980", description="wind by radius: holland-1980, or holland-2010, which needs outer_radius",
+        examples=["holland-2010"],
+    )  # fmt: skip
+    outer_wind: Annotated[float, quantity("speed")] = Field(
+        default=17.491, gt=0.0, description="wind at the column outer_radius, of holland-2010",
+        examples=["34 kn"],
+    )  # fmt: skip
     side_levels: SideLevels = "inverse-barometer"
     latitude: float | None = Field(
         default=None, ge=-60.0, le=60.0, description="degrees north, for a track in x and y", examples=[20.0]
@@ -85,7 +94,11 @@ class CycloneSection(Section):
             if self.latitude is None:
                 raise InputError(f"{self.track} in x and y", allowed="a latitude", fix="latitude = 20.0")
             latitude = np.full(times.size, self.latitude)
-        return Track(times, x, y, latitude, *(found[name].values for name in COLUMNS))
+        outer = [None, None]
+        if self.profile == "holland-2010":
+            radius = column("outer_radius", "length").values
+            outer = [np.full(radius.shape, self.outer_wind), radius]
+        return Track(times, x, y, latitude, *(found[name].values for name in COLUMNS), *outer)
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
         """The terms of a run to `end`, s."""
@@ -93,7 +106,7 @@ class CycloneSection(Section):
         from eagre.terms import WeatherPressure, WeatherWind
 
         track = self.read(grid, start_date)
-        wind_x, wind_y, pressure = cyclone_fields(track, grid, self.ambient_pressure, str(self.track))
+        wind_x, wind_y, pressure = cyclone_fields(track, grid, self.ambient_pressure, str(self.track), self.profile)
         pressure.instants.hats[0].covers(0.0, end)
         wind = WeatherWind(wind_x, wind_y, self.drag, self.largest_drag, self.air_density)
         return [wind, WeatherPressure(pressure)]
