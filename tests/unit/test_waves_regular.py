@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eagre.errors import InputError
-from eagre.waves import AiryWave, RegularWave, StokesWave, StreamFunctionWave, highest_wave
+from eagre.waves import AiryWave, FixedPoints, RegularWave, StokesWave, StreamFunctionWave, highest_wave
 
 DEEP = math.inf
 DIFFERENCES = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # central, order 8
@@ -318,6 +318,27 @@ def test_highest_wave():
     assert highest_wave(8.0, 1.0) == pytest.approx(0.678, abs=5e-4)
     assert highest_wave(1.6526, 1.0) == pytest.approx(0.234, abs=5e-4)
     assert highest_wave(2.0, DEEP) == pytest.approx(0.282126)
+
+
+@pytest.mark.parametrize(
+    ("wave", "close"),
+    [
+        (AiryWave(0.05, depth=0.5, period=1.5, direction=2.0), 1e-13),
+        (StokesWave(0.05, depth=math.inf, length=1.5, eulerian_current=0.2), 1e-12),
+        (StreamFunctionWave.over_still_water(height=0.1, depth=0.4, period=2.0, stokes_current=0.1, phase=0.3), 1e-12),
+        (StreamFunctionWave(0.95 * highest_wave(4.0, 0.5), depth=0.5, length=4.0, eulerian_current=0.0), 1e-11),
+    ],
+)
+def test_at_fixed_points(wave, close):
+    """Elevation and potential of the surface are sums of harmonics that travel, level, current and rate beside them."""
+    x, y = np.linspace(-3.0, 9.0, 29), np.array([[-0.4], [1.3]])
+    fixed = FixedPoints(wave, x, y)
+    for t in (0.0, 0.3, 17.123):
+        eta, phi = fixed.surface(t)
+        expected = wave.surface_potential(x, y, t)
+        assert eta.shape == phi.shape == (2, 29)
+        assert np.abs(eta - wave.elevation(x, y, t)).max() < close * wave.height
+        assert np.abs(phi - expected).max() < close * np.abs(expected).max()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,39 @@
-"""A sum of small waves at places that stay where they are, such as those of a zone in which waves are made."""
+"""Waves at places that stay where they are, such as those of a zone in which waves are made."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from eagre.errors import InputError
 from eagre.waves.linear import LinearWaves
-from eagre.waves.steady import Array, Field
+from eagre.waves.steady import Array, Complex, Field, RegularWave
 
 LARGEST = 4 * 2**30
 """Bytes that a table of places and waves may have."""
+SMALL = 1e-13
+"""Harmonics below this part of the largest are left out."""
+MOST_POINTS = 4096
+"""Of a wave length: for the harmonics of waves that are all but the highest."""
+
+
+class Harmonics(NamedTuple):
+    """What travels: elevation and potential are real parts of sums of weights exp(i (k . x - omega t + phase)).
+
+    wave_number_x, wave_number_y, phase, angular_frequency : (n,), rad/m, rad, rad/s; weights : (n, 2), m and m2/s;
+    level : m; drift_x, drift_y : of the potential, m/s; rate : m2/s2.
+    """
+
+    wave_number_x: Array
+    wave_number_y: Array
+    phase: Array
+    angular_frequency: Array
+    weights: Complex
+    level: float = 0.0
+    drift_x: float = 0.0
+    drift_y: float = 0.0
+    rate: float = 0.0
 
 
 class FixedPoints:
@@ -17,39 +41,76 @@ class FixedPoints:
 
     Parameters
     ----------
-    waves : LinearWaves
+    waves : LinearWaves or RegularWave
     x, y : arrays, m
         Places; they broadcast together.
 
     Raises
     ------
     InputError
-        If the table, 16 bytes a place and wave, would have more than 4 GiB.
+        If the table, 16 bytes a place and wave (or harmonic), would have more than 4 GiB.
 
     Notes
     -----
     exp(i (k . x + phase)) is kept; a time costs one product of that table with two vectors. For use on a GPU, `table`,
-    (places, n), `weights`, (n, 2), and ``waves.angular_frequency`` are all that is needed.
+    (places, n), `weights`, (n, 2), and ``angular_frequency`` are all that is needed of a sum of small waves.
+    The potential of a regular wave on its surface travels with it as its elevation does, so that both are such sums.
     """
 
-    def __init__(self, waves: LinearWaves, x: Field, y: Field) -> None:
+    def __init__(self, waves: LinearWaves | RegularWave, x: Field, y: Field) -> None:
         place_x, place_y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
-        count = waves.amplitude.size
+        self.waves, self.shape = waves, place_x.shape
+        own = of_regular(waves) if isinstance(waves, RegularWave) else of_linear(waves)
+        count = own.phase.size
         if 16 * place_x.size * count > LARGEST:
             raise InputError(
                 f"{place_x.size} places and {count} waves", allowed=f"up to {LARGEST // 16:.3g} places times waves",
                 fix=f"count = {max(1, LARGEST // 16 // place_x.size)}",
             )  # fmt: skip
-        self.waves, self.shape = waves, place_x.shape
-        k_x = waves.wave_number * np.cos(waves.direction)
-        k_y = waves.wave_number * np.sin(waves.direction)
-        self.table = np.exp(1j * (place_x.reshape(-1, 1) * k_x + place_y.reshape(-1, 1) * k_y + waves.phase))
-        # The potential is an imaginary part: times -i it is a real one, as the elevation is.
-        potential = -1j * waves.amplitude * waves.gravity / waves.angular_frequency
-        self.weights = np.column_stack([waves.amplitude.astype(np.complex128), potential])
+        x_column, y_column = place_x.reshape(-1, 1), place_y.reshape(-1, 1)
+        self.table = np.exp(1j * (x_column * own.wave_number_x + y_column * own.wave_number_y + own.phase))
+        self.weights, self.angular_frequency = own.weights, own.angular_frequency
+        self._level, self._rate = own.level, own.rate
+        self._drift = own.drift_x * place_x + own.drift_y * place_y
 
     def surface(self, t: float) -> tuple[Array, Array]:
-        """Elevation, m, and potential at z = 0, m2/s, at a time, s; of the shape of the places."""
-        turned = self.weights * np.exp(-1j * self.waves.angular_frequency * float(t))[:, None]
+        """Elevation, m, and potential, m2/s, at a time, s; of the shape of the places.
+
+        The potential is that at z = 0 of a sum of small waves, that at the surface of a regular wave.
+        """
+        turned = self.weights * np.exp(-1j * self.angular_frequency * float(t))[:, None]
         both = (self.table @ turned).real
-        return both[:, 0].reshape(self.shape), both[:, 1].reshape(self.shape)
+        elevation, potential = both[:, 0].reshape(self.shape), both[:, 1].reshape(self.shape)
+        return elevation + self._level, potential + (self._drift + self._rate * float(t))
+
+
+def of_linear(waves: LinearWaves) -> Harmonics:
+    """A sum of small waves as it is."""
+    k_x, k_y = waves.wave_number * np.cos(waves.direction), waves.wave_number * np.sin(waves.direction)
+    # The potential is an imaginary part: times -i it is a real one, as the elevation is.
+    potential = -1j * waves.amplitude * waves.gravity / waves.angular_frequency
+    weights = np.column_stack([waves.amplitude.astype(np.complex128), potential])
+    return Harmonics(k_x, k_y, np.broadcast_to(waves.phase, k_x.shape), waves.angular_frequency, weights)
+
+
+def of_regular(wave: RegularWave) -> Harmonics:
+    """A regular wave in harmonics of its surface: the potential there is one of theta too, but for the current's."""
+    along_x, along_y = np.cos(wave.direction), np.sin(wave.direction)
+    points = 64
+    while True:
+        along = (2.0 * np.pi / points * np.arange(points) - wave.phase) / wave.wave_number
+        places = along_x * along, along_y * along, 0.0
+        eta = wave.elevation(*places) - wave.mean_level
+        phi = wave.surface_potential(*places) - wave.eulerian_current * along
+        weights = 2.0 / points * np.fft.rfft(np.stack([eta, phi], axis=1), axis=0)[1 : points // 2]
+        part = np.abs(weights) / np.abs(weights).max(axis=0, initial=np.finfo(float).tiny)
+        count = int(np.nonzero((part > SMALL).any(axis=1))[0].max(initial=0)) + 1
+        if count <= points // 4 or points >= MOST_POINTS:
+            break
+        points *= 2
+    number = np.arange(1.0, count + 1.0).astype(np.float64)
+    k, current = number * wave.wave_number, wave.eulerian_current
+    return Harmonics(
+        along_x * k, along_y * k, number * float(wave.phase), number * float(wave.angular_frequency), weights[:count],
+        wave.mean_level, along_x * current, along_y * current, wave.potential_rate,
+    )  # fmt: skip

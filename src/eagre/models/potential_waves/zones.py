@@ -17,7 +17,7 @@ import numpy as np
 from eagre.backend.cells import cell, real
 from eagre.backend.device import Device
 from eagre.errors import InputError
-from eagre.waves import FixedPoints, LinearWaves
+from eagre.waves import FixedPoints, LinearWaves, RegularWave
 
 SIDES = ("west", "east", "south", "north")
 LARGEST_TABLE = 2**30  # bytes
@@ -157,18 +157,27 @@ class Zone:
         """Elevation, m, and potential on the surface, m2/s, that the zone draws to, (2, ny, nx)."""
         if self.waves is None:
             return np.zeros((2, y.size, x.size))
-        alike = np.all(np.asarray(getattr(self.waves, "direction", np.nan)) == 0.0)  # along x: one row is every row
-        places = x[None, :], y[: 1 if alike else None, None], t
-        fields = self.waves.elevation(*places), self.waves.surface_potential(*places)
-        return self._risen(t) * np.stack([np.broadcast_to(field, (y.size, x.size)) for field in fields])
+        places = x[None, :], self._rows(y), t
+        return self._given(t, (self.waves.elevation(*places), self.waves.surface_potential(*places)), y.size)
 
     def maker(self, x: np.ndarray, y: np.ndarray) -> Callable[[float], np.ndarray]:
-        """What gives `target` at these points at a time: for a sea by a table, some twenty times faster."""
-        waves = self.waves
-        if not isinstance(waves, LinearWaves) or 16 * x.size * y.size * waves.amplitude.size > LARGEST_TABLE:
+        """What gives `target` at these points at a time: for waves and seas by a table, some twenty times faster."""
+        waves, rows = self.waves, self._rows(y)
+        if not isinstance(waves, LinearWaves | RegularWave):
             return lambda t: self.target(x, y, t)
-        points = FixedPoints(waves, x[None, :], y[:, None])
-        return lambda t: self._risen(t) * np.stack(points.surface(t))
+        if isinstance(waves, LinearWaves) and 16 * x.size * rows.size * waves.amplitude.size > LARGEST_TABLE:
+            return lambda t: self.target(x, y, t)
+        points = FixedPoints(waves, x[None, :], rows)
+        return lambda t: self._given(t, points.surface(t), y.size)
+
+    def _rows(self, y: np.ndarray) -> np.ndarray:
+        """The rows of points that are worked out, (n, 1): of waves along x one is every row."""
+        alike = np.all(np.asarray(getattr(self.waves, "direction", np.nan)) == 0.0)
+        return y[: 1 if alike else None, None]
+
+    def _given(self, t: float, fields: tuple[np.ndarray, np.ndarray], ny: int) -> np.ndarray:
+        """What the zone draws to, (2, ny, nx), from the waves in the rows that were worked out."""
+        return self._risen(t) * np.stack([np.broadcast_to(field, (ny, field.shape[1])) for field in fields])
 
     def _risen(self, t: float) -> float:
         """The share of the waves that is made at a time, s."""
