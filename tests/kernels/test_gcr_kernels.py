@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eagre.backend.device import CpuDevice, PlainDevice
+from eagre.backend.device import CpuDevice, Launch, PlainDevice
 from eagre.models.anelastic.chains import column_solver, mode_divider
 from eagre.models.anelastic.columns import Symbols, solve_column
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.rings import rings_of, solve_rings_cpu
 from eagre.models.anelastic.stars import star_of
 from eagre.models.anelastic.sweeps import Sweeps
 from eagre.solvers.gcr.star import set_image
@@ -98,6 +99,23 @@ def test_modes_are_divided(nz):
     SimulatedDevice().run([mode_divider(SimulatedDevice(), "double", 2)(f, tables)])
     np.testing.assert_array_equal(f, expected)
     assert f[0, 0, 0] == 0.0 and np.abs(f[0, 0, 2:]).min() > 0.0
+
+
+@pytest.mark.parametrize("nz", [2, 5, 8])
+def test_columns_that_close(nz):
+    """(e + 2 c) q - c (q_(k+2) + q_(k-2)) = -scale b round a periodic z; chains without e have the mean 0."""
+    rng = np.random.default_rng(nz)
+    e, c, scale = rng.random((2, 3)) + 1e-4, 0.7, 1.3
+    e[0, 0] = 0.0
+    b = rng.standard_normal((nz, 2, 3))
+    chains = range(1 if nz % 2 else 2)
+    for first in chains:
+        b[first :: len(chains), 0, 0] -= b[first :: len(chains), 0, 0].mean()
+    q, made = b.copy(), rings_of(e, c, scale, nz)
+    PlainDevice().run([Launch(PlainDevice().program(solve_rings_cpu, "double"), (q, made, np.zeros((2, 3))))])
+    left = (e + 2.0 * c) * q - c * (np.roll(q, 2, 0) + np.roll(q, -2, 0)) + scale * b
+    np.testing.assert_allclose(left, 0.0, atol=1e-13)
+    assert max(abs(q[first :: len(chains), 0, 0].mean()) for first in chains) < 1e-14
 
 
 @pytest.mark.parametrize("sides", [("periodic", "wall", "periodic"), ("wall", "periodic", "wall")])

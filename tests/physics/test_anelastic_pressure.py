@@ -123,7 +123,7 @@ def test_projected_velocities(shape, sides, terrain, g):
         assert np.abs(through).max(initial=0.0) == 0.0
     for array, values in zip((projection.u, projection.v, projection.w), both.hat, strict=True):
         device.fill(array, values)
-    assert projection.solve(1.0).iterations == 0, "the last pressure is the first guess"
+    assert projection.solve(1.0).iterations == int(projection.exact), "the last pressure is a first guess of GCR"
 
 
 @pytest.mark.parametrize("kept", [1, 2, 5])

@@ -55,10 +55,7 @@ def factor_of(tables, k, j, i):
 
 @cell
 def divide(k, j, i, f, tables):
-    """As `solve_column` where z is periodic; tables : `Symbols`, on a CPU in double precision.
-
-    There divisions in single precision that stand side by side are approximate, and the last ones of a row are not.
-    """
+    """As `solve_column` where z is periodic and transformed too; tables : `Symbols`. On a CPU: `rings`."""
     factor = real(factor_of(tables, k, j, i))
     for part in range(PARTS):
         f[k, j, PARTS * i + part] *= factor

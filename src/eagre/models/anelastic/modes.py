@@ -2,7 +2,7 @@
 
 Where rho*, C and the stretching depend on height alone, modes exp(i kappa x) of x and y stay apart, with the symbol
 -sin^2(kappa d) / d^2 of centred differences over two spacings; walls take cosines through the outermost points. A
-periodic z with constant coefficients is transformed too.
+periodic z with constant coefficients is transformed too, on a GPU; on a CPU its columns are closed (`rings`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from eagre.backend.device import Device, Launch, check_precision
 from eagre.models.anelastic.chains import column_solver, mode_divider
 from eagre.models.anelastic.columns import Symbols, factor_modes
 from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.rings import Rings, rings_of, solve_rings_cpu
 from eagre.solvers.poisson.axes import Axis
 
 NOTHING = 1e-14  # of the symbol of a mode: rounding of sin(pi)
@@ -44,20 +45,26 @@ class Basis(NamedTuple):
     periodic_z: bool
 
     @classmethod
-    def of(cls, metric: Metric) -> Basis:
-        """Of a grid."""
+    def of(cls, metric: Metric, device: Device) -> Basis:
+        """Of a grid on a device."""
         shape, periodic_z = metric.shape, metric.sides[0] == "periodic" and metric.shape[0] > 1
         numbers = [
             wave_numbers(n, d, side == "periodic")
             for n, d, side in zip(shape, metric.spacing, metric.sides, strict=True)
         ]
         cosines = {k: axis for k, (_, axis) in enumerate(numbers) if k > 0 and axis is not None}
-        waves = tuple(k for k in range(0 if periodic_z else 1, 3) if shape[k] > 1 and k not in cosines)
+        transforms_z = periodic_z and device.kind == "cuda"
+        waves = tuple(k for k in range(0 if transforms_z else 1, 3) if shape[k] > 1 and k not in cosines)
         symbols = [symbol for symbol, _ in numbers]
         if waves:
             symbols[waves[-1]] = symbols[waves[-1]][: shape[waves[-1]] // 2 + 1]
-        z = symbols[0] if periodic_z else np.zeros(shape[0])
+        z = symbols[0] if transforms_z else np.zeros(shape[0])
         return cls(shape, waves, cosines, (z, symbols[1], symbols[2]), periodic_z)
+
+    @property
+    def closes(self) -> bool:
+        """Whether columns of a periodic z are chains that close."""
+        return self.periodic_z and 0 not in self.waves
 
     @property
     def parts(self) -> int:
@@ -103,6 +110,10 @@ class Modes:
         self._factor = device.loop(factor_modes, "double")
         self._solve = column_solver(device, precision, {"PARTS": basis.parts})
         self._divide = mode_divider(device, precision, basis.parts)
+        row = self.shape[1], basis.parts * self.shape[2]
+        self._rings = Rings(*(device.zeros(row, self._real) for _ in Rings._fields)) if basis.closes else None
+        self._carried = device.zeros(row if basis.closes else (1, 1), self._real)
+        self._close = device.program(solve_rings_cpu, precision) if basis.closes else None
 
     def _symbols_in(self, real: Any) -> Symbols:
         """Tables of symbols on the device in a precision, without coefficients."""
@@ -128,6 +139,12 @@ class Modes:
             parts = ((tables.across, (self._w * across)[:count]), (tables.scale, scaled[:count]))
             for array, values in (*parts, (tables.along_z, up[0] * self._basis.symbols[0])):
                 device.fill(array, values.astype(array.dtype))
+        if self._rings is not None:
+            flat = self._basis.symbols[1][:, None] + np.repeat(self._basis.symbols[2], self._basis.parts)
+            b = float(self._sign * scale[0]) / self._basis.points
+            found = rings_of(float(across[0]) * flat, float(up[0]) / (4.0 * self._dz**2), b, nz)
+            for array, values in zip(self._rings, found, strict=True):
+                device.fill(array, values.astype(self._real))
         if self._inverse is None:
             return
         coupling = np.zeros(nz)
@@ -138,6 +155,8 @@ class Modes:
 
     def launch(self, f: Any) -> Launch:
         """Solve in place; f : real numbers of the modes, the last axis `Basis.parts` times as long."""
+        if self._close is not None:
+            return Launch(self._close, (f, self._rings, self._carried))
         if self._basis.periodic_z:
-            return self._divide(f, self._tables if self._device.kind == "cuda" else self._wide)
+            return self._divide(f, self._tables)
         return self._solve((f, self._inverse, self._coupling, self._tables.scale))

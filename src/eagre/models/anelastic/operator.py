@@ -176,6 +176,7 @@ class Wind(NamedTuple):
 
 IN_PLACE = switch("IN_PLACE", True)  # whether v^ stands where v comes, or where the forces come
 FINISHES = switch("FINISHES", False)  # whether forces become v minus what they held: v_hat
+GUESSED = switch("GUESSED", True)  # whether phi is other than 0
 HAT = switch("HAT", flow)  # `flow` for residuals and velocities, `no_flow` for the operator
 
 
@@ -184,7 +185,8 @@ def velocity_at(q, hat, medium, normal, z, y, x):
     """The velocity at the point of three pairs."""
     given = given_at(normal, z, y, x)
     t = tensor_at(medium, z.here, y.here, x.here)
-    return corrected(differences(q, z, y, x), HAT(hat, z, y, x), t, Vector(x.on, y.on, z.on), given)
+    slopes = differences(q, z, y, x) if GUESSED else Vector(real(0.0), real(0.0), real(0.0))
+    return corrected(slopes, HAT(hat, z, y, x), t, Vector(x.on, y.on, z.on), given)
 
 
 @cell

@@ -83,6 +83,10 @@ class PressureOperator(Coefficients):
         """prforc and divrhs in one: r = -(1 / rho*) div(rho* v) = L(phi) - (1 / rho*) div(rho* v^)."""
         return self._over(cells.set_residual, phi, cells.Vector(*hat), cells.Vector(r, r, r))
 
+    def start(self, hat: Any, r: Any) -> Launch:
+        """The residual of phi = 0."""
+        return self._over(cells.set_residual, r, cells.Vector(*hat), cells.Vector(r, r, r), switches={"GUESSED": False})
+
     def divergence(self, velocity: Any, r: Any) -> Launch:
         """divrhs: r = -(1 / rho*) div(rho* v)."""
         return self._over(cells.set_divergence, r, cells.Vector(*velocity), cells.Vector(r, r, r))

@@ -12,9 +12,9 @@ Use::
     made = projection.solve(dt)                     # u, v, w are the projected velocity now, phi the pressure
     made.iterations, made.divergence                # divergence: dt max |div v| before the last update of u, v, w
 
-phi = (dt / 2) p' / rho_b is the first guess of the next solution (`guess="extrapolated"`: on a line through the last
-two, in time). It is part of a restart, with `older` where guesses are extrapolated. Checkerboard parts of phi are
-arbitrary on even axes (no velocity feels them): compare velocities.
+phi = (dt / 2) p' / rho_b is the first guess of GCR in the next solution (`guess="extrapolated"`: on a line through the
+last two, in time); direct ones begin with 0. It is part of a restart, with `older` where guesses are extrapolated.
+Checkerboard parts of phi are arbitrary on even axes (no velocity feels them): compare velocities.
 """
 
 from __future__ import annotations
@@ -238,14 +238,14 @@ class Projection:
         device, operator, hat = self._device, self.operator, self.hat
         self._refreshing, self._direct = [], self._takes_direct
         flat, test = self._flat_kernels()
-        self._begins_anew = self._direct and flat is not None
         wind = (self.u, self.v, self.w)
         self._final = [(flat or operator).wind(self.phi, wind, self._forces, self._in_place)]
         start: list[Work] = [operator.residual(self.phi, hat, self._r), test.measured]
         if flat is not None:
             start = [flat.residual(self.phi, hat, self._r, test)]
         if self._direct:
-            self._until: Any = self._direct_solution(flat, test, start)
+            begin = flat.divergence(hat, self._r) if flat is not None else operator.start(hat, self._r)
+            self._until: Any = self._direct_solution(begin, test, start)
             return
         sides = zip(self.shape, self.metric.sides, strict=True)
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in sides]
@@ -263,17 +263,15 @@ class Projection:
             *known, first, lambda q, out: [operator.apply(q, out)], self._preconditioning(), weights, kept, every
         ).until
 
-    def _direct_solution(self, flat: FlatKernels | None, test: ResidualTest, judged: list[Work]) -> Until:
-        """phi += -P^-1 r until r is small; judged: launches that set r and judge it.
+    def _direct_solution(self, begin: Work, test: ResidualTest, judged: list[Work]) -> Until:
+        """phi = -P^-1 r, and phi += -P^-1 r until r is small; begin, judged: set r of phi = 0, set r and judge it.
 
-        Flat kernels begin with phi = 0: a guess would have to be looked at, and its solution added.
+        It begins with phi = 0: a guess would have to be looked at, and its solution added.
         """
         adds = self._device.over(self._device.loop(add, self._precision), self.shape, (self.phi, self._b, test.control))
         spectral = self._spectral(-1.0)
         again = [*self._flat(self._r, self._b, spectral), adds, *judged]
-        if flat is None:
-            return Until(self._device, test, again, judged, look_every=1)
-        first = [flat.divergence(self.hat, self._r), *self._flat(self._r, self.phi, spectral), *judged]
+        first = [begin, *self._flat(self._r, self.phi, spectral), *judged]
         return Until(self._device, test, again, first, look_every=1, start_counts=True)
 
     def _flat_kernels(self) -> tuple[FlatKernels | None, ResidualTest]:
@@ -360,7 +358,7 @@ class Projection:
 
     def _first_guess(self, dt: float) -> list[Work]:
         """Launches that make phi from the last solutions, which are in proportion to their time steps."""
-        if self._begins_anew:
+        if self._direct:
             return []
         (last, before), device = self.steps, self._device
         if self._guess == "zero" or last == 0.0:

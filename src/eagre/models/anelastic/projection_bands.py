@@ -130,7 +130,7 @@ class ProjectionBands:
             If the tolerance is not reached.
         """
         last = self.steps[0]
-        factor = dt / last if last else 1.0
+        factor = dt / last if last and not self._direct else 1.0
         if factor != 1.0:
             self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
         self.steps = (dt, last)
@@ -158,7 +158,8 @@ class ProjectionBands:
             judged: list[Any] = [*first, *test.measured]
             adds = self._loop(add, self.phi, self._b, test.control)
             again: list[Any] = [*self._spectral.launches(self._r, self._b), adds, *judged]
-            self._until = Until(devices, test, again, judged, look_every=1)
+            begin = [self._each(self._begun), self._cleared(self._r), *self._spectral.launches(self._r, self.phi)]
+            self._until = Until(devices, test, again, [*begin, *judged], look_every=1, start_counts=True)
             return
         edges = [0.5 if n > 1 and side != "periodic" else 1.0 for n, side in self._axes()]
         weights = [Weights(one.medium.density, (edges[0], edges[1], edges[2])) for one in self._operators]
@@ -186,6 +187,10 @@ class ProjectionBands:
     def _residual(self, rank: int) -> Any:
         hat = tuple(one.parts[rank] for one in self.hat)
         return self._operators[rank].residual(self.phi.parts[rank], hat, self._r.parts[rank])
+
+    def _begun(self, rank: int) -> Any:
+        hat = tuple(one.parts[rank] for one in self.hat)
+        return self._operators[rank].start(hat, self._r.parts[rank])
 
     def _apply(self, q: Banded, out: Banded) -> list[Stage]:
         applied = self._each(lambda rank: self._operators[rank].apply(q.parts[rank], out.parts[rank]))

@@ -30,7 +30,7 @@ class Spectral:
 
     def __init__(self, device: Device, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._device, self._real = device, check_precision(precision)
-        self._basis = basis = Basis.of(metric)
+        self._basis = basis = Basis.of(metric, device)
         self._modes = Modes(device, precision, basis, metric.spacing[0], sign)
         self.set_coefficients = self._modes.set_coefficients
         last_axes = basis.waves == tuple(range(3))[-len(basis.waves) :] if basis.waves else False

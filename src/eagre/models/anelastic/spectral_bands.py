@@ -99,7 +99,7 @@ class SpectralBands:
 
     def __init__(self, devices: SeveralDevices, precision: str, metric: Metric, sign: float = 1.0) -> None:
         self._devices, self._real = devices, check_precision(precision)
-        self._basis = basis = Basis.of(metric)
+        self._basis = basis = Basis.of(metric, devices.members[0])
         ends = np.cumsum([0, *equal_parts(basis.symbols[2].size, len(devices.members))]).tolist()
         self._modes = [slice(*pair) for pair in pairwise(ends)]
         shares = zip(devices.members, self._modes, strict=True)
