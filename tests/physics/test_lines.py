@@ -115,3 +115,10 @@ def test_faces_of_lines_lie_where_they_are_drawn():
 def test_what_lines_refuse(points, what):
     with pytest.raises(eagre.InputError, match=what):
         FluxLines({"line": points}, eagre.Grid(4, 3, 1.0, 1.0))
+
+
+def test_the_line_to_write_lies_in_the_domain_to_the_metre():
+    grid = eagre.Grid(4, 3, 10.0, 10.0, 512_001.0, 4_660_123.0)
+    with pytest.raises(eagre.InputError) as told:
+        FluxLines({"weir": [(512_001.5, 4_660_123.5), (512_002.5, 4_660_123.5)]}, grid)
+    assert told.value.fix == "weir = [[512026, 4660123], [512026, 4660153]]"

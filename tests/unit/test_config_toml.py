@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,8 @@ def test_missing_file_tells_the_full_path_and_the_nearest_name(tmp_path, monkeyp
     text = message(read_toml, "cas.toml")
     assert str(tmp_path / "cas.toml") in text
     assert '"case.toml"' in text
+    (tmp_path / "dem.tif").write_text("")
+    assert '"dem.tif"' in message(existing_file, Path("cas.tif"))  # of its kind, though case.toml is nearer
     assert "there is no folder" in message(read_toml, "nowhere/case.toml")
     assert "which is a folder" in message(existing_file, tmp_path)
 

@@ -132,6 +132,21 @@ def test_a_grid_that_sticks_out_is_refused_with_both_extents(shift):
     assert error.value.fix == "extent = [100, 180, -50, 40]"
 
 
+def test_a_raster_smaller_than_the_grid_is_filled_up_at_centres():
+    """With a value for cells without data; a raster beside the grid, and beds, are refused all the same."""
+    dem, grid = dem_of(plane, name="n.tif"), Grid(50, 40, 2.0, 3.0, x0=91.0, y0=-61.0)
+    found = raster_to_centres(dem, grid, nodata=-9.0)
+    x, y = grid.mesh()
+    inner = (abs(x - 140.0) < 39.0) & (abs(y + 5.0) < 43.5)
+    outer = (abs(x - 140.0) > 41.0) | (abs(y + 5.0) > 46.5)
+    np.testing.assert_allclose(found[inner], plane(x, y)[inner], atol=1e-9)
+    assert inner.sum() > 1000 and outer.sum() > 500 and (found[outer] == -9.0).all()
+    for wrong in (lambda: raster_to_centres(dem, grid), lambda: dem_to_corners(dem, grid, nodata=-9.0),
+                  lambda: raster_to_centres(dem, Grid(5, 4, 2.0, 3.0, x0=500.0), nodata=-9.0)):  # fmt: skip
+        with pytest.raises(InputError, match=r"sticks out of n\.tif"):
+            wrong()
+
+
 def test_rounding_of_the_extent_is_forgiven():
     dem = dem_of(plane)
     assert dem_to_corners(dem, Grid(40, 30, 2.0, 3.0, x0=100.0 - 1e-4, y0=-50.0)).shape == (31, 41)

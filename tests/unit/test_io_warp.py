@@ -242,6 +242,8 @@ def test_the_start_is_a_record_of_a_result(tmp_path, record, expected):
     for wrong, words in ((0, "1 to 3"), (4, "1 to 3")):
         with pytest.raises(InputError, match=words):
             built(tmp_path, depth=f'{{ file = "a.nc", variable = "depth", record = {wrong} }}')
+    with pytest.raises(InputError, match=r"depth on valid_time, y, x(.|\n)*record = -1"):
+        built(tmp_path, depth='{ file = "a.nc", variable = "depth" }')
 
 
 @pytest.mark.parametrize(

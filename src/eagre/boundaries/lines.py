@@ -59,7 +59,7 @@ class FluxLines:
                 raise InputError(
                     f"the line {name}, which passes between no two centres of cells",
                     allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m)",
-                    fix=f"{name} = [[{grid.x[0]:g}, {grid.extent[2]:g}], [{grid.x[0]:g}, {grid.extent[3]:g}]]",
+                    fix=_across(name, grid),
                 )
             each.append(faces)
         self.faces = np.concatenate(each)
@@ -71,9 +71,15 @@ class FluxLines:
         return np.add.reduceat(values, self._starts)
 
 
+def _across(name: str, grid: Grid) -> str:
+    """A line to write, through the middle of the domain from its south to its north."""
+    x, (_, _, south, north) = grid.x[grid.nx // 2], grid.extent
+    return f"{name} = [[{x:.10g}, {south:.10g}], [{x:.10g}, {north:.10g}]]"
+
+
 def _checked(name: str, points: Any, grid: Grid) -> np.ndarray:
     """Points of a line, (n, 2)."""
-    fix = f"{name} = [[100.0, 0.0], [100.0, 250.0]]"
+    fix = _across(name, grid)
     try:
         array = np.array(points, np.float64)
     except (TypeError, ValueError):

@@ -100,7 +100,8 @@ def existing_file(path: Path, what: str = "file") -> Path:
         raise InputError(f"{what} {full}, which is a folder", allowed="the path of a file")
     if not full.parent.is_dir():
         raise InputError(f"{what} {full}: there is no folder {full.parent}", allowed="the path of a file that exists")
-    near = nearest(full.name, [item.name for item in full.parent.iterdir() if item.is_file()])
+    there = [item.name for item in full.parent.iterdir() if item.is_file()]
+    near = nearest(full.name, [name for name in there if Path(name).suffix == full.suffix]) or nearest(full.name, there)
     fix = f'"{path.parent / near}"' if near else ""
     raise InputError(f"{what} {full}: there is no such file", allowed="the path of a file that exists", fix=fix)
 

@@ -166,6 +166,11 @@ def _choose_variable(
         for name, array in dataset.data_vars.items()
         if (sum(size > 1 for size in array.shape) == 2 or array.ndim == most) and array.dtype.kind in "fiu"
     ]
+    if record is None and (over_time := [str(name) for name, array in dataset.data_vars.items() if array.ndim == 3]):
+        name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
+        if name is not None and name not in fitting:
+            got = f"{path}: {name} on {', '.join(map(str, dataset[name].dims))}"
+            raise InputError(got, allowed="two dimensions, or, but for the bed, one record of three", fix="record = -1")
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
         return wanted

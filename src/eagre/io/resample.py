@@ -10,6 +10,7 @@ raster's edge the box shrinks, so that it stays centred.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from eagre.io.raster import Dem, parse_crs
 
 _EDGE = 1e-3
 """How far, in raster cells, a grid may stick out: the rounding of single-precision coordinates."""
+MOST_CELLS = 2**26
+"""Cells of a raster that is filled up, at most: 0.5 GiB."""
 
 
 def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crests: str = "keep") -> np.ndarray:
@@ -57,13 +60,27 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
 def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") -> np.ndarray:
     """Values of a raster (Manning's n, an initial field) at the centres of a grid.
 
-    Parameters, errors and method as in `dem_to_corners`.
+    Parameters, errors and method as in `dem_to_corners`; but with a number for `nodata` the raster may be smaller than
+    the grid, and the rest has no data.
 
     Returns
     -------
     (ny, nx) array, float64, row 0 = south.
     """
-    return _resample(dem, grid, grid.x, grid.y, nodata)
+    return _resample(dem if nodata == "error" else _reaching(dem, grid), grid, grid.x, grid.y, nodata)
+
+
+def _reaching(dem: Dem, grid: Grid) -> Dem:
+    """A raster with empty cells around it as far as a grid reaches, if it holds a part of that."""
+    (west, east, south, north), (w, e, s, n) = grid.extent, dem.extent
+    beyond = (w - west) / dem.dx, (east - e) / dem.dx, (s - south) / dem.dy, (north - n) / dem.dy
+    if max(beyond) <= _EDGE or west >= e or east <= w or south >= n or north <= s:
+        return dem
+    left, right, below, above = (max(0, math.ceil(cells - _EDGE)) for cells in beyond)
+    if (dem.ny + below + above) * (dem.nx + left + right) > MOST_CELLS:
+        return dem
+    values = np.pad(dem.elevation, ((below, above), (left, right)), constant_values=np.nan)
+    return replace(dem, elevation=values, x0=dem.x0 - left * dem.dx, y0=dem.y0 - below * dem.dy)
 
 
 def grid_from_dem(
