@@ -9,7 +9,7 @@ import pytest
 from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
-from eagre.bench import tuner_schemes, workload
+from eagre.bench import tuner, tuner_schemes, workload
 from eagre.layouts import store
 from eagre.tuning import session
 from eagre.tuning.spaces import common
@@ -59,6 +59,54 @@ def test_an_unknown_space_is_told_with_those_that_there_are(eagre):
         "tune", "shallow-water", "--size", "64", "--precision", "single", "--space", "march", "--device", "cpu"
     )
     assert done.code == 2 and "shallow-water: cpu" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (("--precision", "half"), "--precision = 'half'", 2),
+        (("--plot", "land.jpg"), "--plot land.png", 2),
+        (("--plot", "none/land.png"), "none is no folder", 6),
+        (("--dump", "none/all.json"), "none is no folder", 6),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_is_timed(eagre, monkeypatch, arguments, words, code):
+    monkeypatch.setattr(tuner, "tune", lambda *arguments: pytest.fail("timed"))
+    done = eagre("tune", "shallow-water", "--size", "16", "--device", "cpu", *arguments)
+    assert done.code == code and words in done.err
+
+
+def test_a_store_that_cannot_be_used_is_told_before_anything_is_timed(eagre, monkeypatch, tmp_path):
+    monkeypatch.setattr(tuner, "tune", lambda *arguments: pytest.fail("timed"))
+    path = file_of(select("cpu"))
+    path.parent.mkdir()
+    path.write_text('{"format": 1,')
+    done = eagre("tune", "shallow-water", "--size", "16", "--device", "cpu")
+    assert done.code == 2 and "line 1, column 14" in done.err and f"rm {path}" in done.err.replace("\n", "")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("EAGRE_TUNING", str(tmp_path / "file" / "tuning"))
+    done = eagre("tune", "shallow-water", "--size", "16", "--device", "cpu")
+    assert done.code == 6 and "cannot write" in done.err and "EAGRE_TUNING=" in done.err
+
+
+def test_a_search_that_is_stopped_says_what_it_found(eagre, monkeypatch):
+    """With the table so far; the same command goes on."""
+    found, count = tuner.tune, []
+
+    def stops(*arguments):
+        count.append(1)
+        if len(count) > 1:
+            raise KeyboardInterrupt
+        return found(*arguments)
+
+    monkeypatch.setattr(tuner, "tune", stops)
+    asked = ("tune", "shallow-water", "--size", "16", "--size", "24", "--precision", "single", "--device", "cpu")
+    done = eagre(*asked)
+    assert done.code == 130 and "16 x 16" in done.out and "24 x 24" not in done.out
+    assert "the same command goes on" in done.err
+    monkeypatch.setattr(tuner, "tune", found)
+    done = eagre(*asked)
+    assert done.code == 0 and done.out.count("as shipped:") == 2 and "24 x 24" in done.out
 
 
 def test_a_forced_slow_scheme_is_not_chosen(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -294,6 +295,22 @@ def test_the_schema_has_the_keys_that_files_have():
     assert set(one["use"]) == set(defined["use"]["required"]) == set(Use._fields)
     assert set(one["origin"]) == set(defined["origin"]["required"]) == set(Origin._fields)
     assert defined["use"]["properties"]["size"]["enum"] == list(store.SIZES)
+
+
+def test_several_may_put_something_into_a_file_at_a_time():
+    path = tuned.file_of(select("cpu"))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: store.add(path, entry(driver=str(n))), range(16)))
+    assert {one.origin.driver for one in store.read(path).entries} == set(map(str, range(16)))
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_a_process_that_was_killed_does_not_block_others(monkeypatch):
+    path = keep(entry())
+    path.with_suffix(".lock").touch()
+    monkeypatch.setattr(store.time, "sleep", lambda seconds: None)
+    store.add(path, entry(driver="other"))
+    assert len(store.read(path).entries) == 2
 
 
 def test_an_entry_replaces_that_of_its_key():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 
 from eagre.backend.device import Device
@@ -17,6 +17,7 @@ from eagre.contract import Model
 from eagre.tuning.space import identity
 
 WORKERS = 16
+NICE = 5  # of them: a search times while others of its variants are compiled
 PROCESS_MEMORY = 2**30  # bytes of a card for each process that compiles
 KEPT_LAYOUTS = ("shallow-water-adi",)  # models whose state is laid out as their kernels are: made anew for a trial
 REGISTERS = ".registers"  # in keys of limits of registers, which compilers do not read but the last one of them
@@ -46,8 +47,8 @@ class Compilers:
     def __init__(self, device: Device) -> None:
         room = device.free_memory() // PROCESS_MEMORY
         self.count = min(WORKERS, os.cpu_count() or 1, room) if device.kind == "cuda" else 0
-        self._pool: ProcessPoolExecutor | None = None
-        self._done: set[tuple[Job, str]] = set()
+        self._pool: Executor | None = None
+        self._told: dict[tuple[Job, str], Future[list[str]]] = {}
 
     def __enter__(self) -> Compilers:
         return self
@@ -56,21 +57,48 @@ class Compilers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def compile(self, jobs: Iterable[Task]) -> list[str]:
-        """Compile variants of jobs, once; returns what went wrong, variant by variant, or ""."""
-        wanted: dict[Job, list[Mapping[str, Any]]] = {}
+    def begin(self, jobs: Iterable[Task]) -> int:
+        """Begin to compile variants of jobs, each once and in their order; returns how many are new."""
+        if self.count < 2:
+            return 0
+        wanted: dict[Job, dict[str, Mapping[str, Any]]] = {}
         for job, variants in jobs:
-            for values in variants:
-                if (job, identity(values)) not in self._done:
-                    self._done.add((job, identity(values)))
-                    wanted.setdefault(job, []).append(values)
-        tasks = list(chain.from_iterable(shared_out(job, variants, self.count) for job, variants in wanted.items()))
-        if self.count < 2 or not tasks:
-            return []
+            new = {identity(values): values for values in variants if (job, identity(values)) not in self._told}
+            if new:
+                wanted.setdefault(job, {}).update(new)
+        known = {job for job, _ in self._told}
+        try:
+            for task in in_turn({job: list(new.values()) for job, new in wanted.items()}, known, self.count):
+                future = self._started().submit(compile_variants, task)
+                self._told.update({(task[0], identity(values)): future for values in task[1]})
+        except BrokenExecutor:  # a process was killed: what is left is compiled as it is timed
+            self.count = 0
+        return sum(len(new) for new in wanted.values())
+
+    def compile(self, jobs: Iterable[Task]) -> list[str]:
+        """Wait until variants of jobs are compiled; returns what went wrong with them, or with others beside them."""
+        jobs = list(jobs)
+        self.begin(jobs)
+        keys = [(job, identity(values)) for job, variants in jobs for values in variants]
+        futures = dict.fromkeys(self._told[key] for key in keys if key in self._told)
+        with suppress(BrokenExecutor):
+            return [said for future in futures for said in future.result() if said]
+        return ["a process that compiles was killed"]
+
+    def _started(self) -> Executor:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.count, mp_context=multiprocessing.get_context("spawn"))
-        tasks.sort(key=lambda task: -len(task[1]))
-        return list(chain.from_iterable(self._pool.map(compile_variants, tasks)))
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.count, mp_context=context, initializer=os.nice, initargs=(NICE,))
+        return self._pool
+
+
+def in_turn(wanted: Mapping[Job, Sequence[Mapping[str, Any]]], known: Iterable[Job], count: int) -> list[Task]:
+    """Tasks of jobs: one variant of each new job first, which compiles what all of its variants share."""
+    new = [job for job in wanted if job not in set(known)]
+    tasks: list[Task] = [(job, wanted[job][:1]) for job in new]
+    for job, variants in wanted.items():
+        tasks += shared_out(job, variants[1:] if job in new else variants, count)
+    return tasks
 
 
 def shared_out(job: Job, variants: Sequence[Mapping[str, Any]], count: int) -> list[Task]:

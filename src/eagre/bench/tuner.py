@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import prod
@@ -49,7 +50,8 @@ class Found:
 
 def tune_benchmark(
     kind: str, device: Device, precision: str, sizes: Sequence[int] | None = None, *,
-    only: Iterable[str] = (), schemes: Iterable[str] = (), fresh: bool = False, tell: Tell = lambda text: None,
+    only: Iterable[str] = (), schemes: Iterable[str] = (), fresh: bool = False, compilers: Compilers | None = None,
+    tell: Tell = lambda text: None,
 ) -> Iterator[Found]:  # fmt: skip
     """Search the spaces of a model on its benchmark and store what is found, space by space.
 
@@ -67,6 +69,8 @@ def tune_benchmark(
         Whose spaces are searched, beside those of all schemes; every one's unless given.
     fresh : bool
         Time again what a search that was stopped, or an earlier one, has timed.
+    compilers : Compilers, optional
+        That others share (`begin_compiling`); else own ones.
     tell : callable
         Gets a line for each step.
 
@@ -75,38 +79,31 @@ def tune_benchmark(
     InputError
         For a model without spaces, or a space that it does not have.
     """
-    wanted, asked = set(only), set(schemes)
+    with nullcontext(compilers) if compilers else Compilers(device) as pool:
+        begin_compiling(kind, device, [precision], sizes, pool, only=only, schemes=schemes, fresh=fresh, tell=tell)
+        for size in sizes or sizes_of(kind, device, precision):
+            shape, use = timed_at(kind, device, precision, size)
+            if device.kind == "cuda" and prod(shape) < device.facts.multiprocessors * device.facts.threads:
+                tell(f"{kind}: {size}: too few cells to fill the card: found is what suits grids of size {use.size}")
 
-    def chosen(size_class: str) -> list[Space]:
-        spaces = spaces_of(kind, device.kind, size_class)
-        _check_names(wanted, spaces)
-        ours = {"", *(asked or (space.scheme for space in spaces))}
-        return [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
+            def make(space: Space, size: int = size) -> Workload:
+                return StepsOfBenchmark(space, device, precision, size, pool)
 
-    with Compilers(device) as compilers:
-        yield from _tune_sizes(kind, device, precision, sizes, chosen, compilers, fresh, tell)
+            spaces = _asked_for(kind, device, use.size, only, schemes)
+            try:
+                yield from _search(spaces, make, device, use, shape, fresh, tell)
+            except MemoryNeededError as error:
+                if sizes:
+                    raise
+                tell(f"{kind}: {size}: left out: {error}")
 
 
-def _tune_sizes(
-    kind: str, device: Device, precision: str, sizes: Sequence[int] | None, chosen: Callable[[str], list[Space]],
-    compilers: Compilers, fresh: bool, tell: Tell,
-) -> Iterator[Found]:  # fmt: skip
-    for size in sizes or sizes_of(kind, device, precision):
-        shape, use = timed_at(kind, device, precision, size)
-        if device.kind == "cuda" and prod(shape) < device.facts.multiprocessors * device.facts.threads:
-            tell(f"{kind}: {size}: too few cells to fill the card: what is found is for grids of size {use.size} only")
-
-        def make(space: Space, size: int = size) -> Workload:
-            return StepsOfBenchmark(space, device, precision, size, compilers)
-
-        spaces = chosen(use.size)
-        try:
-            _compile_ahead(spaces, device, use, shape, size, compilers, fresh, tell)
-            yield from _search(spaces, make, device, use, shape, fresh, tell)
-        except MemoryNeededError as error:
-            if sizes:
-                raise
-            tell(f"{kind}: {size}: left out: {error}")
+def _asked_for(kind: str, device: Device, size_class: str, only: Iterable[str], schemes: Iterable[str]) -> list[Space]:
+    """Spaces of a class of sizes by their names, and of some schemes beside those of all."""
+    wanted, asked, spaces = set(only), set(schemes), spaces_of(kind, device.kind, size_class)
+    _check_names(wanted, spaces)
+    ours = {"", *(asked or (space.scheme for space in spaces))}
+    return [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
 
 
 def sizes_of(kind: str, device: Device, precision: str) -> list[int]:
@@ -122,20 +119,30 @@ def timed_at(kind: str, device: Device, precision: str, size: int) -> tuple[tupl
     return shape, use_of(device, kind, "", precision, prod(shape))
 
 
-def _compile_ahead(
-    spaces: Sequence[Space], device: Device, use: Use, shape: tuple[int, ...], size: int, compilers: Compilers,
-    fresh: bool, tell: Tell,
+def begin_compiling(
+    kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, compilers: Compilers, *,
+    only: Iterable[str] = (), schemes: Iterable[str] = (), fresh: bool = False, tell: Tell = lambda text: None,
 ) -> None:  # fmt: skip
-    """Compile what the searches of all spaces begin with at once, but for what was timed before."""
+    """Begin to compile what the searches of all precisions and sizes are sure to need, but for what was timed before.
+
+    A search waits for its own variants only. Others are compiled while it times: on processors that it does not need,
+    and with a step on the card for each, which the finals, in turn, have on both sides alike.
+
+    Parameters are those of `tune_benchmark`.
+    """
+    if device.kind != "cuda":
+        return
     jobs = []
-    for space in spaces:
-        journal = _journal(device, space, use, shape, fresh)
-        job, variants = first_needed(space, device, use.precision, size)
-        base = base_of(space, device, use.precision, size)
-        jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
-    if device.kind == "cuda" and (count := sum(len(variants) for _, variants in jobs)):
-        tell(f"{use.model}: {size}: compiling {count} variants")
-        compilers.compile(jobs)
+    for precision in precisions:
+        for size in sizes or sizes_of(kind, device, precision):
+            shape, use = timed_at(kind, device, precision, size)
+            for space in _asked_for(kind, device, use.size, only, schemes):
+                journal = _journal(device, space, use, shape, fresh)
+                job, variants = first_needed(space, device, precision, size)
+                base = base_of(space, device, precision, size)
+                jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
+    if count := compilers.begin(jobs):
+        tell(f"{kind}: compiling {count} variants")
 
 
 def tune_case(
@@ -190,7 +197,7 @@ def _search(
         }
         seconds = {"before": outcome.before, "after": outcome.after}
         entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
-        store.write(path, store.read(path).adding(entry))
+        store.add(path, entry)
         yield Found(outcome, of_scheme, shape)
 
 
@@ -202,8 +209,7 @@ def choose_scheme(
     best = min(times, key=lambda name: times[name])
     chosen = best if times[usual] > (1.0 + least_gain) * times[best] else usual
     scheme = Scheme(use_of(device, kind, "", precision, cells), origin_of(device, kind), chosen, times)
-    path = file_of(device)
-    store.write(path, store.read(path).adding(scheme))
+    store.add(file_of(device), scheme)
     return scheme
 
 

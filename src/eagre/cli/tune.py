@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,9 +39,13 @@ def tune(
 
     out, start = console(), time.perf_counter()
     chosen = select(device)
+    _check_ways_out(file_of(chosen), plot, dump)
     out.print(f"device      {chosen}", markup=False, soft_wrap=True)
     found: list[Found] = []
-    with out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status:
+    with (
+        _told_so_far(out, found),
+        out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status,
+    ):
 
         def tell(text: str) -> None:
             if status is not None:
@@ -66,7 +70,9 @@ def _searches(
     only: Sequence[str], fresh: bool, tell: Any,
 ) -> Iterator[Found]:  # fmt: skip
     """What is tuned, search by search."""
-    from eagre.bench.tuner import tune_benchmark, tune_case
+    from eagre.backend.device import check_precision
+    from eagre.bench.compilers import Compilers
+    from eagre.bench.tuner import begin_compiling, tune_benchmark, tune_case
     from eagre.bench.tuner_schemes import tune_schemes
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
@@ -80,11 +86,54 @@ def _searches(
             raise InputError("--size or --space with a case", allowed="neither", fix=f"eagre tune {what}")
         yield from tune_case(load_case(what), device, precision, fresh=fresh, tell=tell)
         return
-    for kind in kinds_of(what):
-        for real in (precision,) if precision else ("single", "double"):
-            yield from tune_benchmark(kind, device, real, sizes, only=only, fresh=fresh, tell=tell)
-            if not only:
-                tune_schemes(kind, device, real, sizes, tell=tell)
+    precisions = (precision,) if precision else ("single", "double")
+    for real in precisions:
+        check_precision(real, "--precision")
+    with Compilers(device) as compilers:
+        for kind in kinds_of(what):
+            begin_compiling(kind, device, precisions, sizes, compilers, only=only, fresh=fresh, tell=tell)
+            for real in precisions:
+                asked: Any = {"only": only, "fresh": fresh, "compilers": compilers, "tell": tell}
+                yield from tune_benchmark(kind, device, real, sizes, **asked)
+                if not only:
+                    tune_schemes(kind, device, real, sizes, tell=tell)
+
+
+def _check_ways_out(kept: Path, plot: Path | None, dump: Path | None) -> None:
+    """Before anything is timed: what is found can be kept, and drawn."""
+    import os
+    from tempfile import TemporaryFile
+
+    from eagre.cli.exits import OutputError
+    from eagre.errors import InputError
+    from eagre.layouts import store
+
+    endings = (".png", ".pdf", ".svg")
+    if plot is not None and plot.suffix.lower() not in endings:
+        raise InputError(f"--plot {plot}", allowed=", ".join(endings), fix=f"--plot {plot.with_suffix('.png')}")
+    for path in filter(None, (plot, dump)):
+        if not os.access(path.resolve().parent, os.W_OK):
+            raise OutputError(
+                f"cannot write {path.resolve()}: {path.resolve().parent} is no folder that can be written"
+            )
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=kept.parent).close()
+    except OSError as error:
+        told = f"cannot write {kept.parent}: {error.strerror}\nwrite:   EAGRE_TUNING=/a/folder/of/yours eagre tune ..."
+        raise OutputError(told) from None
+    store.read(kept)
+
+
+@contextmanager
+def _told_so_far(out: Any, found: Sequence[Found]) -> Iterator[None]:
+    """What was found until a search is stopped is shown."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if found:
+            _show(out, found)
+        raise type(stop)("every timing is kept: the same command goes on from here") from None
 
 
 def _show(out: Any, found: Sequence[Found]) -> None:

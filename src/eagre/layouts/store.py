@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,6 +170,28 @@ def write(path: Path, store: Store) -> None:
     os.replace(temporary, path)
 
 
+def add(path: Path, *new: Entry | Scheme) -> None:
+    """Put something into a file, in place of what has its key; several processes may do so at a time."""
+    with _alone(path):
+        write(path, read(path).adding(*new))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time; what one that was killed left behind counts for five seconds."""
+    lock = path.with_suffix(".lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(100):
+        with suppress(FileExistsError):
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            break
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
 def _plain(one: Entry | Scheme) -> dict[str, Any]:
     found = asdict(one)
     return {**found, "use": one.use._asdict(), "origin": one.origin._asdict()}
@@ -235,4 +260,4 @@ def _check(good: bool, name: str, value: Any, allowed: str) -> None:
 
 
 def _wrong(path: Path, what: str) -> InputError:
-    return InputError(f"{path}: {what}", allowed="a file of eagre tune; without it nothing is tuned", fix="eagre tune")
+    return InputError(f"{path}: {what}", allowed="a file of eagre tune; without it nothing is tuned", fix=f"rm {path}")

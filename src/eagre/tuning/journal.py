@@ -45,6 +45,7 @@ class Journal:
         self.path = path
         self.head = {"space": space, "shape": list(shape), "use": use._asdict(), "origin": origin._asdict()}
         self.trials: dict[str, Trial] = {}
+        self._begun = False
         if path is not None and path.exists():
             self._read(path.read_text(encoding="utf-8").splitlines())
 
@@ -67,5 +68,7 @@ class Journal:
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [self.head, *(asdict(one) for one in self.trials.values())]
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        lines = [asdict(trial)] if self._begun else [self.head, *(asdict(one) for one in self.trials.values())]
+        with self.path.open("a" if self._begun else "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        self._begun = True

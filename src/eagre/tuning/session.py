@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Protocol
 
 from eagre.errors import EagreError, MemoryNeededError
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import search
 from eagre.tuning.space import Card, Choice, Space, words
-from eagre.tuning.statistics import typical, uncertainty
+from eagre.tuning.statistics import typical, uncertainty, without_outliers
 
 RUNS = 5  # of a trial, each of several steps
+LEAST_RUNS = 2  # of one that is hopeless
+HOPELESS = 5.0  # standard deviations of a run
+LEAST_FREEDOM = 16  # runs beyond the first of their trials, from which that deviation is known
 FINALISTS = 3  # which are timed again, in turn with the untuned default
 FINAL_RUNS = 12
 LEAST_GAIN = {"cuda": 0.01, "cpu": 0.03}  # of the time; less is noise, and the shipped values stay
@@ -124,7 +128,7 @@ def tune(
     if shipped_trial is None or shipped_trial.failed:
         told = "" if shipped_trial is None else shipped_trial.failed
         raise EagreError(f"{space.name}: the shipped values cannot be timed: {told}")
-    best, before, after = _final(space, workload, journal, [one for one in ranked if one][:FINALISTS])
+    best, before, after = _final(space, workload, journal, _worth_a_final(space, workload, journal, ranked))
     values = space.values(best, shipped, precision)
     found = journal.find(values)
     pruned = space.count(card, precision) - len(choices)
@@ -141,7 +145,8 @@ def _compile(
     variants = [space.values(choice, workload.shipped, workload.precision) for choice in choices]
     new = [values for values in variants if journal.find(values) is None]
     if new:
-        tell(f"{space.name}: compiling {len(new)} variants")
+        if workload.card.kind == "cuda":
+            tell(f"{space.name}: {len(new)} variants to compile")
         workload.compile(new)
 
 
@@ -154,14 +159,48 @@ def _trial(space: Space, workload: Workload, journal: Journal, choice: Choice) -
     trial = Trial(dict(choice), values)
     try:
         trial.same_bits = workload.verify(values)
-        clock = workload.clock(values)
-        trial.seconds = [clock() for _ in range(RUNS)]
+        trial.seconds = _timed(workload.clock(values), workload.card.kind, list(journal.trials.values()))
     except MemoryNeededError:  # so of all choices
         raise
     except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
         trial.failed = f"{type(error).__name__}: {str(error)[:200]}"
     journal.add(trial)
     return trial
+
+
+def _timed(clock: Callable[[], float], kind: str, others: Sequence[Trial]) -> list[float]:
+    """Runs of a choice: fewer where even its fastest one is far beyond the best choice so far.
+
+    The deviation of a run is pooled over all trials. Of choices that are as fast as the best one, normal noise stops
+    fewer than one in 1,000 (simulated: none to five in 100,000); something else that ran would have to meet every run.
+    """
+    good = [trial.seconds for trial in others if trial.seconds]
+    seconds: list[float] = []
+    best, noise = min((typical(one, kind) for one in good), default=math.inf), spread(good)
+    while len(seconds) < RUNS:
+        seconds.append(clock())
+        if len(seconds) >= LEAST_RUNS and min(seconds) > (1.0 + HOPELESS * noise) * best:
+            break
+    return seconds
+
+
+def spread(trials: Sequence[Sequence[float]]) -> float:
+    """Standard deviation of a run, relative to the mean of its trial, of all trials; infinite where these are few."""
+    kept = [without_outliers(one) for one in trials]
+    freedom = sum(len(one) - 1 for one in kept)
+    squares = sum(sum((run / fmean(one) - 1.0) ** 2 for run in one) for one in kept)
+    return math.sqrt(squares / freedom) if freedom >= LEAST_FREEDOM else math.inf
+
+
+def _worth_a_final(space: Space, workload: Workload, journal: Journal, ranked: Sequence[Choice]) -> list[Choice]:
+    """The first choices that were faster in their trials than the shipped values: others gain nothing in turn."""
+    kind = workload.card.kind
+
+    def seconds(choice: Choice) -> float:
+        trial = journal.find(space.values(choice, workload.shipped, workload.precision))
+        return math.inf if trial is None or trial.failed else typical(trial.seconds, kind)
+
+    return [one for one in ranked if one and seconds(one) < seconds({})][:FINALISTS]
 
 
 def _final(
