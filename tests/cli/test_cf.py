@@ -112,6 +112,13 @@ heights = [250.0]
 [maxima]
 file = "maxima.nc"
 interval = 10.0
+[maps]
+file = "maps.nc"
+mean = ["u", "theta", "dye"]
+variance = ["u", "v", "w"]
+covariance = [["w", "theta"]]
+maximum = ["wind_speed", "theta"]
+time_of_maximum = ["wind_speed"]
 """,
 }
 MEASURED = {
@@ -119,7 +126,7 @@ MEASURED = {
     "shallow-water-adi": {"maps", "lines"},
     "barotropic": {"particles", "maps"},
     "potential-waves": {"probes", "maps"},
-    "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima"},
+    "anelastic": {"profiles", "slice_y", "slice_z", "slice_k", "probes", "spectra", "maxima", "maps"},
 }
 
 

@@ -53,6 +53,26 @@ def test_averages_are_those_of_the_cpu(precision, hill):
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("every", [1, 3])
+def test_averages_at_points_are_those_of_the_cpu_and_go_on_bit_for_bit(precision, every):
+    extremes = {"maximum": ["wind_speed"], "minimum": ["w"]} if every == 1 else {}
+    asked = eagre.Averages(["u", "theta", "dye"], ["w"], [("u", "w")], every=every, **extremes)
+    there, whole, cut, on = (
+        RUNS["forced"](device=device, precision=precision, averages=asked) for device in ("cpu", *("cuda",) * 3)
+    )
+    for one in (there, whole):
+        one.advance(1e9, max_steps=8)
+    cut.advance(1e9, max_steps=4)
+    on.restore(cut.state())
+    on.advance(1e9, max_steps=4)
+    expected, again = there.maps.sample(), on.maps.sample()
+    for name, values in whole.maps.sample().items():
+        scale = np.abs(expected[name]).max() + 1e-6
+        np.testing.assert_allclose(values, expected[name], rtol=0, atol=10.0 * TIGHT[precision] * scale, err_msg=name)
+        np.testing.assert_array_equal(again[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("name", ["closed-flat", "closed-hill"])
 def test_what_a_closure_carries_is_that_of_the_cpu(precision, name):
     found = []

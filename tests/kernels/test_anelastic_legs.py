@@ -15,6 +15,7 @@ from eagre.models.anelastic.legs import Book, Legs
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
+from eagre.stepping.averages import Averages
 
 pytestmark = pytest.mark.simulator
 
@@ -74,7 +75,12 @@ def turning():
     return driven(time_step=0.5)
 
 
-@pytest.mark.parametrize("case", [model, by_courant, driven, turning])
+def averaging():
+    """Legs end where a state counts."""
+    return model(averages=Averages(["u", "wind_speed"], ["w"], every=3))
+
+
+@pytest.mark.parametrize("case", [model, by_courant, driven, turning, averaging])
 def test_legs_make_the_bits_of_steps(case, monkeypatch):
     monkeypatch.setattr("eagre.models.anelastic.stepper.WINDOW", 3)
     runs, made, run = [], [], Legs.run
@@ -96,6 +102,20 @@ def test_legs_make_the_bits_of_steps(case, monkeypatch):
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
     assert (runs[0].statistics()["dt_max"] > runs[0].statistics()["dt_min"]) == (case in (by_courant, driven))
+
+
+def test_every_step_counts_in_extremes():
+    """As it does on a CPU, which makes no legs."""
+    asked = Averages(["u"], maximum=["wind_speed"], every=2)
+    ours, theirs = model(averages=asked), decaying_turbulence(
+        4, device="cpu", time_step=0.1, precision="double", tolerance=1e-9, averages=asked
+    )  # fmt: skip
+    for one in (ours, theirs):
+        one.advance(1e9, max_steps=3)
+    expected = theirs.maps.sample()
+    for name, values in ours.maps.sample().items():
+        assert np.ptp(expected[name]) > 0.1
+        np.testing.assert_allclose(values, expected[name], rtol=0, atol=1e-9, err_msg=name)
 
 
 def test_a_run_that_is_taken_up_has_the_coefficients_of_its_steps(monkeypatch):

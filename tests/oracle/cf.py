@@ -40,6 +40,7 @@ CANONICAL = {
     "upward_sea_water_velocity": "m s-1",
     "water_surface_height_above_reference_datum": "m",
     "water_volume_transport_in_river_channel": "m3 s-1",
+    "wind_speed": "m s-1",
     "x_wind": "m s-1",
     "y_wind": "m s-1",
 }

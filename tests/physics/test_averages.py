@@ -52,6 +52,8 @@ def assert_right(model, averages, times, fields, tolerance):
         _, expected[f"covariance_{one}_{other}"] = moments_of(times, fields[one], fields[other], averages.start)
     if "eddy_kinetic_energy" in found:
         expected["eddy_kinetic_energy"] = 0.5 * (expected["variance_velocity_x"] + expected["variance_velocity_y"])
+    if "turbulent_kinetic_energy" in found:
+        expected["turbulent_kinetic_energy"] = 0.5 * sum(expected[f"variance_{name}"] for name in "uvw")
     if "significant_height" in found:
         expected["significant_height"] = 4.0 * np.sqrt(expected["variance_surface_elevation"])
     found = {one.name: found[one.name] for one in model.setup.averages.outputs}
@@ -60,9 +62,11 @@ def assert_right(model, averages, times, fields, tolerance):
         if name.startswith("time_of"):
             assert_times(values, times, fields[name.removeprefix("time_of_max_")], averages.start, tolerance)
             continue
-        own = [scales[one] for one in scales if one in name] or [scales["velocity_x"]]
+        named = [one for one in scales if one in name]
+        own = [scales[one] for one in named if not any(one != more and one in more for more in named)]
+        own = own or [scales.get("velocity_x", scales.get("u"))]
         largest = np.abs(expected[name]).max()
-        moment = name.startswith(("variance", "covariance", "eddy"))
+        moment = name.startswith(("variance", "covariance", "eddy", "turbulent"))
         scale = max(own) * (np.sqrt(largest) if moment else 1.0)  # what rounding of values does
         assert largest > 1e3 * tolerance * scale, name
         np.testing.assert_allclose(values, expected[name], rtol=0, atol=tolerance * scale, err_msg=name)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eagre.backend.select import select
+from eagre.grid import Grid
 from eagre.models.anelastic.stepper import FAST, GROWTH, SLOW, WINDOW, Stepper
 
 AIM = 0.5
@@ -16,7 +18,8 @@ AIM = 0.5
 class Engine:
     """Steps of which only the Courant number is known: dt times a rate."""
 
-    has_legs, setup, device = False, SimpleNamespace(time_step=10.0), SimpleNamespace(kind="cpu")
+    has_legs, device, precision = False, select("cpu"), "double"
+    setup = SimpleNamespace(time_step=10.0, averages=None, grid=Grid(1, 1, 1.0, 1.0))
 
     def __init__(self, rate):
         self.rate, self.counts, self.made = rate, {"steps": 0.0, "courant": 0.0}, []

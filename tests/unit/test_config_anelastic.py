@@ -199,3 +199,18 @@ heating = "-1e-5 * z"
         "heating": "-0.01 to -0", "third_order": 1, "nonoscillatory": 0,
     }  # fmt: skip
     assert {name: found[name] for name in expected} == expected
+
+
+def test_maps_of_a_case(tmp_path):
+    keys = '[maps]\nfile = "maps.nc"\nmaximum = ["wind_speed"]\nmean = ["u"]\n'
+    model = case(tmp_path, more=keys + "levels = [1]").build()
+    assert [one.name for one in model.maps.variables] == ["mean_u", "max_wind_speed"]
+    assert model.maps.sample()["max_wind_speed"].shape == (1, 1, 8)
+    for more, key, allowed in (
+        ("levels = [5]", "levels", "0 to 4"),
+        ('variance = ["pressure"]', "variance", "wind_speed"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            case(tmp_path, more=keys + more).build()
+        (problem,) = caught.value.problems
+        assert problem.key == ("maps", key) and allowed in problem.allowed

@@ -217,7 +217,10 @@ def test_registry(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "section"),
-    [("shallow-water", "maps"), ("barotropic", "maps"), ("potential-waves", "statistics"), ("potential-waves", "maps")],
+    [
+        *((kind, "maps") for kind in ("shallow-water", "barotropic", "potential-waves", "anelastic")),
+        ("potential-waves", "statistics"),
+    ],
 )
 def test_averages_that_begin_when_the_run_has_ended_are_refused(kind, section, tmp_path):
     more = {"maps": 'file = "maps.nc"\nmean = ["velocity"]', "statistics": ""}[section]

@@ -59,7 +59,7 @@ class AveragesSection(MeasuredSection):
         return "; ".join(f"{what} of {', '.join(names)}" for what, names in asked.items() if names)
 
     @property
-    def extremes(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """What is asked for beside averages, as of `Averages`."""
         return {}
 
@@ -73,7 +73,7 @@ class AveragesSection(MeasuredSection):
         from eagre.stepping.averages import Averages
 
         start = -math.inf if self.from_ is None else self.from_
-        return Averages(self.mean, self.variance, self.covariance, start, self.every, **self.extremes)
+        return Averages(self.mean, self.variance, self.covariance, start, self.every, **self.options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """The writer of what the model gathers."""
@@ -103,7 +103,7 @@ class ExtremesSection(AveragesSection):
         return "; ".join(text for text in (super().note, *told) if text)
 
     @property
-    def extremes(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """As of `Averages`."""
         return self.model_dump(include={"maximum", "minimum", "time_of_maximum"})
 

@@ -1,33 +1,19 @@
-"""Means, variances, extremes over time: what is asked for, where it is kept on a device, and what comes out."""
+"""Means, variances, covariances and extremes over time: what is asked for, and what comes out."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 
-from eagre.backend.cells import Cell
-from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
-from eagre.kernels.averages import (
-    EVERY,
-    LAST,
-    NUMBERS,
-    SEEN,
-    SINCE,
-    TOTAL,
-    UNSET,
-    Planes,
-    Quantities,
-    averaged,
-    weigh_moment,
-)
+from eagre.kernels.averages import TOTAL, UNSET, Planes
 
 Pair = tuple[str, str]
 T = TypeVar("T")
@@ -53,6 +39,8 @@ class Averages:
     maximum, minimum, time_of_maximum : sequence of str
         Names of fields, as of `mean`: the largest value, the smallest, and the time, s, when the largest first came.
         Every step counts, and the first instant.
+    levels : sequence of int, optional
+        Of a model with levels: which are kept, from 0, the lowest, on; all if not given.
 
     Notes
     -----
@@ -71,6 +59,7 @@ class Averages:
     maximum: Sequence[str] = ()
     minimum: Sequence[str] = ()
     time_of_maximum: Sequence[str] = ()
+    levels: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if not any(getattr(self, key) for key in KINDS):
@@ -84,21 +73,23 @@ class Averages:
         if not (isinstance(self.every, int) and self.every >= 1):
             raise InputError(f"every = {self.every!r}", allowed="a whole number from 1 on", fix="every = 10")
 
-    def asked(self, variables: Mapping[str, Variable], possible: Sequence[str]) -> Asked:
-        """What that is of a model's variables, of which those of `possible` can be averaged.
+    def asked(self, variables: Mapping[str, Variable], possible: Sequence[str], count: int = 0) -> Asked:
+        """What that is of a model's variables, of which those of `possible` can be averaged; count : of its levels.
 
         Raises
         ------
         InputError
-            For names of others.
+            For names of others, and levels that are not there.
         """
+        if self.levels is not None:
+            _check_levels(list(self.levels), count)
         means, squares, largest, smallest, timed = (
             _single(key, getattr(self, key), possible) for key in KINDS if key != "covariance"
         )
         pairs = [(one, one) for one in squares] + [_pair(pair, possible) for pair in self.covariance]
         names = [*means, *(name for pair in pairs for name in pair)]
         kept = (_once(names), _once(pairs), _once([*largest, *timed]), _once(smallest), _once(timed))
-        return Asked(Planes(*kept), tuple(means), tuple(largest), variables, self.start, self.every)
+        return Asked(Planes(*kept), tuple(means), tuple(largest), variables, self.start, self.every, self.levels)
 
 
 @dataclass(frozen=True)
@@ -111,6 +102,7 @@ class Asked:
     variables: Mapping[str, Variable]
     start: float
     every: int = 1
+    levels: Sequence[int] | None = None
 
     @property
     def count(self) -> int:
@@ -120,7 +112,7 @@ class Asked:
     @property
     def key(self) -> float:
         """A number that other averages hardly have."""
-        return float(crc32(repr((tuple(self.planes), self.start, self.every)).encode()))
+        return float(crc32(repr((tuple(self.planes), self.start, self.every, self.levels)).encode()))
 
     @property
     def outputs(self) -> list[Variable]:
@@ -162,7 +154,7 @@ class Asked:
         return (surface, surface) in self.planes.pairs and self.variables[surface].standard_name == WAVES
 
     def values(self, state: Mapping[str, np.ndarray], lifts: Mapping[str, float | np.ndarray]) -> dict[str, np.ndarray]:
-        """Averages, float64, from `Averaging.state`; lifts : what a quantity of the kernels is short of the field."""
+        """Averages, float64, from `averaging.Averaging.state`; lifts : what quantities are short of fields."""
         sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL]) or math.nan
         planes, found = self.planes, dict[str, np.ndarray]()
         first = planes.sums
@@ -188,9 +180,11 @@ class Asked:
         return {one.name: found[one.name] for one in self.outputs}
 
 
-def asked_of(averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str]) -> Asked | None:
+def asked_of(
+    averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str], count: int = 0
+) -> Asked | None:
     """`Averages.asked`, or None."""
-    return None if averages is None else averages.asked(variables, [*possible])
+    return None if averages is None else averages.asked(variables, [*possible], count)
 
 
 def words_of(asked: Asked | None, precision: str) -> int:
@@ -198,100 +192,13 @@ def words_of(asked: Asked | None, precision: str) -> int:
     return 0 if asked is None else asked.count * (2 if precision == "single" else 1)
 
 
-class Averaging:
-    """The averages of a run on one device or several as one; models derive from it, and say when a state is taken up.
-
-    Parameters
-    ----------
-    engine : object
-        Its `device` and `precision`, and its `setup` with `averages`, `Asked` or None, which keeps nothing, and `grid`.
-    quantities : Quantities
-    asked : Asked, optional
-        In place of those of the set-up.
-    shape : tuple of int, optional
-        Of the places; without it those of the grid, (ny, nx).
-    precision : str, optional
-        That quantities are computed in, if not that of the run.
-    switches : mapping, optional
-        Of the cells of the quantities.
-    """
-
-    def __init__(
-        self, engine: Any, quantities: Quantities, *, asked: Asked | None = None, shape: tuple[int, ...] | None = None,
-        precision: str | None = None, switches: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self._device: Device = engine.device
-        self._precision, self._shape = precision or engine.precision, shape or engine.setup.grid.shape
-        self._switches, self.asked = switches, asked or cast("Asked | None", engine.setup.averages)
-        self.numbers = self._device.zeros((NUMBERS,), np.float64)
-        if self.asked is None:
-            self.sums = self._device.zeros((1, 1, 1), np.float64)
-        else:
-            self.sums = self._device.field_zeros((self.asked.count, *self._shape), np.float64)
-            self._cell = averaged(quantities, self.asked.planes)
-
-    def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Any]:
-        """What takes a state up; weighing : cell ``(i, numbers, times..)`` that weighs it, run by one thread."""
-        if self.asked is None:
-            return []
-        device, precision = self._device, self._precision
-        first = device.over_all(device.loop(weighing, precision), (1,), (self.numbers, *times))
-        program = device.loop(self._cell, precision, self._switches)
-        return [first, device.over(program, self._shape, (*fields, self.sums, self.numbers))]
-
-    def begin(self, time: float) -> None:
-        """Begin at a time, s: the state of that weighs nothing."""
-        if self.asked is not None:
-            numbers = np.zeros(NUMBERS)
-            numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
-            numbers[LAST] = numbers[SEEN] = time
-            start = np.array(self.asked.planes.start()).reshape(-1, *(1,) * len(self._shape))
-            self._device.fill(self.sums, start * np.ones(self.sums.shape))
-            self._device.fill(self.numbers, numbers)
-
-    @property
-    def lasted(self) -> float:
-        """How long states were averaged, s."""
-        return float(self._device.host(self.numbers)[TOTAL])
-
-    def state(self) -> dict[str, np.ndarray]:
-        """What a restart needs; nothing where there are no averages."""
-        if self.asked is None:
-            return {}
-        sums, numbers = self._device.host(self.sums), self._device.host(self.numbers)
-        return {"maps_averages": sums, "maps_weights": np.append(numbers, self.asked.key)}
-
-    def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Go on with the averages of a state, or `begin` where it has not the same."""
-        if self.asked is None:
-            return
-        if "maps_weights" not in state or state["maps_weights"][NUMBERS] != self.asked.key:
-            self.begin(time)
-            return
-        self._device.fill(self.sums, state["maps_averages"])
-        self._device.fill(self.numbers, state["maps_weights"][:NUMBERS])
-
-
-class MomentAverages(Averaging):
-    """Averages whose states are taken up when the host says so.
-
-    fields : what the quantities are computed from; see `Averaging` for the rest.
-    """
-
-    def __init__(self, engine: Any, quantities: Quantities, *fields: Any, **more: Any) -> None:
-        super().__init__(engine, quantities, **more)
-        self._moment = self._device.zeros((2,), np.float64)
-        self.launches = self.take(weigh_moment, (self._moment,), *fields)
-        self._take: Callable[[], None] | None = None
-
-    def take_up(self, time: float, steps: int = 1) -> None:
-        """Take up the present state, of a time, s, so many steps after the one before."""
-        if self.asked is None:
-            return
-        if self._take is None:
-            self._take = self._device.repeated(self.launches, 1)
-        self._device.fill(self._moment, np.array([time, float(steps)]))
-        self._take()
+def _check_levels(levels: list[int], count: int) -> None:
+    """Refuse levels that a model of so many has not."""
+    if count == 0:
+        raise InputError(f"levels = {levels}", allowed="no levels: this model has none")
+    whole = all(isinstance(k, int) for k in levels)
+    if not levels or not whole or levels != sorted(set(levels)) or not 0 <= levels[0] <= levels[-1] < count:
+        raise InputError(f"levels = {levels}", allowed=f"numbers from 0 to {count - 1} that rise", fix="levels = [0]")
 
 
 def _once(found: Sequence[T]) -> tuple[T, ...]:

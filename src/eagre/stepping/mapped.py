@@ -33,29 +33,33 @@ class RunMaps:
         See `Asked.values`.
     maps : Maps, optional
         Of water; `bed`, (ny, nx) array, m, of the cells, and `water` go with them.
+    axes : sequence of Axis, optional
+        Of fields that are not of (y, x) alone, with their `dimensions`.
 
     Attributes
     ----------
     variables, axes, dimensions
-        As of `eagre.io.measured.Measured`: fields of (y, x).
+        As of `eagre.io.measured.Measured`.
     """
 
     def __init__(
         self, grid: Grid, state: Callable[[], tuple[Mapping[str, np.ndarray], float]], averages: Asked | None = None,
         lifts: Mapping[str, float | np.ndarray] | None = None, *, maps: Maps | None = None,
-        bed: np.ndarray | None = None, water: Water | None = None,
+        bed: np.ndarray | None = None, water: Water | None = None, axes: Sequence[Axis] | None = None,
+        dimensions: tuple[str, ...] = ("y", "x"),
     ) -> None:  # fmt: skip
         self._state, self._maps, self._water, self._averages, self._lifts = state, maps, water, averages, lifts or {}
         self.variables: Sequence[Variable] = [
             *(maps.outputs if maps is not None else ()), *(averages.outputs if averages is not None else ())
         ]  # fmt: skip
-        self.dimensions: dict[str, tuple[str, ...]] = {one.name: ("y", "x") for one in self.variables}
+        self.dimensions: dict[str, tuple[str, ...]] = dict.fromkeys((one.name for one in self.variables), dimensions)
         where = "the points" if bed is None else "the cell centres"
-        axes = [Axis(name, (name,), getattr(grid, name), axis_attributes(name, f"{name} of {where}")) for name in "xy"]
+        if axes is None:
+            axes = [Axis(one, (one,), getattr(grid, one), axis_attributes(one, f"{one} of {where}")) for one in "xy"]
         self.axes: Sequence[Axis] = axes if bed is None else [*axes, Axis("bed", ("y", "x"), bed, GROUND)]
 
     def sample(self) -> dict[str, np.ndarray]:
-        """The maps up to now, (ny, nx) each; not a number where there was no water, or what is timed never came."""
+        """The maps up to now, (ny, nx) each, of levels (levels, ny, nx); not a number where there was none of it."""
         state, now = self._state()
         found: dict[str, np.ndarray] = {}
         if self._maps is not None and self._water is not None:

@@ -26,6 +26,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.forcing_sections import ForcingSection
 from eagre.models.anelastic.measured_sections import (
+    AirMapsSection,
     MaximaSection,
     ProbesSection,
     ProfilesSection,
@@ -259,6 +260,7 @@ class AnelasticCase(Case):
     surface: SurfaceSection | None = Field(default=None, description="the section [surface]")
     closure: ClosureSection | None = Field(default=None, description="the section [closure]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    maps: AirMapsSection | None = Field(default=None, description="the section [maps]")
     profiles: ProfilesSection | None = Field(default=None, description="the section [profiles]")
     slices: list[SliceSection] = Field(default_factory=list, description="the sections [[slices]]")
     probes: ProbesSection | None = Field(default=None, description="the section [probes]")
@@ -289,7 +291,9 @@ class AnelasticCase(Case):
         domain = self.domain
         with self.at("forcing"):
             forcing = None if self.forcing is None else self.forcing.make()
-        with self.naming("domain", "atmosphere", "initial", "forcing", "surface", "closure", "numerics", "run"):
+        if self.maps is not None:
+            self.check_begin("maps")
+        with self.naming("maps", "domain", "atmosphere", "initial", "forcing", "surface", "closure", "numerics", "run"):
             model = AnelasticFlow(
                 grid,
                 domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
@@ -303,6 +307,7 @@ class AnelasticCase(Case):
                 forcing=forcing,
                 surface=self._surface(grid),
                 closure=None if self.closure is None else self.closure.make(),
+                averages=None if self.maps is None else self.maps.averages(),
                 **self.place(device, precision, grid.cells * levels.height.size),
             )
         if self.profiles is not None:

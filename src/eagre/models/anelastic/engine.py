@@ -154,6 +154,13 @@ class Engine:
         for past, now in zip(own.past, own.now, strict=True):
             self.device.copy(past, now)
 
+    def first_step(self, courant: float | None) -> float:
+        """The first time step, s, of steps that aim at a Courant number; None: all are the set-up's."""
+        if courant is None:
+            return self.setup.time_step
+        found = first_step(self.setup, courant, self.velocity(), 1.0 / self.metric.stretch)
+        return min(found, 0.5 * courant / max(self.steps.fastest_mixing(), 1e-30))
+
     def _arrays(self) -> dict[str, Any]:
         """Arrays of the present by the names of fields."""
         return self.steps.fields.present

@@ -14,6 +14,7 @@ from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, Levels
+from eagre.models.anelastic.setup import Setup
 
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
 WIDEST = 14  # rows of neighbours that a band holds at most
@@ -134,3 +135,22 @@ def checked_side_absorber(given: Mapping[str, Any] | None, grid: Grid) -> np.nda
         along = rate * np.sin(0.5 * np.pi * part) ** 2
         total = np.maximum(total, along[None, :] if axis == "x" else along[:, None])
     return total if total.any() else None
+
+
+def checked_start(setup: Setup, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:
+    """Fields at the start by their names, (nz, ny, nx): wind, that of the ambient air if not given, theta', scalars."""
+    if velocity is None:
+        z = setup.levels.z
+        velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)
+    if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
+        raise InputError("this velocity", allowed="three numbers or arrays: u, v, w", fix="velocity = (10.0, 0.0, 0.0)")
+    found = {
+        name: checked_volume(f"velocity {name}", one, setup.shape) for name, one in zip("uvw", velocity, strict=True)
+    }
+    heat = checked_volume("theta", theta, setup.shape)
+    if setup.stratified:
+        found["theta"] = heat
+    elif heat.any():
+        raise InputError("theta in incompressible flow", allowed="an atmosphere in which air is buoyant",
+                         fix="atmosphere = boussinesq()")  # fmt: skip
+    return found | checked_scalars(scalars, setup.shape)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from eagre.config.maps import ExtremesSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -46,6 +47,21 @@ class ProfilesSection(MeasuredSection):
 
         gathered = model.gathered or model.averages(self.every, self.heights)
         return ProfileWriter(path, model, gathered, **options)
+
+
+class AirMapsSection(ExtremesSection):
+    """Fields of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
+
+    levels: list[int] | None = Field(
+        default=None,
+        description="indices of levels that are kept, rising, from 0, the lowest; all if not given",
+        examples=[[0]],
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As of `Averages`."""
+        return super().options | {"levels": self.levels}
 
 
 def _several(value: Any) -> Any:

@@ -17,6 +17,7 @@ from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
 from eagre.models.anelastic.averages import EVERY, Averages
+from eagre.models.anelastic.averaging import asked_of_air, maps_of, share_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.drives import checked_drives
@@ -26,21 +27,30 @@ from eagre.models.anelastic.inputs import (
     check_memory,
     checked_absorber,
     checked_levels,
-    checked_scalars,
     checked_sides,
-    checked_volume,
+    checked_start,
 )
 from eagre.models.anelastic.maxima import Maxima
-from eagre.models.anelastic.outputs import facts_of, field_of, remarks_of, settings_of, snapshot_of, variables_of
+from eagre.models.anelastic.outputs import (
+    facts_of,
+    field_of,
+    fields_of,
+    remarks_of,
+    settings_of,
+    snapshot_of,
+    variables_of,
+)
 from eagre.models.anelastic.probes import Probes
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
-from eagre.models.anelastic.stability import checked_steps, first_step
+from eagre.models.anelastic.stability import checked_steps
 from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
+from eagre.stepping.averages import Averages as TimeAverages
+from eagre.stepping.mapped import RunMaps
 
 SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
 
@@ -84,6 +94,8 @@ class AnelasticFlow(BaseModel):
         Geostrophic wind, subsidence, heating and nudging by profiles.
     surface : Surface
         Heat flux and drag of the ground.
+    averages : eagre.Averages
+        Means, variances, covariances and extremes over time at every point; see the attribute `maps`.
     closure : Smagorinsky
         Eddy viscosity for what is smaller than the grid; without it that is left to MPDATA.
     time_step : float, s
@@ -138,6 +150,7 @@ class AnelasticFlow(BaseModel):
         forcing: Forcing | None = None,
         surface: Surface | None = None,
         closure: Smagorinsky | None = None,
+        averages: TimeAverages | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -154,14 +167,16 @@ class AnelasticFlow(BaseModel):
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
-        air = atmosphere or incompressible()
+        air, names = atmosphere or incompressible(), tuple(scalars or ())
         check_height(air, float(found.height[-1]))
         drives = checked_drives(
-            found, grid, stratified=air.gravity > 0.0, scalars=tuple(scalars or ()), coriolis=coriolis,
+            found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
-        check_memory(shape, self.device, precision, drives.fields(len(scalars or ())))
+        asked = asked_of_air(averages, fields_of(air.gravity > 0.0, names), names, shape[0])
+        more = drives.fields(len(names)) + share_of(asked, precision, shape[0])
+        check_memory(shape, self.device, precision, more)
         bears = drives.longest_step(metric_of(found, grid, kinds), found)
         longest, self._courant = checked_steps(time_step, courant, bears, shape)
         self.setup = Setup(
@@ -175,38 +190,15 @@ class AnelasticFlow(BaseModel):
             absorber=checked_absorber(absorber, found.height),
             **drives._asdict(),
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
-            scalars=tuple(scalars or ()),
+            scalars=names,
+            averages=asked,
             advection=Options(third_order=bool(third_order), nonoscillatory=bool(nonoscillatory)),
         )
-        fields = self._fields(velocity, theta, scalars)
+        fields = checked_start(self.setup, velocity, theta, scalars)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
-        first = longest
-        if self._courant is not None:
-            first = first_step(self.setup, self._courant, self._engine.velocity(), 1.0 / self._engine.metric.stretch)
-            first = min(first, 0.5 * self._courant / max(self._engine.steps.fastest_mixing(), 1e-30))
+        first = self._engine.first_step(self._courant)
         self._stepper = Stepper(self._engine, float(start_time), self._courant, first)
-
-    def _fields(self, velocity: Any, theta: Any, scalars: Any) -> dict[str, np.ndarray]:
-        setup = self.setup
-        if velocity is None:
-            z = setup.levels.z
-            velocity = (*(own(z) + np.zeros(z.shape) for own in setup.air.wind), 0.0)
-        if not isinstance(velocity, (tuple, list)) or len(velocity) != 3:
-            raise InputError(
-                "this velocity", allowed="three numbers or arrays: u, v, w", fix="velocity = (10.0, 0.0, 0.0)"
-            )
-        found = {
-            name: checked_volume(f"velocity {name}", one, setup.shape)
-            for name, one in zip("uvw", velocity, strict=True)
-        }
-        heat = checked_volume("theta", theta, setup.shape)
-        if setup.stratified:
-            found["theta"] = heat
-        elif heat.any():
-            raise InputError("theta in incompressible flow", allowed="an atmosphere in which air is buoyant",
-                             fix="atmosphere = boussinesq()")  # fmt: skip
-        return found | checked_scalars(scalars, setup.shape)
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
@@ -317,6 +309,11 @@ class AnelasticFlow(BaseModel):
         """What `averages` gathers; None where it was not asked to."""
         return self._stepper.averages
 
+    @property
+    def maps(self) -> RunMaps | None:
+        """The averages over time at points that were asked for, up to now; None where none were."""
+        return maps_of(self._engine, lambda: (self._stepper.maps_state(), self.time))
+
     def slice(self, variables: Sequence[str] | None = None, **place: float | None) -> Slice:
         """A plane that follows this model through a run: its ``sample()`` gives the fields there.
 
@@ -351,7 +348,9 @@ class AnelasticFlow(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         own = self._stepper.state()
-        own = {name: array for name, array in own.items() if not name.startswith("averages")}  # may be asked for anew
+        own = {
+            name: array for name, array in own.items() if not name.startswith(("averages", "maps"))
+        }  # may be asked for anew
         fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
         check_state(state, fields, self.grid, [name for name in own if name not in fields])
         self._stepper.restore(state)

@@ -18,6 +18,7 @@ WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
     Variable("v", "m s-1", "wind, y-component", "y_wind", levels=True),
     Variable("w", "m s-1", "upward wind", "upward_air_velocity", levels=True),
+    Variable("wind_speed", "m s-1", "horizontal wind speed", "wind_speed", levels=True),
     Variable("vorticity", "s-1", "size of the vorticity, over flat ground", levels=True),
     Variable("pressure", "m2 s-2", "pressure perturbation over the reference density, up to a constant", levels=True),
 )
@@ -33,15 +34,26 @@ AIR = (
 )
 
 
+def fields_of(stratified: bool, scalars: Sequence[str]) -> tuple[Variable, ...]:
+    """Fields of a model in which air is buoyant or not."""
+    carried = tuple(Variable(name, "1", f"passive scalar {name}", levels=True) for name in scalars)
+    return (*WIND, *(HEAT if stratified else ()), *carried, *AIR)
+
+
 def variables_of(setup: Setup) -> tuple[Variable, ...]:
     """Fields of a model."""
-    scalars = tuple(Variable(name, "1", f"passive scalar {name}", levels=True) for name in setup.scalars)
-    return (*WIND, *(HEAT if setup.stratified else ()), *scalars, *AIR)
+    return fields_of(setup.stratified, setup.scalars)
 
 
 def needed_for(engine: Engine, name: str) -> tuple[str, ...]:
     """Arrays of the engine that a field is made of."""
-    made = {"w_max": ("w",), "theta_perturbation": ("theta",), "pressure": ("phi",), "vorticity": COMPONENTS}
+    made = {
+        "w_max": ("w",),
+        "wind_speed": ("u", "v"),
+        "theta_perturbation": ("theta",),
+        "pressure": ("phi",),
+        "vorticity": COMPONENTS,
+    }
     return made.get(name, (name,) if name in (*COMPONENTS, "theta", *engine.setup.scalars) else ())
 
 
@@ -55,6 +67,8 @@ def made_of(engine: Engine, name: str, raw: Mapping[str, np.ndarray], before: fl
         return raw[name]
     if name == "w_max":
         return raw["w"].max(axis=0)
+    if name == "wind_speed":
+        return np.hypot(raw["u"], raw["v"])
     if name == "theta_perturbation":
         return raw["theta"]
     if name == "theta":

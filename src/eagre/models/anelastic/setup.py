@@ -14,6 +14,7 @@ from eagre.models.anelastic.forcing import Forcing
 from eagre.models.anelastic.metric import Metric
 from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
+from eagre.stepping.averages import Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class Setup:
     closure: Smagorinsky | None = None
     adaptive: bool = False  # whether steps follow the flow
     advection: Options = field(default_factory=Options)
+    averages: Asked | None = None  # what is gathered at points
 
     @property
     def shape(self) -> tuple[int, int, int]:

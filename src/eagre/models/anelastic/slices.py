@@ -78,7 +78,7 @@ class Slice:
         self.variables: Sequence[Variable] = checked_names(setup, variables, USUAL)
         self.dimensions = {one.name: plane for one in self.variables}
         follows = pick.z if name == "k" and np.ndim(pick.z) == 2 else None
-        self.axes: Sequence[Axis] = _axes(setup, self.across, self.position, getattr(pick, "ground", None), follows)
+        self.axes: Sequence[Axis] = axes_of(setup, self.across, self.position, getattr(pick, "ground", None), follows)
         self._fetching = Fetching(engine, pick)
 
     def sample(self) -> dict[str, np.ndarray]:
@@ -86,12 +86,17 @@ class Slice:
         return self._fetching.fetch(one.name for one in self.variables)
 
 
-def _axes(setup: Setup, across: str, position: float, ground: Array | None, altitude: Array | None) -> list[Axis]:
-    """Coordinates of a slice, with what makes heights of its levels over a hill.
+def axes_of(
+    setup: Setup, across: str, position: float = 0.0, ground: Array | None = None, altitude: Array | None = None,
+    levels: Any = slice(None),
+) -> list[Axis]:  # fmt: skip
+    """Coordinates of a slice, with what makes heights of its levels over a hill; across "": of all three axes.
 
-    ground : (n,), height of the ground along a slice across x or y, m; altitude : (ny, nx), m, of a level.
+    ground : (n,), height of the ground along a slice across x or y, m; altitude : (ny, nx), m, of a level; levels :
+    which of them there are.
     """
-    levels, found = setup.levels, []
+    kept, found = levels, list[Axis]()
+    levels = setup.levels
     named = {one: axis_attributes(one, f"{one} of the points") for one in "xy"}
     for one, values in (("y", setup.grid.y), ("x", setup.grid.x)):
         found.append(Axis(one, (one,), np.array([position]) if one == across else values, named[one]))
@@ -102,16 +107,17 @@ def _axes(setup: Setup, across: str, position: float, ground: Array | None, alti
         about = {"long_name": "height of the level", "units": "m", "standard_name": "altitude", "positive": "up"}
         over_flat = {"long_name": "height of the level over flat ground", "units": "m"}
         return [*found, Axis("z", (), np.array(position), over_flat), Axis("altitude", ("y", "x"), altitude, about)]
-    if ground is None or levels.share is None:
-        return [*found, Axis("z", ("z",), levels.height, level_attributes())]
-    plane = ground[:, None] if across == "x" else ground[None]
+    height = levels.height[kept]
+    if levels.share is None or (across and ground is None):
+        return [*found, Axis("z", ("z",), height, level_attributes())]
+    plane = levels.ground if ground is None else ground[:, None] if across == "x" else ground[None]
     share = {"long_name": "share of the ground in the height of the level", "units": "1"}
     hill = {"long_name": "height of the ground", "units": "m", "standard_name": "surface_altitude"}
     return [
         *found,
-        Axis("z", ("z",), levels.height, level_attributes("height_a", "height_b", "surface_altitude")),
-        Axis("height_a", ("z",), levels.height, {"long_name": "height of the level over flat ground", "units": "m"}),
-        Axis("height_b", ("z",), levels.share, share),
+        Axis("z", ("z",), height, level_attributes("height_a", "height_b", "surface_altitude")),
+        Axis("height_a", ("z",), height, {"long_name": "height of the level over flat ground", "units": "m"}),
+        Axis("height_b", ("z",), levels.share[kept], share),
         Axis("surface_altitude", ("y", "x"), plane, hill),
     ]
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
 from eagre.models.anelastic.averages import Averages
+from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.stability import COURANT, rounded_down
 from eagre.stepping.advance import Failure
@@ -42,6 +43,7 @@ class Stepper:
         self._fastest = 0.0  # the Courant number of the last step, a bad one's too
         self._settled = True  # whether the Courant number is about what is aimed at
         self.averages: Averages | None = None
+        self.maps = PointAverages(engine, start)
         self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
 
     @property
@@ -77,6 +79,7 @@ class Stepper:
         dt, found = self.time_step, [self._since + self.time_step]
         if self.averages is not None:
             count = min(count, self.averages.left)
+        count = min(count, self.maps.left)
         if self.courant is not None:
             count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
         while len(found) < count and until - (self._landed + found[-1]) > dt * (1.0 + NEARLY):
@@ -103,6 +106,7 @@ class Stepper:
                 self._landed, self._since = landed, 0.0
             if self.averages is not None:
                 self.averages.stepped(self.time)
+        self.maps.stepped(self.time, len(ahead))
         self._adapt(dt, found)
 
     def _adapt(self, dt: float, found: float) -> None:
@@ -166,13 +170,19 @@ class Stepper:
         return self.engine.kept() | self._own()
 
     def _own(self) -> State:
-        gathered = {} if self.averages is None else self.averages.state()
+        gathered = self.maps_state() | ({} if self.averages is None else self.averages.state())
         return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
+
+    def maps_state(self) -> State:
+        """What is averaged at points, up to the present."""
+        self.maps.note(self.time)
+        return self.maps.state()
 
     def restore(self, state: State) -> None:
         """Take up a state of `state`."""
         self.engine.restore(state)
         self._landed, self._since, self.time_step = map(float, state["clock"])
         self._failure = None
+        self.maps.take_over(state, self.time)
         if self.averages is not None:
             self.averages.restore(state, self.time)

@@ -12,7 +12,7 @@ from eagre.kernels.averages import SEEN, Quantities, speed_of, weigh
 from eagre.models.barotropic.inversion import Launches
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.state import State
-from eagre.stepping.averages import Averaging
+from eagre.stepping.averaging import Averaging
 
 
 class Places(NamedTuple):

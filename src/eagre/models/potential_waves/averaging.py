@@ -12,7 +12,8 @@ from eagre.backend.cells import cell
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
 from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
-from eagre.stepping.averages import Asked, Averages, MomentAverages, asked_of
+from eagre.stepping.averages import Asked, Averages, asked_of
+from eagre.stepping.averaging import MomentAverages
 
 
 @cell

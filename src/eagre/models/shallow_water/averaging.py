@@ -10,7 +10,7 @@ from eagre.kernels.averages import Water, quantities_of_water, weigh
 from eagre.kernels.elevation import depth, surface
 from eagre.kernels.roots import select
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
-from eagre.stepping.averages import Averaging
+from eagre.stepping.averaging import Averaging
 from eagre.stepping.clock import PARITY, T
 
 

@@ -10,7 +10,7 @@ from eagre.kernels.averages import Water, quantities_of_water, weigh
 from eagre.kernels.implicit_lines import LAND, TINY
 from eagre.kernels.roots import larger, select
 from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.stepping.averages import Averaging
+from eagre.stepping.averaging import Averaging
 
 
 @cell

@@ -1,0 +1,98 @@
+"""What the air can average over time at every point (`eagre.kernels.averages`), and when it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eagre.fields import Variable
+from eagre.kernels.averages import Quantities, quantity, speed_of
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.slices import axes_of
+from eagre.stepping.averages import Asked, Averages, asked_of, words_of
+from eagre.stepping.averaging import SteppedAverages
+from eagre.stepping.mapped import RunMaps
+
+PLACE = "k, j, i"
+AT = "[levels[k], j, i]"
+WIND_AND_HEAT = ("u", "v", "w", "wind_speed", "theta", "theta_perturbation")
+MADE = {"wind_speed": ("u", "v"), "theta_perturbation": ("theta",)}
+"""What quantities are made of that are no fields of the state."""
+
+
+def asked_of_air(
+    averages: Averages | None, variables: Sequence[Variable], scalars: Sequence[str], count: int
+) -> Asked | None:
+    """What averages are of a model's variables, scalars among them, on so many levels."""
+    known = {one.name: one for one in variables}
+    possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
+    return asked_of(averages, known, possible, count)
+
+
+def levels_of(asked: Asked, count: int) -> np.ndarray:
+    """Indices of the levels whose averages are kept, of so many."""
+    return np.arange(count) if asked.levels is None else np.array(asked.levels)
+
+
+def share_of(asked: Asked | None, precision: str, count: int) -> int:
+    """How many fields of so many levels, in the precision of a run, averages take on a device."""
+    if asked is None:
+        return 0
+    return math.ceil(words_of(asked, precision) * levels_of(asked, count).size / count)
+
+
+def sources_of(asked: Asked) -> list[str]:
+    """Fields of the state that averages read."""
+    return list(dict.fromkeys(one for name in asked.planes.quantities for one in MADE.get(name, (name,))))
+
+
+def quantities_of(asked: Asked) -> Quantities:
+    """Cells of what is asked for, of the fields of `sources_of` and the levels."""
+    sources = sources_of(asked)
+    fields = ", ".join([*(f"field_{n}" for n in range(len(sources))), "levels"])
+    own = {name: quantity(fields, f"field_{n}{AT}", PLACE) for n, name in enumerate(sources)}
+    cells = dict(own)
+    for name in asked.planes.quantities:
+        if name == "wind_speed":
+            cells[name] = speed_of(fields, own["u"], own["v"], PLACE)
+        elif name in MADE:
+            cells[name] = own[MADE[name][0]]
+    return Quantities(fields, cells, PLACE)
+
+
+class PointAverages(SteppedAverages):
+    """The averages of an engine's state at all points, or those of some levels; begun at a time, s."""
+
+    def __init__(self, engine: Any, time: float) -> None:
+        asked: Asked | None = engine.setup.averages
+        if asked is None:
+            super().__init__(engine, Quantities("", {}))
+            return
+        levels = levels_of(asked, engine.setup.shape[0])
+        present = engine.steps.fields.present
+        fields = (*(present[name] for name in sources_of(asked)), engine.device.array(levels.astype(np.uint32)))
+        super().__init__(engine, quantities_of(asked), *fields, shape=(levels.size, *engine.setup.grid.shape))
+        self.begin(time)
+
+
+def maps_of(engine: Any, state: Callable[[], tuple[Mapping[str, np.ndarray], float]]) -> RunMaps | None:
+    """The averages of an engine as something to write, of (z, y, x), or of (y, x) where there is one level.
+
+    state : gives the state of the averages, and the time, s.
+    """
+    setup: Setup = engine.setup
+    asked = setup.averages
+    if asked is None:
+        return None
+    levels = levels_of(asked, setup.shape[0])
+    theta = np.broadcast_to(engine.rest.theta, setup.shape)[levels] if "theta" in asked.planes.quantities else 0.0
+    if levels.size > 1:
+        known: dict[str, Any] = {"axes": axes_of(setup, "", levels=levels), "dimensions": ("z", "y", "x")}
+    else:
+        (k,) = levels
+        altitude = setup.levels.z[k] if setup.terrain else None
+        known = {"axes": axes_of(setup, "z", float(setup.levels.height[k]), altitude=altitude)}
+    return RunMaps(setup.grid, state, asked, {"theta": theta}, **known)
