@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import eagre
 from eagre.backend import cpu
 from eagre.backend.device import Launch
 from eagre.backend.select import select
@@ -55,6 +56,19 @@ def test_threads_change_where_sizes_do(asked):
     del asked[:]
     device.repeated(launches[1:3], 2)()
     assert asked == [1, 4]
+
+
+def test_little_work_on_large_arrays_takes_one_thread(asked):
+    """As values at a few points do, whose launch has the whole state among its arguments."""
+    device = select("cpu")
+    device.run([Launch(lambda a: None, (FIELD,), alone=True), Launch(lambda a: None, (FIELD,))])
+    assert asked == [1, 4]
+    del asked[:]
+    grid = eagre.Grid(250, 250, 1.0, 1.0)
+    model = eagre.ShallowWater(grid, -1.0, surface_elevation=0.0, device="cpu")
+    model._engine.rings(np.array([3]), np.array([4]))
+    few = [alone for _, _, alone in device._bound(model._engine.extra.each)]
+    assert few[0] and few[1]
 
 
 def test_all_threads_are_there_after_an_error(asked):

@@ -21,7 +21,7 @@ HOPPER = (9, 0)  # compute capability from which on launches may depend on the s
 
 
 class Launch(NamedTuple):
-    """A program bound to its arguments. The rest matters on CUDA only; `shared` is dynamic memory, bytes."""
+    """A program bound to its arguments. `alone` matters on a CPU, the rest on CUDA only."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -29,6 +29,7 @@ class Launch(NamedTuple):
     block: tuple[int, ...] = (1,)
     shared: int = 0  # bytes of dynamic shared memory a block
     early: bool = False  # may start before the launch before has ended: its kernel calls `grid_dependency_wait`
+    alone: bool = False  # little work on large arrays: takes one thread
 
 
 class HostCall(NamedTuple):
@@ -294,7 +295,8 @@ class CpuDevice(HostArrays):
     def _bound(self, launches: Sequence[Work]) -> list[tuple[Callable[..., Any], tuple[Any, ...], bool]]:
         """Programs, their arguments, and whether these are few."""
         calls = cast(Sequence[Launch | HostCall], launches)
-        return [(one.program, one.arguments, self._few(one.arguments)) for one in calls]
+        few = {key: getattr(one, "alone", False) or self._few(one.arguments) for key, one in _once(calls).items()}
+        return [(one.program, one.arguments, few[id(one)]) for one in calls]
 
     def over(self, program: Callable[..., Any], region: tuple[int, ...], arguments: tuple[Any, ...]) -> Launch:
         return Launch(program, (*region, *arguments))
@@ -312,6 +314,11 @@ class PlainDevice(CpuDevice):
         self.threads, self._check = 1, lambda: None
         self._few, self._run_each = lambda arguments: True, _run_plainly
         self.name = "plain python"
+
+
+def _once(calls: Sequence[Any]) -> dict[int, Any]:
+    """Launches, each once, by their id: a round stands many times in a leg."""
+    return {id(one): one for one in calls}
 
 
 def _run_plainly(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:

@@ -15,6 +15,7 @@ from eagre.stepping.clock import EITHER, FAILED, NEXT_STEPS, NEXT_UNTIL, RUNNING
 PASSED, COUNT, FIRST = 0, 1, 2  # of the landings of a leg: how many lie behind, how many there are, the first time, s
 RING_BYTES = 1 << 24  # of values on a device
 MOST_LANDINGS = 1024
+FEW_PLACES = 8192  # below, values are taken by one thread of a CPU: others would take longer to wake than to work
 
 
 @cell

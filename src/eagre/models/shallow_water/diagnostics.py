@@ -15,7 +15,7 @@ from eagre.kernels.maps import held, moment_of, take_up
 from eagre.kernels.water_sums import BLOCK, DEEPEST, FASTEST, KINETIC, POTENTIAL, SHALLOWEST, VOLUME, WATER_SUMS, WET
 from eagre.models.shallow_water.kernels import bed_centre, over_depth
 from eagre.stepping.clock import PARITY, T, open_gate
-from eagre.stepping.recording import PASSED, Ring, has_landed, next_landing
+from eagre.stepping.recording import FEW_PLACES, PASSED, Ring, has_landed, next_landing
 
 SUMS = WATER_SUMS
 NOWHERE = 2**62
@@ -94,8 +94,9 @@ def recording(engine: Any, places: Any, ring: Ring) -> list[Launch]:
         arguments = (*before, engine.rates, engine.parameters, arrived)
         return [Launch(program, arguments, (-(-count // BLOCK),), (BLOCK,), early=True), *engine.schedule.resume]
     own = (ring.landings, engine.clock, engine.rates)
+    taken = device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters))
     return [
-        device.over(device.loop(recorded, engine.precision), (count,), (*before, engine.parameters)),
+        taken._replace(alone=count < FEW_PLACES),
         device.over(device.loop(next_landing, engine.precision, going_on), (1,), own),
         *engine.schedule.resume,
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from eagre.backend.cells import cell
 from eagre.models.shallow_water_adi.layout import PADDING
-from eagre.stepping.recording import PASSED, Recorder, Ring
+from eagre.stepping.recording import FEW_PLACES, PASSED, Recorder, Ring
 
 WORDS = 7
 
@@ -67,8 +67,9 @@ class Taking:
         engine, device, ring = self._engine, self._device, self._ring
         fluxes = (engine.p[parity], engine.q[1 - parity], engine.q[parity])
         arguments = (engine.z[0], *fluxes, self._places, ring.values, ring.landings)
+        count = self._places.shape[1]
         work = [
-            device.over(device.loop(taken, engine.precision), (self._places.shape[1],), arguments),
+            device.over(device.loop(taken, engine.precision), (count,), arguments)._replace(alone=count < FEW_PLACES),
             device.over(device.loop(passed, engine.precision), (1,), (ring.landings,)),
         ]
         device.run(work)  # compiled before it is captured
