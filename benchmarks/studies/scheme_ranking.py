@@ -66,7 +66,7 @@ def time_to(error: float, runs: list[Run]) -> float:
     logs = [(math.log(run.error), math.log(run.seconds)) for run in runs]
     wanted = math.log(error)
     for (e_0, t_0), (e_1, t_1) in pairwise(logs):
-        part = (wanted - e_0) / (e_1 - e_0) if e_1 < e_0 else -1.0
+        part = (wanted - e_0) / (e_1 - e_0) if e_1 < e_0 else math.nan  # nowhere on a way that leads off
         if (part >= 0.0 or (e_0, t_0) == logs[0]) and part <= 1.33 and part >= -1.0:
             return math.exp(t_0 + part * (t_1 - t_0))
     return math.nan

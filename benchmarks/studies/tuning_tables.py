@@ -52,10 +52,14 @@ class Results:
     def made(self, name: str, measure: Callable[[], Any]) -> Any:
         """A row: what was measured before, or is now."""
         if name not in self.rows:
-            self.rows[name] = measure()
-            if self.path:
-                self.path.write_text(json.dumps(self.rows, indent=1) + "\n")
+            self.put(name, measure())
         return self.rows[name]
+
+    def put(self, name: str, row: Any) -> None:
+        """Keep a row."""
+        self.rows[name] = row
+        if self.path:
+            self.path.write_text(json.dumps(self.rows, indent=1) + "\n")
 
 
 def picked(device: Device, precision: str, size: int, scheme: str, pick: str) -> Device:
@@ -69,11 +73,11 @@ def picked(device: Device, precision: str, size: int, scheme: str, pick: str) ->
     return device.with_layouts({f"{march}.longest": rows, f"{march}.registers": registers}, "a pick")
 
 
-def compared(case: Any, devices: tuple[Device, Device], precision: str, scheme: str) -> list[float]:
-    """Seconds a step with the shipped layouts and the tuned ones, in turn."""
+def compared(case: Any, devices: tuple[Device, ...], precision: str, scheme: str) -> list[float]:
+    """Seconds a step with the layouts of each device, in turn."""
     options: dict[str, Any] = {"device": devices[0], "precision": precision, "scheme": scheme, "manning": 0.03}
     model: Any = ShallowWater(case.grid, case.bed_elevation, depth=case.initial.depth, **options)
-    timer, runs = timer_of(devices[0]), ([], [])
+    timer, runs = timer_of(devices[0]), [[] for _ in devices]
     for _ in range(TURNS):
         for device, found in zip(devices, runs, strict=True):
             model.take_layouts(device)
