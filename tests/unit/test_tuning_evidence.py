@@ -20,7 +20,8 @@ def evidence(script, monkeypatch):
 def searched(before, after, apart, best="rows 16", precision="single"):
     return {
         "space": "shallow-water.march", "scheme": "rk2", "precision": precision, "size": "memory",
-        "shape": [2048, 2048], "before": before, "after": after, "best": best, "apart": apart, "tried": 20, "failed": 0, "same_bits": True,
+        "shape": [2048, 2048], "before": before, "after": after, "best": best, "apart": apart, "tried": 20, "failed": 0,
+        "same_bits": True,
     }  # fmt: skip
 
 
