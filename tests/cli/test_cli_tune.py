@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -124,6 +125,18 @@ def test_a_forced_slow_scheme_is_not_chosen(monkeypatch):
     assert best("rk2", "slow") == "rk2" and best("rk2", "rough") == "rk2" and best("rk2", "slow", "fast") == "fast"
     assert len(lines) == 7 and "error 1.00e-04" in lines[0]
     assert tuner_schemes.tune_schemes("barotropic", cpu, "single", [64], schemes=("rk2", "fast")) == []
+
+
+def test_a_scheme_is_timed_in_five_whole_runs_from_the_start(monkeypatch):
+    """After one that compiles; on a CPU the least of them counts (F40)."""
+    made, times = [], iter([9.0, 5.0, 4.0, 3.0, 6.0, 7.0, 1.0])
+    model = SimpleNamespace(
+        state=lambda: "start", restore=made.append, advance=lambda until: made.append(until == tuner_schemes.TIME)
+    )
+    monkeypatch.setattr(tuner_schemes, "started", lambda *arguments: model)
+    monkeypatch.setattr(tuner_schemes, "timer_of", lambda device: lambda work: (work(), next(times))[1])
+    assert tuner_schemes.whole_run(select("cpu"), "single", "ds2", 16) == 3.0
+    assert made == ["start", True] * 6
 
 
 @pytest.mark.slow

@@ -1,4 +1,8 @@
-"""Parameters of layouts that are declared bit-neutral change no bit: kernels in the simulator with two tables."""
+"""Parameters of layouts that are declared bit-neutral change no bit: kernels in the simulator with two tables.
+
+Rows of a march are not declared so: a card's compiler fuses products and sums otherwise where a march begins
+(docs/decisions/0059). Formulas are the same, and the simulator fuses nothing: there they change no bit either.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,10 @@ OTHER = {"march": {"longest": 2, "shortest": 2}, "boundary": {"threads": 32}, "b
 def test_marches_and_boundaries(own_layout):
     from eagre.backend.simulated import SimulatedDevice
 
-    assert all(PARAMETERS[f"shallow-water.{kernel}.{name}"].neutral for kernel in OTHER for name in OTHER[kernel])
+    neutral = {
+        kernel for kernel in OTHER for name in OTHER[kernel] if PARAMETERS[f"shallow-water.{kernel}.{name}"].neutral
+    }
+    assert neutral == {"boundary", "balance"}
     found = []
     for table in (USUAL, OTHER):
         own_layout(**{"shallow-water": {**table, "tiles": {"most": 0}}})

@@ -30,6 +30,16 @@ def test_marches_fill_the_card_or_are_as_short_as_they_get(card):
         assert all(card.warps_for(registers) >= 12 for registers in of_stage.values())
 
 
+@every_card
+def test_lists_have_the_tiles_of_all_work(card):
+    """Marches of a list are as long as those without one, of any layout: others would round otherwise (F20)."""
+    for device in (RecordingDevice(card), RecordingDevice(card).with_layouts({"shallow-water.march.longest": 16}, "")):
+        for ny in SIZES:
+            (strips, marches), block, rows = march_cuda.shape_of(device, ny, 4096)
+            (blocks, one), listed_block, listed_rows = march_cuda.listed_shape_of(device, ny, 4096)
+            assert (listed_block, listed_rows, one) == (block, rows, 1) and 0 < blocks <= strips * marches
+
+
 def test_marches_on_an_h200_are_as_measured():
     device = RecordingDevice()
     rows = [march_cuda.shape_of(device, n, n)[2] for n in SIZES]

@@ -13,10 +13,10 @@ import pytest
 
 from eagre.backend import layouts
 from eagre.backend.select import select
-from eagre.bench import workload
+from eagre.bench import tuner, workload
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers, Job, shared_out
-from eagre.bench.tuner import begin_compiling, shape_of, sizes_of, timed_at
+from eagre.bench.tuner import begin_compiling, shape_of, sizes_of, timed_at, tune_benchmark
 from eagre.bench.workload import StepsOfBenchmark, difference, first_needed
 from eagre.errors import EagreError
 from eagre.layouts import store
@@ -215,6 +215,16 @@ def test_all_choices_are_timed_over_the_same_steps(monkeypatch):
     np.testing.assert_allclose(times[64], times[64][:1] * 2)
     np.testing.assert_allclose(np.divide(times[64], times[256]), 4.0)
     assert times[64][0][0] < times[64][0][2]
+
+
+def test_a_grid_too_small_to_fill_the_card_is_told(monkeypatch):
+    """An H200 holds 270,000 threads: 512 x 512 cells are fewer (F41)."""
+    monkeypatch.setattr(tuner, "_search", lambda *arguments: iter(()))
+    monkeypatch.setattr(tuner, "begin_compiling", lambda *arguments, **options: None)
+    for size, told in ((512, True), (1024, False)):
+        lines = []
+        assert not list(tune_benchmark("shallow-water", RecordingDevice(), "single", [size], tell=lines.append))
+        assert any("512: too few cells to fill the card" in line for line in lines) == told
 
 
 # -- statistics ---------------------------------------------------------------------------------------

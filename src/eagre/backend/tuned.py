@@ -18,7 +18,7 @@ from eagre.backend.origin import cache_bytes, chip_name, origin_of
 from eagre.backend.select import select_devices
 from eagre.errors import InputError
 from eagre.layouts import store
-from eagre.layouts.store import Measured, Origin, Store, Use
+from eagre.layouts.store import Measured, Origin, Use
 
 MODES = ("auto", "same-bits", "off")
 _PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}
@@ -127,15 +127,22 @@ def _of(group: Group, members: list[Device]) -> Group:
     return group if same else type(group)(members)
 
 
-def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> str:
-    """The scheme that was fastest in whole runs of this kind, precision and size; `usual` where nobody measured."""
+def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, tuning: str = "auto") -> tuple[str, str]:
+    """The scheme that was fastest in whole runs of this kind, precision and size, and why that, in words.
+
+    `usual` where nobody measured, or where `tuning` is not "auto": schemes do not have the same bits.
+    """
     one = select_devices(device)
-    one = one.members[0] if isinstance(one, Group) else one
-    held = store.read(file_of(one)) if tuning != "off" else Store()
-    if not held.schemes:
-        return usual
+    if isinstance(one, Group):
+        cells, one = _share(cells, one), one.members[0]
+    if tuning != "auto":
+        return usual, f'scheme {usual}: tuning = "{tuning}"'
     key = (use_of(one, kind, "", precision, cells), origin_of(one, kind))
-    return next((scheme.scheme for scheme in held.schemes if scheme.key == key), usual)
+    found = next((scheme for scheme in store.read(file_of(one)).schemes if scheme.key == key), None)
+    if found is None:
+        return usual, f"scheme {usual}: no others were timed for {_size(key[0])} (eagre tune {kind})"
+    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in found.seconds.items())
+    return found.scheme, f"scheme {found.scheme}: of whole runs ({times})"
 
 
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:

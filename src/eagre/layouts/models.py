@@ -24,12 +24,12 @@ EXPLICIT = (
         True, "Of the first and the second stage.",
     ),
     Parameter(
-        "shallow-water.march.longest", whole(2, 4096, 2), "rows", True,
+        "shallow-water.march.longest", whole(2, 4096, 2), "rows", False,
         "Of a strip that a warp marches over, if there are warps enough.",
     ),
-    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", True, "If there are not."),
+    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", False, "If there are not."),
     Parameter(
-        "shallow-water.march.full", whole(1, 64), "warps a multiprocessor", True,
+        "shallow-water.march.full", whole(1, 64), "warps a multiprocessor", False,
         "So many keep a card busy: strips are halved until there are as many.", warps_for_latency,
     ),
     Parameter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from eagre.config.fieldvalues import ManningField
 from eagre.config.section import Section
@@ -65,6 +65,7 @@ class ShallowWaterCase(WaterCase):
 
     friction: FrictionSection | None = Field(default=None, description="the section [friction]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
+    _why: str = PrivateAttr("")  # its scheme
 
     def build(self, device: Any = None, precision: str | None = None) -> ShallowWater:
         """Make the model: grid, bed, initial water, boundaries and sources.
@@ -90,12 +91,20 @@ class ShallowWaterCase(WaterCase):
 
     def _scheme(self, cells: int, device: Any, precision: str | None) -> str:
         """The scheme by its name, "auto" being the fastest one of second order that can have the case's time step."""
+        self._why = ""
         if self.numerics.scheme != "auto":
             return self.numerics.scheme or USUAL_SCHEME
         if self.numerics.time_step == "exact":
+            self._why = f'scheme {USUAL_SCHEME}: time_step = "exact"'
             return USUAL_SCHEME
         from eagre.backend.tuned import scheme_for
 
         run = self.run
         where, precision = device or run.device, precision or run.precision
-        return scheme_for(where, self.kind, cells, precision, USUAL_SCHEME, run.tuning)
+        scheme, self._why = scheme_for(where, self.kind, cells, precision, USUAL_SCHEME, run.tuning)
+        return scheme
+
+    @property
+    def tuned(self) -> str:
+        """Which scheme, if the case leaves that open, and which values its kernels have, and why, in words."""
+        return "; ".join(filter(None, (self._why, super().tuned)))
