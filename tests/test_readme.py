@@ -13,7 +13,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-VECTORS = ("landuse.geojson", "lakes.geojson", "catchment.geojson", "catchments.geojson", "walls.geojson", "rain.csv")
+VECTORS = (
+    "landuse.geojson",
+    "lakes.geojson",
+    "catchment.geojson",
+    "catchments.geojson",
+    "walls.geojson",
+    "levees.geojson",
+    "rain.csv",
+)
 BASE = 'model = "shallow-water"\nrun.end_time = "10 min"\nbed.value = -10.0\ngrid = { nx = 50, ny = 50, dx = 20.0 }\n'
 
 

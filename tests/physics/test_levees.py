@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eagre
+from eagre.config.levees import LeveeSection
 from eagre.io import Dem, dem_to_corners, grid_from_dem
 
 N, SIZE, CREST, WATER = 16, 10.0, 2.0, 1.9
@@ -49,6 +50,43 @@ def gone_over(name, model, parts=1, **options):
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_a_levee_one_cell_wide_holds_water_below_its_crest(name, model, parts):
     assert gone_over(name, model, parts) == 0.0
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("points", [[(-1.0, 42.0), (200.0, 133.0)], [(61.0, -5.0), (62.0, 84.0), (170.0, 99.0)]])
+def test_a_levee_along_a_line_holds_water_below_its_crest(model, points):
+    grid = eagre.Grid(N, N, SIZE, SIZE)
+    bed = LeveeSection(points=points, crest=CREST).raised(grid, np.zeros((N + 1, N + 1)))
+    x, y = grid.mesh()
+    a, b = (np.array(points[k]) for k in (0, -1))
+    left = (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) > 0.0
+    if len(points) == 3:
+        left = ~((x > np.interp(y, [-5.0, 84.0], [61.0, 62.0])) & (y < np.interp(x, [62.0, 170.0], [84.0, 99.0])))
+    crest = 0.25 * (bed[:-1, :-1] + bed[1:, :-1] + bed[:-1, 1:] + bed[1:, 1:]) == CREST
+    run = MODELS[model](
+        grid, bed, surface_elevation=np.where(left & ~crest, WATER, -1.0), device="cpu", precision="double"
+    )
+    run.advance(20.0)
+    assert float((run.field("depth") * (~left & ~crest)).sum()) == 0.0 and run.diagnostics()["volume"] > 1000.0
+
+
+@pytest.mark.parametrize(("model", "low", "high"), [("explicit", 1.2, 1.4), ("implicit", 1.6, 1.8)])
+def test_what_goes_over_a_levee(model, low, high):
+    """Against critical flow on its crest, q = (2 H / 3)^1.5 sqrt(g), H the head over it: what the how-to tells."""
+    n, head = 40, 0.3
+    grid = eagre.Grid(n, 2, 5.0, 5.0)
+    bed = LeveeSection(points=[(102.5, 0.0), (102.5, 10.0)], crest=CREST).raised(grid, np.zeros((3, n + 1)))
+    surface = np.where(np.arange(n) < 20, CREST + head, 0.05) * np.ones((2, 1))
+    east = eagre.Outflow() if model == "explicit" else eagre.Stage(0.05)
+    options = {} if model == "explicit" else {"time_step": 0.2}
+    run = (eagre.ShallowWater if model == "explicit" else eagre.ShallowWaterADI)(
+        grid, bed, surface_elevation=surface, device="cpu", precision="double",
+        boundaries=eagre.Boundaries(west=eagre.Stage(CREST + head), east=east), **options,
+    )  # fmt: skip
+    run.advance(300.0)
+    q, h, eta = (run.field(name)[0, 10] for name in ("discharge_x", "depth", "surface_elevation"))
+    energy = eta - CREST + (q / h) ** 2 / (2.0 * 9.81)
+    assert low < q / ((2.0 / 3.0 * energy) ** 1.5 * 9.81**0.5) < high
 
 
 @pytest.mark.parametrize("model", list(MODELS))

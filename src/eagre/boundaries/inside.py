@@ -204,8 +204,8 @@ def walls_in_words(closed: np.ndarray | None) -> dict[str, int]:
 
 
 def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
-    """Length of a line in each cell, (ny, nx), m; 1 in the cell of a point."""
-    length = np.zeros(grid.shape)
+    """Length of a line in each cell, (ny, nx), m, within the domain; 1 in the cell of a point."""
+    length, (west, east, south, north) = np.zeros(grid.shape), grid.extent
     if len(points) == 1 or (points == points[0]).all():
         length[grid.cell_of(*points[0])] = 1.0
         return length
@@ -216,9 +216,11 @@ def share_of_cells(points: np.ndarray, grid: Grid) -> np.ndarray:
                 cuts.append((edges - a[axis]) / (b[axis] - a[axis]))
         t = np.unique(np.clip(np.concatenate(cuts), 0.0, 1.0))
         middle = a + (0.5 * (t[1:] + t[:-1]))[:, None] * (b - a)
+        held = (middle >= (west, south)).all(1) & (middle <= (east, north)).all(1)
+        t, middle = (t[1:] - t[:-1])[held], middle[held]
         i = np.clip(((middle[:, 0] - grid.x0) / grid.dx).astype(int), 0, grid.nx - 1)
         j = np.clip(((middle[:, 1] - grid.y0) / grid.dy).astype(int), 0, grid.ny - 1)
-        np.add.at(length, (j, i), (t[1:] - t[:-1]) * math.hypot(*(b - a)))
+        np.add.at(length, (j, i), t * math.hypot(*(b - a)))
     return length
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from eagre.config.expressions import Expression
+from eagre.config.levees import LeveeSection
 from eagre.config.problems import Problem, Problems
 from eagre.config.section import Section
 from eagre.config.values import Coordinate, Extent, InputFiles, Metres, NoData, Shift, quantity
@@ -109,6 +110,7 @@ class BedSection(Section):
     )
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    levees: list[LeveeSection] = Field(default_factory=list, description="the tables [[bed.levees]]")
 
     @model_validator(mode="after")
     def _one_source(self) -> BedSection:
@@ -119,7 +121,7 @@ class BedSection(Section):
                 allowed="exactly one of file, value, expression",
                 fix='file = "bed.tif", or value = 0.0, or expression = "0.01 * x"',
             )
-        for name in sorted(self.model_fields_set - set(given)):
+        for name in sorted(self.model_fields_set - {*given, "levees"}):
             if self.file is None:
                 raise InputError(f"{name} without file", allowed=f"{name} with file only")
         if self.expression is not None:
@@ -159,6 +161,14 @@ def make_terrain(
     InputError
         If there is neither a complete grid nor a bed file, or the file does not cover the grid.
     """
+    cells, corners = _bare(grid, bed, check)
+    for levee in bed.levees:
+        corners = levee.raised(cells, corners)
+    return cells, corners
+
+
+def _bare(grid: GridSection | None, bed: BedSection, check: Callable[[Grid], object] | None) -> tuple[Grid, np.ndarray]:
+    """Grid and bed without its levees."""
     if bed.file is not None:
         return _from_file(grid or GridSection(), bed, check)
     check_terrain(grid, bed)
