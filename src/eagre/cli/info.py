@@ -252,6 +252,8 @@ def _in_order(section: Any, names: set[str]) -> list[str]:
 def _short(value: Any) -> str:
     """One value of a case in a few words."""
     source: Any = getattr(value, "source", value)
+    if hasattr(source, "named"):  # points or lines
+        source = source.path or source.named
     text: Any = getattr(source, "text", None) or getattr(source, "file", None) or source
     if isinstance(text, dict):
         text = ", ".join(map(str, text))
