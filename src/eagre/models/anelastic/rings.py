@@ -57,6 +57,20 @@ def close_column(f, j, i, first, count):
 
 
 @cell
+def go_round(f, rings, carried, j, first, count, back):
+    """y_n = r y_(n-1) + b_n along a chain, or against it, from the first, to which `carried` has gone round once."""
+    nz, _, m = f.shape
+    for i in range(m):
+        carried[j, i] *= rings.closing[j, i]
+    for n in range(count):
+        k = (first + 2 * (count - 1 - n if back else n)) % nz
+        for i in range(m):
+            y = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
+            f[k, j, i] = y
+            carried[j, i] = y
+
+
+@cell
 def up(f, rings, carried, j, first, count):
     """(1 - r S)^-1 of factor b."""
     nz, _, m = f.shape
@@ -68,14 +82,7 @@ def up(f, rings, carried, j, first, count):
             b = rings.factor[j, i] * f[k, j, i]
             f[k, j, i] = b
             carried[j, i] = rings.ratio[j, i] * carried[j, i] + b
-    for i in range(m):
-        carried[j, i] *= rings.closing[j, i]
-    for n in range(count):
-        k = (first + 2 * n) % nz
-        for i in range(m):
-            y = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
-            f[k, j, i] = y
-            carried[j, i] = y
+    go_round(f, rings, carried, j, first, count, False)
 
 
 @cell
@@ -88,14 +95,7 @@ def down(f, rings, carried, j, first, count):
         k = (first + 2 * (count - 1 - n)) % nz
         for i in range(m):
             carried[j, i] = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
-    for i in range(m):
-        carried[j, i] *= rings.closing[j, i]
-    for n in range(count):
-        k = (first + 2 * (count - 1 - n)) % nz
-        for i in range(m):
-            y = rings.ratio[j, i] * carried[j, i] + f[k, j, i]
-            f[k, j, i] = y
-            carried[j, i] = y
+    go_round(f, rings, carried, j, first, count, True)
 
 
 @entry
