@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -105,6 +107,39 @@ def test_a_table_of_the_user_comes_first(own_layout):
     keep(entry())
     own_layout(cpu={"shallow-water": {"rows": 24}})
     assert rows_of(choose()) == 24
+
+
+def test_values_that_were_found_with_a_table_of_the_user_are_used_with_it_only(own_layout):
+    """Another limit of registers may want other rows: the table is a part of the key."""
+    keep(entry())
+    own_layout(cpu={"barotropic": {"pieces": 3}})
+    assert rows_of(choose()) == 64 and "tuned values are of another source" in choose().words
+    keep(entry())
+    assert rows_of(choose()) == 16
+    own_layout(cpu={"barotropic": {"pieces": 5}})
+    assert rows_of(choose()) == 64
+
+
+def test_the_key_has_all_that_kernels_are_made_with(monkeypatch):
+    gpu, other = RecordingDevice(), RecordingDevice(replace(RecordingDevice().facts, multiprocessors=60))
+    monkeypatch.setattr(origin, "driver_number", lambda: "570.1")
+    first = origin_of(gpu, KIND)
+    assert first.device == "recording cuda, 132 multiprocessors" and first.driver == "570.1"
+    assert [part for part, theirs in zip(Origin._fields, origin_of(other, KIND), strict=True)
+            if theirs != getattr(first, part)] == ["device"]  # fmt: skip
+    cpu = select("cpu")
+    assert origin_of(cpu, KIND).device.endswith(f", {cpu.threads} threads")
+    for name in ("eagre", "numba", "llvmlite"):
+        assert f"{name} {importlib.metadata.version(name)}" in first.versions
+    assert first.source == origin.source_hash(KIND)
+
+
+def test_the_hash_covers_all_kernels(root):
+    """Each module with a cell is in a folder that is hashed; those of a model count for that model."""
+    source = root / "src" / "eagre"
+    cells = [path for path in source.rglob("*.py") if re.search(r"^@cell|= written\(", path.read_text(), re.MULTILINE)]
+    places = {path.relative_to(source).parts[0] for path in cells}
+    assert len(cells) > 100 and places - {*origin.SHARED, "models"} == {"tuning"}  # whose cells measure bandwidth
 
 
 def test_devices_of_one_run_are_all_tuned():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import os
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
@@ -11,18 +13,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from case_texts import still_water
 from eagre.backend import layouts
+from eagre.backend.origin import origin_of
 from eagre.backend.select import select
+from eagre.backend.tuned import file_of
 from eagre.bench import tuner, workload
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers, Job, shared_out
-from eagre.bench.tuner import begin_compiling, shape_of, sizes_of, timed_at, tune_benchmark
+from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
+from eagre.bench.tuner_targets import content_of, shape_of, sizes_of, target_at
 from eagre.bench.workload import StepsOfBenchmark, difference, first_needed
 from eagre.errors import EagreError
 from eagre.layouts import store
 from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.store import Origin, Use
-from eagre.models.registry import KINDS
+from eagre.models.registry import KINDS, load_case
 from eagre.tuning import search as searching
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
@@ -135,10 +141,10 @@ def test_a_model_is_tuned_once_a_class_of_sizes(kind, precision):
     """No class twice; every search is keyed by the size of what it times."""
     gpu = RecordingDevice()
     sizes = sizes_of(kind, gpu, precision)
-    classes = [timed_at(kind, gpu, precision, size)[1].size for size in sizes]
+    classes = [target_at(kind, gpu, precision, size).use.size for size in sizes]
     assert len(set(classes)) == len(classes) >= 2 and sizes == sorted(sizes)
     shapes = {subject_of(kind).shape(sizes[0], space.variant) for space in SPACES if space.model == kind}
-    assert shapes == {timed_at(kind, gpu, precision, sizes[0])[0]}
+    assert shapes == {target_at(kind, gpu, precision, sizes[0]).shape}
 
 
 @pytest.mark.parametrize(("kind", "size"), [("shallow-water", 16), ("barotropic", 17), ("potential-waves", 65)])
@@ -301,6 +307,125 @@ def test_a_journal_is_kept_line_by_line(tmp_path):
     assert rows[0]["use"]["size"] == "memory" and rows[1]["choice"] == {"rows": 8}
 
 
+def test_a_journal_that_cannot_be_begun_anew_stays(tmp_path, monkeypatch):
+    """A search that goes on writes what it read once more; a process that is killed meanwhile loses nothing."""
+    path = tmp_path / "one.jsonl"
+    journal(path).add(Trial({"rows": 8}, {"shallow-water.march.longest": 8}, [1.0]))
+    before = path.read_bytes()
+
+    def killed(*paths):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("eagre.tuning.journal.os.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            journal(path).add(Trial({"rows": 9}, {"shallow-water.march.longest": 9}, [1.0]))
+    assert path.read_bytes() == before
+
+
+def recorded(monkeypatch, tmp_path):
+    """The journals that searches ask for, which are not made."""
+    monkeypatch.setenv("EAGRE_TUNING", str(tmp_path / "tuning"))
+    found = []
+
+    def tune(space, load, kept, tell):
+        found.append(kept)
+        kept.add(Trial({}, {}, [1.0]))
+        raise EagreError("enough")
+
+    monkeypatch.setattr(tuner, "tune", tune)
+    return found
+
+
+def still_case(path, more=""):
+    path.write_text(still_water("1 s", more=more))
+    return load_case(path)
+
+
+def test_timings_of_a_case_are_those_of_that_case_only(monkeypatch, tmp_path):
+    """Not of the benchmark of its size, of another case of its name and size, nor of other files that it reads."""
+    found, cpu = recorded(monkeypatch, tmp_path), select("cpu")
+    raster = tmp_path / "n.asc"
+    raster.write_text("ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 32\n.03 .03\n.03 .03\n")
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    cases = [still_case(one), still_case(one, "[friction]\nmanning = 0.03"), still_case(two)]
+    for case in cases:
+        assert not list(tune_case(case, cpu, "single"))
+    assert not list(tune_benchmark("shallow-water", cpu, "single", [64], schemes=["rk2"]))
+    assert len(found) == len({json.dumps(kept.head) for kept in found}) == 4
+    assert len({kept.path for kept in found}) == 3 and all(len(kept.trials) == 1 for kept in found)
+    assert not list(tune_case(cases[2], cpu, "single")) and found[-1].path == found[2].path
+    assert len(journal_again(found[2]).trials) == 1 and not journal_again(found[0]).trials
+    with_file = still_case(one, '[friction]\nmanning = { file = "n.asc" }')
+    before = content_of(with_file)
+    os.utime(raster, ns=(0, 1))
+    assert content_of(with_file) != before
+
+
+def journal_again(kept):
+    """What a later search reads."""
+    head = kept.head
+    return Journal(
+        kept.path, head["space"], Use(**head["use"]), Origin(**head["origin"]), tuple(head["shape"]), head["case"]
+    )
+
+
+def test_no_two_searches_share_a_file(monkeypatch, tmp_path):
+    monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
+    gpu, cpu = RecordingDevice(), select("cpu")
+    targets = [
+        target_at(kind, device, precision, size)
+        for kind in KINDS for device in (gpu, cpu) for precision in ("single", "double") for size in (64, 4096)
+    ]  # fmt: skip
+    paths = [
+        target.journal_path(space)
+        for target in targets for space in SPACES
+        if space.model == target.use.model and target.device.kind in space.kinds
+    ]  # fmt: skip
+    assert len(set(paths)) == len(paths) == 4 * len(SPACES)
+
+
+def test_what_is_found_is_kept_for_runs_like_it_only(monkeypatch, tmp_path):
+    """By the scheme of its space, precision and class of size; one search is kept before the next begins."""
+    monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
+    cpu, values, kept = select("cpu"), {"cpu.shallow-water.rows": 16}, []
+    rk2, every = (Space(f"space {one}", "shallow-water", "rk2", (ROWS,), one, kinds=("cpu",)) for one in ("rk2", ""))
+
+    def tune(space, load, journal, tell):
+        kept.append(len(store.read(file_of(cpu)).entries))
+        return session.Outcome(space, {"rows": 16}, values, False, 2.0, 1.0, [Trial({}, {}, [1.0])], 0)
+
+    monkeypatch.setattr(tuner, "tune", tune)
+    monkeypatch.setattr(tuner, "spaces_of", lambda *key: [rk2, every])
+    found = list(tune_benchmark("shallow-water", cpu, "double", [64]))
+    assert kept == [0, 1] and [one.use.scheme for one in found] == ["rk2", ""]
+    for entry, scheme in zip(store.read(file_of(cpu)).entries, ("rk2", ""), strict=True):
+        assert entry.use == Use("shallow-water", scheme, "double", "small") and entry.values == values
+        assert entry.origin == origin_of(cpu, "shallow-water") and not entry.same_bits
+        assert entry.found["shape"] == [64, 64] and entry.seconds == {"before": 2.0, "after": 1.0}
+
+
+def test_only_timings_that_are_asked_for_are_forgotten(monkeypatch, tmp_path):
+    """So a new search of one precision begins while that of the other is kept."""
+    found, cpu = recorded(monkeypatch, tmp_path), select("cpu")
+    for precision in ("single", "double"):
+        assert not list(tune_benchmark("shallow-water", cpu, precision, [16, 24], schemes=["rk2"]))
+    forget("shallow-water", cpu, ["single"], [24])
+    assert [kept.path.exists() for kept in found] == [True, False, True, True]
+
+
+def test_a_run_takes_a_key_from_one_space_only():
+    """Of two that change the same parameter for the same runs, the one that was stored last would count."""
+    for kind, device, size in itertools.product(KINDS, ("cpu", "cuda"), store.SIZES):
+        spaces = spaces_of(kind, device, size)
+        for scheme in {space.scheme for space in spaces}:
+            keys = [
+                {place.partition("#")[0] for axis in space.axes for place in axis.places}
+                for space in spaces if space.scheme in ("", scheme)
+            ]  # fmt: skip
+            assert sum(map(len, keys)) == len(set().union(*keys)), (kind, device, size, scheme)
+
+
 # -- sessions -----------------------------------------------------------------------------------------
 
 
@@ -392,12 +517,41 @@ def test_a_search_that_was_stopped_goes_on(tmp_path):
     assert not set(first.verified) & set(second.verified) and len(first.verified) + len(second.verified) == 15
 
 
-def test_shipped_values_that_cannot_be_timed_are_an_error():
+def test_shipped_values_that_cannot_be_timed_are_an_error_and_are_timed_again(tmp_path):
+    """Nothing else is tried, and nothing noted: the card may have been full."""
+
     def broken(rows):
         raise EagreError("no step was made")
 
+    path = tmp_path / "one.jsonl"
+    load = Pretended(broken)
     with pytest.raises(EagreError, match="shipped values cannot be timed: EagreError: no step"):
-        session.tune(SPACE, Pretended(broken), journal())
+        session.tune(SPACE, load, journal(path))
+    assert load.verified == [identity({})] and not path.exists()
+    assert session.tune(SPACE, Pretended(faster_at(16)), journal(path)).best["rows"] == 16
+
+
+class Breaks(Pretended):
+    """A launch of some values breaks the process: nothing runs after it."""
+
+    dead = False
+
+    def clock(self, values):
+        self.dead = self.dead or values.get("shallow-water.march.longest") == 8
+        if self.dead:
+            raise RuntimeError("an illegal memory access was encountered")
+        return super().clock(values)
+
+
+def test_a_launch_that_breaks_the_process_is_noted_alone(tmp_path):
+    """Not what would have been tried behind it: the same command goes on there."""
+    path = tmp_path / "one.jsonl"
+    with pytest.raises(EagreError, match="after rows 8 failed, not even the shipped values run: RuntimeError: an il"):
+        session.tune(SPACE, Breaks(faster_at(16)), journal(path))
+    kept = journal(path).trials.values()
+    assert [trial.choice for trial in kept if trial.failed] == [{"rows": 8}]
+    found = session.tune(SPACE, Pretended(faster_at(16)), journal(path))
+    assert found.best["rows"] == 16 and sum(bool(trial.failed) for trial in found.trials) == 1
 
 
 def test_programs_of_a_large_space_are_compiled_at_once(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import re
 import sys
@@ -82,8 +83,15 @@ def hash_of(root: Path, folders: Iterable[str]) -> str:
 
 def origin_of(device: Device, kind: str) -> Origin:
     """Where and with what kernels of a kind of model run on a device."""
+    source = source_hash(kind) + _own_table(device)
     if device.kind == "cuda":
         chip = f"{chip_name(device)}, {device.facts.multiprocessors} multiprocessors"
-        return Origin(chip, driver_number(), versions(), source_hash(kind))
+        return Origin(chip, driver_number(), versions(), source)
     chip = f"{chip_name(device)}, {getattr(device, 'threads', 1)} threads"
-    return Origin(chip, "none", versions(), source_hash(kind))
+    return Origin(chip, "none", versions(), source)
+
+
+def _own_table(device: Device) -> str:
+    """A hash of the user's own table of layouts, with which other layouts are fastest; "" without one."""
+    own = {key: device.table.values[key] for key in device.table.own}
+    return f"+{hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:12]}" if own else ""

@@ -7,36 +7,25 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from eagre.backend.device import Device
-from eagre.backend.layouts import slug
 from eagre.backend.origin import origin_of
 from eagre.backend.tuned import file_of, shipped_values, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers
-from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, base_of, cells_of, first_needed, use_of_model
+from eagre.bench.tuner_targets import Target, sizes_of, target_at, target_of
+from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, base_of, first_needed
 from eagre.contract import Model
 from eagre.errors import EagreError, InputError, MemoryNeededError
 from eagre.layouts import store
 from eagre.layouts.store import Entry, Scheme, Use
-from eagre.tuning.journal import Journal
 from eagre.tuning.session import Outcome, Workload, tune
 from eagre.tuning.space import Space, words
-from eagre.tuning.spaces import SPACES, spaces_of
+from eagre.tuning.spaces import spaces_of
 
 Tell = Callable[[str], None]
 Make = Callable[[Space], Workload]
-SIZES = {
-    "shallow-water": {"cuda": (512, 768, 1024, 2048), "cpu": (256, 1024)},
-    "shallow-water-adi": {"cuda": (256, 768, 1024, 2048, 4096), "cpu": (256, 1024)},
-    "barotropic": {"cuda": (257, 769, 1025, 2049, 4097), "cpu": (257, 1025)},
-    "potential-waves": {"cuda": (1025, 3457), "cpu": (257,)},
-    "anelastic": {"cuda": (64, 96, 256), "cpu": (64, 128)},
-}
-"""Cells or points a side on which a model is tuned; of a class of sizes the last (`sizes_of`). Few are "large": such a
-search takes long, and the shipped values of the explicit model were chosen there."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +39,12 @@ class Found:
 
 def tune_benchmark(
     kind: str, device: Device, precision: str, sizes: Sequence[int] | None = None, *,
-    only: Iterable[str] = (), schemes: Iterable[str] = (), fresh: bool = False, compilers: Compilers | None = None,
+    only: Iterable[str] = (), schemes: Iterable[str] = (), compilers: Compilers | None = None,
     tell: Tell = lambda text: None,
 ) -> Iterator[Found]:  # fmt: skip
     """Search the spaces of a model on its benchmark and store what is found, space by space.
+
+    Every timing is kept in a file: a search that was stopped goes on where it was, unless `forget` comes before.
 
     Parameters
     ----------
@@ -67,8 +58,6 @@ def tune_benchmark(
         Names of spaces; all unless given.
     schemes : iterable of str
         Whose spaces are searched, beside those of all schemes; every one's unless given.
-    fresh : bool
-        Time again what a search that was stopped, or an earlier one, has timed.
     compilers : Compilers, optional
         That others share (`begin_compiling`); else own ones.
     tell : callable
@@ -80,48 +69,59 @@ def tune_benchmark(
         For a model without spaces, or a space that it does not have.
     """
     with nullcontext(compilers) if compilers else Compilers(device) as pool:
-        begin_compiling(kind, device, [precision], sizes, pool, only=only, schemes=schemes, fresh=fresh, tell=tell)
+        begin_compiling(kind, device, [precision], sizes, pool, only=only, schemes=schemes, tell=tell)
         for size in sizes or sizes_of(kind, device, precision):
-            shape, use = timed_at(kind, device, precision, size)
-            if device.kind == "cuda" and prod(shape) < device.facts.multiprocessors * device.facts.threads:
-                tell(f"{kind}: {size}: too few cells to fill the card: found is what suits grids of size {use.size}")
+            target = target_at(kind, device, precision, size)
+            if device.kind == "cuda" and prod(target.shape) < device.facts.multiprocessors * device.facts.threads:
+                suited = f"found is what suits grids of size {target.use.size}"
+                tell(f"{kind}: {size}: too few cells to fill the card: {suited}")
 
             def make(space: Space, size: int = size) -> Workload:
                 return StepsOfBenchmark(space, device, precision, size, pool)
 
-            spaces = _asked_for(kind, device, use.size, only, schemes)
+            spaces = _asked_for(target, only, schemes)
             try:
-                yield from _search(spaces, make, device, use, shape, fresh, tell)
+                yield from _search(spaces, make, target, tell)
             except MemoryNeededError as error:
                 if sizes:
                     raise
                 tell(f"{kind}: {size}: left out: {error}")
 
 
-def _asked_for(kind: str, device: Device, size_class: str, only: Iterable[str], schemes: Iterable[str]) -> list[Space]:
-    """Spaces of a class of sizes by their names, and of some schemes beside those of all."""
-    wanted, asked, spaces = set(only), set(schemes), spaces_of(kind, device.kind, size_class)
+def _asked_for(target: Target, only: Iterable[str], schemes: Iterable[str]) -> list[Space]:
+    """Spaces by their names, and of some schemes beside those of all."""
+    spaces = spaces_of(target.use.model, target.device.kind, target.use.size)
+    wanted, asked = set(only), set(schemes)
     _check_names(wanted, spaces)
     ours = {"", *(asked or (space.scheme for space in spaces))}
     return [space for space in spaces if space.scheme in ours and (not wanted or space.name in wanted)]
 
 
-def sizes_of(kind: str, device: Device, precision: str) -> list[int]:
-    """Cells or points a side on which a model is tuned unless others are asked for: one of each class of sizes."""
-    by_class = {timed_at(kind, device, precision, size)[1].size: size for size in SIZES[kind][device.kind]}
-    return list(by_class.values())
+def forget(
+    kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, *, only: Iterable[str] = (),
+    schemes: Iterable[str] = (),
+) -> None:  # fmt: skip
+    """Remove the timings of searches on a model's benchmark, which then begin anew; what was found stays in the store.
+
+    Parameters are those of `tune_benchmark`.
+    """
+    _forget((target, space) for target, space, _ in _searches(kind, device, precisions, sizes, only, schemes))
 
 
-def timed_at(kind: str, device: Device, precision: str, size: int) -> tuple[tuple[int, ...], Use]:
-    """(nz,) ny, nx of what is timed of a model at a size, and the runs that it stands for, of all schemes."""
-    variant = next(space.variant for space in SPACES if space.model == kind)  # of all of them the same shape
-    shape = subject_of(kind).shape(size, variant)
-    return shape, use_of(device, kind, "", precision, prod(shape))
+def _searches(
+    kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, only: Iterable[str],
+    schemes: Iterable[str],
+) -> Iterator[tuple[Target, Space, int]]:  # fmt: skip
+    """Each search on a model's benchmark, with the cells or points a side."""
+    for precision in precisions:
+        for size in sizes or sizes_of(kind, device, precision):
+            target = target_at(kind, device, precision, size)
+            yield from ((target, space, size) for space in _asked_for(target, only, schemes))
 
 
 def begin_compiling(
     kind: str, device: Device, precisions: Iterable[str], sizes: Sequence[int] | None, compilers: Compilers, *,
-    only: Iterable[str] = (), schemes: Iterable[str] = (), fresh: bool = False, tell: Tell = lambda text: None,
+    only: Iterable[str] = (), schemes: Iterable[str] = (), tell: Tell = lambda text: None,
 ) -> None:  # fmt: skip
     """Begin to compile what the searches of all precisions and sizes are sure to need, but for what was timed before.
 
@@ -133,14 +133,11 @@ def begin_compiling(
     if device.kind != "cuda":
         return
     jobs = []
-    for precision in precisions:
-        for size in sizes or sizes_of(kind, device, precision):
-            shape, use = timed_at(kind, device, precision, size)
-            for space in _asked_for(kind, device, use.size, only, schemes):
-                journal = _journal(device, space, use, shape, fresh)
-                job, variants = first_needed(space, device, precision, size)
-                base = base_of(space, device, precision, size)
-                jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
+    for target, space, size in _searches(kind, device, precisions, sizes, only, schemes):
+        journal, precision = target.journal(space), target.use.precision
+        job, variants = first_needed(space, device, precision, size)
+        base = base_of(space, device, precision, size)
+        jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
     if count := compilers.begin(jobs):
         tell(f"{kind}: compiling {count} variants")
 
@@ -153,8 +150,10 @@ def tune_case(
     Parameters
     ----------
     case : Case
-    device, precision, fresh, tell
-        As in `tune_benchmark`.
+    device, precision, tell
+        As in `tune_benchmark`; the precision of the case unless given.
+    fresh : bool
+        Time again what was timed before, of this very case.
     """
     real: str = precision or case.run.precision
 
@@ -163,26 +162,32 @@ def tune_case(
 
     model, subject = build(device), subject_of(case.kind)
     scheme = str(model.settings().get("scheme", "")) if case.kind == "shallow-water" else ""
-    shape, use = shape_of(model), use_of_model(model, device, "")
+    target = target_of(case, model, device)
     del model
     tolerance, steps = subject.largest_difference[real], subject.steps_a_call[device.kind]
 
     def make(space: Space) -> Workload:
-        base = shipped_values(device, use._replace(scheme=space.scheme))
+        base = shipped_values(device, target.use_of(space))
         return StepsOfModel(device.with_layouts(base, device.table.source), real, build, build, tolerance, steps)
 
-    spaces = [space for space in spaces_of(case.kind, device.kind, use.size) if space.scheme in ("", scheme)]
-    yield from _search(spaces, make, device, use, shape, fresh, tell)
+    spaces = [one for one in spaces_of(case.kind, device.kind, target.use.size) if one.scheme in ("", scheme)]
+    if fresh:
+        _forget((target, space) for space in spaces)
+    yield from _search(spaces, make, target, tell)
 
 
-def _search(
-    spaces: Sequence[Space], make: Make, device: Device, use: Use, shape: tuple[int, ...], fresh: bool, tell: Tell
-) -> Iterator[Found]:
-    path, origin = file_of(device), origin_of(device, use.model)
+def _forget(searches: Iterable[tuple[Target, Space]]) -> None:
+    for target, space in searches:
+        target.journal_path(space).unlink(missing_ok=True)
+
+
+def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> Iterator[Found]:
+    """Search one space after the other, and store what each gives before the next one begins."""
+    path, origin = file_of(target.device), origin_of(target.device, target.use.model)
     for space in spaces:
-        of_scheme = use._replace(scheme=space.scheme)
+        of_scheme = target.use_of(space)
         try:
-            outcome = tune(space, make(space), _journal(device, space, use, shape, fresh), tell)
+            outcome = tune(space, make(space), target.journal(space), tell)
         except MemoryNeededError:
             raise
         except EagreError as error:  # others can be searched
@@ -190,7 +195,7 @@ def _search(
             continue
         found = {
             "best": f"{space.name}: {words(outcome.best)}",
-            "shape": list(shape),
+            "shape": list(target.shape),
             "tried": len(outcome.trials),
             "failed": sum(bool(trial.failed) for trial in outcome.trials),
             "date": datetime.now(UTC).date().isoformat(),
@@ -198,7 +203,7 @@ def _search(
         seconds = {"before": outcome.before, "after": outcome.after}
         entry = Entry(space.name, of_scheme, outcome.values, outcome.same_bits, seconds, found, origin=origin)
         store.add(path, entry)
-        yield Found(outcome, of_scheme, shape)
+        yield Found(outcome, of_scheme, target.shape)
 
 
 def choose_scheme(
@@ -211,28 +216,6 @@ def choose_scheme(
     scheme = Scheme(use_of(device, kind, "", precision, cells), origin_of(device, kind), chosen, times)
     store.add(file_of(device), scheme)
     return scheme
-
-
-def _journal(device: Device, space: Space, use: Use, shape: tuple[int, ...], fresh: bool) -> Journal:
-    """What was timed of a space before; fresh : nothing."""
-    of_scheme = use._replace(scheme=space.scheme)
-    path = journal_path(device, space, of_scheme, shape)
-    if fresh:
-        path.unlink(missing_ok=True)
-    return Journal(path, space.name, of_scheme, origin_of(device, use.model), shape)
-
-
-def journal_path(device: Device, space: Space, use: Use, shape: Sequence[int]) -> Path:
-    """Where the timings of a search lie: beside the store."""
-    size = "x".join(map(str, shape))
-    name = slug(f"{space.name}-{space.model}-{use.scheme}-{use.precision}-{size}")
-    return file_of(device).with_suffix("") / f"{name}.jsonl"
-
-
-def shape_of(model: Model) -> tuple[int, ...]:
-    """(nz,) ny, nx of a model."""
-    assert cells_of(model) > 0
-    return (*([] if model.levels is None else [model.levels.height.size]), *model.grid.shape)
 
 
 def dump(found: Sequence[Found]) -> list[dict[str, Any]]:

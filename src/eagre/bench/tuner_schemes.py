@@ -14,7 +14,8 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.tuned import chosen, use_of
-from eagre.bench.tuner import choose_scheme, sizes_of
+from eagre.bench.tuner import choose_scheme
+from eagre.bench.tuner_targets import sizes_of
 from eagre.bench.workload import timer_of
 from eagre.cases.amundsen2014 import gaussian_peak, sine
 from eagre.cases.water import WaterCase

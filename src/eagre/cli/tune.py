@@ -43,7 +43,7 @@ def tune(
     out.print(f"device      {chosen}", markup=False, soft_wrap=True)
     found: list[Found] = []
     with (
-        _told_so_far(out, found),
+        _told_so_far(out, found, fresh),
         out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status,
     ):
 
@@ -72,7 +72,7 @@ def _searches(
     """What is tuned, search by search."""
     from eagre.backend.device import check_precision
     from eagre.bench.compilers import Compilers
-    from eagre.bench.tuner import begin_compiling, tune_benchmark, tune_case
+    from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
     from eagre.bench.tuner_schemes import tune_schemes
     from eagre.cli.validate import kinds_of
     from eagre.errors import InputError
@@ -91,10 +91,11 @@ def _searches(
         check_precision(real, "--precision")
     with Compilers(device) as compilers:
         for kind in kinds_of(what):
-            begin_compiling(kind, device, precisions, sizes, compilers, only=only, fresh=fresh, tell=tell)
+            if fresh:
+                forget(kind, device, precisions, sizes, only=only)
+            begin_compiling(kind, device, precisions, sizes, compilers, only=only, tell=tell)
             for real in precisions:
-                asked: Any = {"only": only, "fresh": fresh, "compilers": compilers, "tell": tell}
-                yield from tune_benchmark(kind, device, real, sizes, **asked)
+                yield from tune_benchmark(kind, device, real, sizes, only=only, compilers=compilers, tell=tell)
                 if not only:
                     tune_schemes(kind, device, real, sizes, tell=tell)
 
@@ -126,14 +127,15 @@ def _check_ways_out(kept: Path, plot: Path | None, dump: Path | None) -> None:
 
 
 @contextmanager
-def _told_so_far(out: Any, found: Sequence[Found]) -> Iterator[None]:
-    """What was found until a search is stopped is shown."""
+def _told_so_far(out: Any, found: Sequence[Found], fresh: bool) -> Iterator[None]:
+    """Where a search is stopped, show what was found until then, and say how to go on."""
     try:
         yield
     except KeyboardInterrupt as stop:
         if found:
             _show(out, found)
-        raise type(stop)("every timing is kept: the same command goes on from here") from None
+        same = "the same command without --fresh" if fresh else "the same command"
+        raise type(stop)(f"every timing is kept: {same} goes on from here") from None
 
 
 def _show(out: Any, found: Sequence[Found]) -> None:

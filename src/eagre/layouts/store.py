@@ -33,7 +33,7 @@ class Origin(NamedTuple):
     device: str  # name of the chip and what there is of it
     driver: str
     versions: str  # of the package and of what compiles its kernels
-    source: str  # a hash of the text that kernels are made of
+    source: str  # hashes of the text that kernels are made of, and of the user's own table of layouts if there is one
 
 
 class Use(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -36,14 +37,34 @@ class Trial:
 
 
 class Journal:
-    """Trials of one space; with a path they are kept in a file of JSON lines, the first of which is the key.
+    """Trials of one space, kept in a file of JSON lines, the first of which is the key; without a path in none.
 
-    A file of another key, or whose last line was cut off, does not count.
+    A file of another key does not count, nor does a last line that was cut off.
+
+    Parameters
+    ----------
+    path : Path, optional
+    space : str
+        Its name.
+    use : Use
+    origin : Origin
+    shape : tuple of int
+        (nz,) ny, nx of what is timed.
+    case : str
+        Hash of the case that is timed; "" for the benchmark.
+
+    Attributes
+    ----------
+    trials : dict of str to Trial
+        By the identity of their values.
     """
 
-    def __init__(self, path: Path | None, space: str, use: Use, origin: Origin, shape: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, path: Path | None, space: str, use: Use, origin: Origin, shape: tuple[int, ...] = (), case: str = ""
+    ) -> None:
         self.path = path
-        self.head = {"space": space, "shape": list(shape), "use": use._asdict(), "origin": origin._asdict()}
+        key = {"space": space, "shape": list(shape), "case": case}
+        self.head = {**key, "use": use._asdict(), "origin": origin._asdict()}
         self.trials: dict[str, Trial] = {}
         self._begun = False
         if path is not None and path.exists():
@@ -64,11 +85,18 @@ class Journal:
 
     def add(self, trial: Trial) -> None:
         """Keep a trial."""
+        if self.path is not None:
+            if not self._begun:
+                self._begin(self.path)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(trial)) + "\n")
         self.trials[identity(trial.values)] = trial
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [asdict(trial)] if self._begun else [self.head, *(asdict(one) for one in self.trials.values())]
-        with self.path.open("a" if self._begun else "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def _begin(self, path: Path) -> None:
+        """Write the key, and what was read: all of it or nothing, should the power fail."""
+        lines = [self.head, *(asdict(one) for one in self.trials.values())]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        os.replace(temporary, path)
         self._begun = True

@@ -107,65 +107,112 @@ def tune(
     EagreError
         If not even the shipped values can be timed.
     """
-    card, precision, shipped = workload.card, workload.precision, workload.shipped
-    choices = space.choices(shipped, card, precision)
-
-    def cost(choice: Choice) -> float:
-        trial = _trial(space, workload, journal, choice)
-        told = trial.failed or f"{1e6 * typical(trial.seconds, card.kind):.4g} us a step"
-        tell(f"{space.name}: {words(choice)}: {told}")
-        return math.inf if trial.failed else typical(trial.seconds, card.kind)
-
+    searched = _Search(space, workload, journal, tell)
+    choices = space.choices(workload.shipped, workload.card, workload.precision)
     if space.covering is not None:
-        _compile(space, workload, journal, [one for one in choices if space.covering(one)], tell)
-
-    def ahead(coming: Sequence[Choice]) -> None:
-        if space.covering is None:
-            _compile(space, workload, journal, coming, tell)
-
-    ranked = search(choices, cost, ahead)
-    shipped_trial = journal.find({})
-    if shipped_trial is None or shipped_trial.failed:
-        told = "" if shipped_trial is None else shipped_trial.failed
-        raise EagreError(f"{space.name}: the shipped values cannot be timed: {told}")
-    best, before, after = _final(space, workload, journal, _worth_a_final(space, workload, journal, ranked))
-    values = space.values(best, shipped, precision)
-    found = journal.find(values)
-    pruned = space.count(card, precision) - len(choices)
-    return Outcome(
-        space, dict(best), values, found is None or found.same_bits, before, after, list(journal.trials.values()),
-        pruned,
-    )  # fmt: skip
+        searched.compile([one for one in choices if space.covering(one)])
+    ranked = search(choices, searched.cost, searched.compile if space.covering is None else lambda coming: None)
+    finalists = [one for one in ranked if searched.seconds(one) < searched.seconds({})][:FINALISTS]
+    best, before, after = searched.final(finalists)
+    trials, pruned = list(journal.trials.values()), space.count(workload.card, workload.precision) - len(choices)
+    same_bits = searched.trial(best).same_bits
+    return Outcome(space, dict(best), searched.values(best), same_bits, before, after, trials, pruned)
 
 
-def _compile(
-    space: Space, workload: Workload, journal: Journal, choices: Sequence[Choice], tell: Callable[[str], None]
-) -> None:
-    """Compile what was not timed yet."""
-    variants = [space.values(choice, workload.shipped, workload.precision) for choice in choices]
-    new = [values for values in variants if journal.find(values) is None]
-    if new:
-        if workload.card.kind == "cuda":
-            tell(f"{space.name}: {len(new)} variants to compile")
-        workload.compile(new)
+@dataclass(frozen=True)
+class _Search:
+    """A search of a space that goes on: what is known of choices, and how more gets known. Arguments as of `tune`."""
+
+    space: Space
+    workload: Workload
+    journal: Journal
+    tell: Callable[[str], None]
+
+    @property
+    def kind(self) -> str:
+        """Kind of the device."""
+        return self.workload.card.kind
+
+    def values(self, choice: Choice) -> dict[str, Any]:
+        """What a choice changes of the table of layouts."""
+        return self.space.values(choice, self.workload.shipped, self.workload.precision)
+
+    def compile(self, choices: Sequence[Choice]) -> None:
+        """Compile what was not timed yet."""
+        new = [values for values in map(self.values, choices) if self.journal.find(values) is None]
+        if new:
+            if self.kind == "cuda":
+                self.tell(f"{self.space.name}: {len(new)} variants to compile")
+            self.workload.compile(new)
+
+    def cost(self, choice: Choice) -> float:
+        """Seconds of a choice, which is verified and timed if it was not before; infinite where it failed."""
+        trial, seconds = self.trial(choice), self.seconds(choice)
+        self.tell(f"{self.space.name}: {words(choice)}: {trial.failed or f'{1e6 * seconds:.4g} us a step'}")
+        return seconds
+
+    def seconds(self, choice: Choice) -> float:
+        """Seconds of a choice that was tried; infinite where it failed."""
+        trial = self.trial(choice)
+        return math.inf if trial.failed else typical(trial.seconds, self.kind)
+
+    def trial(self, choice: Choice) -> Trial:
+        """The trial of a choice, made if it was not before; what fails is noted, but for the shipped values.
+
+        Raises
+        ------
+        EagreError
+            If the shipped values fail, at first or after another choice did: a launch that fails may break a process
+            for all that follow, which are not to be noted as failed. The same command goes on behind that choice.
+        """
+        values = self.values(choice)
+        known = self.journal.find(values)
+        if known is not None:
+            return known
+        trial = Trial(dict(choice), values)
+        try:
+            trial.same_bits = self.workload.verify(values)
+            trial.seconds = _timed(self.workload.clock(values), self.kind, list(self.journal.trials.values()))
+        except MemoryNeededError:  # so of all choices
+            raise
+        except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
+            trial.failed = _short(error)
+        if trial.failed and not values:
+            raise EagreError(f"the shipped values cannot be timed: {trial.failed}")
+        self.journal.add(trial)
+        if trial.failed:
+            self._check_shipped(choice)
+        return trial
+
+    def _check_shipped(self, failed: Choice) -> None:
+        """After a choice failed, the shipped values still run."""
+        try:
+            self.workload.clock({})()
+        except Exception as error:
+            told = f"after {words(failed)} failed, not even the shipped values run: {_short(error)}"
+            raise EagreError(told) from error
+
+    def final(self, finalists: Sequence[Choice]) -> tuple[Choice, float, float]:
+        """The best of some choices, each timed in turn with the shipped values; seconds of these and of the best.
+
+        Where the shipped values stay, both are the time of their trial.
+        """
+        shipped = self.seconds({})
+        best: Choice = {}
+        times = (shipped, shipped)
+        for choice in finalists:
+            clocks = self.workload.clock({}), self.workload.clock(self.values(choice))
+            runs = [tuple(clock() for clock in clocks) for _ in range(FINAL_RUNS)]
+            before, after = ([run[n] for run in runs] for n in (0, 1))
+            first, second = typical(before, self.kind), typical(after, self.kind)
+            noise = 2.0 * math.hypot(uncertainty(before), uncertainty(after)) if self.kind == "cuda" else 0.0
+            if first / second > max(1.0 + LEAST_GAIN[self.kind], 1.0 + noise, times[0] / times[1]):
+                best, times = choice, (first, second)
+        return best, times[0], times[1]
 
 
-def _trial(space: Space, workload: Workload, journal: Journal, choice: Choice) -> Trial:
-    """Verify and time a choice; what fails is noted."""
-    values = space.values(choice, workload.shipped, workload.precision)
-    known = journal.find(values)
-    if known is not None:
-        return known
-    trial = Trial(dict(choice), values)
-    try:
-        trial.same_bits = workload.verify(values)
-        trial.seconds = _timed(workload.clock(values), workload.card.kind, list(journal.trials.values()))
-    except MemoryNeededError:  # so of all choices
-        raise
-    except Exception as error:  # a compiler or a launch may fail in any way: the variant is passed over, and told
-        trial.failed = f"{type(error).__name__}: {str(error)[:200]}"
-    journal.add(trial)
-    return trial
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def _timed(clock: Callable[[], float], kind: str, others: Sequence[Trial]) -> list[float]:
@@ -190,42 +237,3 @@ def spread(trials: Sequence[Sequence[float]]) -> float:
     freedom = sum(len(one) - 1 for one in kept)
     squares = sum(sum((run / fmean(one) - 1.0) ** 2 for run in one) for one in kept)
     return math.sqrt(squares / freedom) if freedom >= LEAST_FREEDOM else math.inf
-
-
-def _worth_a_final(space: Space, workload: Workload, journal: Journal, ranked: Sequence[Choice]) -> list[Choice]:
-    """The first choices that were faster in their trials than the shipped values: others gain nothing in turn."""
-    kind = workload.card.kind
-
-    def seconds(choice: Choice) -> float:
-        trial = journal.find(space.values(choice, workload.shipped, workload.precision))
-        return math.inf if trial is None or trial.failed else typical(trial.seconds, kind)
-
-    return [one for one in ranked if one and seconds(one) < seconds({})][:FINALISTS]
-
-
-def _final(
-    space: Space, workload: Workload, journal: Journal, finalists: Sequence[Choice]
-) -> tuple[Choice, float, float]:
-    """The best of some choices, each timed in turn with the shipped values; the times of both."""
-    kind, times = workload.card.kind, (math.nan, math.nan)
-    best: Choice = {}
-    for choice in finalists:
-        values = space.values(choice, workload.shipped, workload.precision)
-        trial = journal.find(values)
-        if trial is None or trial.failed:
-            continue
-        clocks = workload.clock({}), workload.clock(values)
-        runs = [tuple(clock() for clock in clocks) for _ in range(FINAL_RUNS)]
-        before, after = ([run[n] for run in runs] for n in (0, 1))
-        first, second = typical(before, kind), typical(after, kind)
-        noise = 2.0 * math.hypot(uncertainty(before), uncertainty(after)) if kind == "cuda" else 0.0
-        gain = first / second
-        if times[0] != times[0]:
-            times = (first, first)
-        if gain - 1.0 > max(LEAST_GAIN[kind], noise) and gain > times[0] / times[1]:
-            best, times = choice, (first, second)
-    if times[0] != times[0]:
-        shipped = journal.find({})
-        assert shipped is not None
-        times = (typical(shipped.seconds, kind),) * 2
-    return best, times[0], times[1]
