@@ -17,7 +17,7 @@ from case_texts import still_water
 from eagre.backend import layouts
 from eagre.backend.origin import origin_of
 from eagre.backend.select import select
-from eagre.backend.tuned import file_of
+from eagre.backend.tuned import file_of, shipped_values
 from eagre.bench import tuner, workload
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers, Job, shared_out
@@ -155,17 +155,22 @@ def test_what_is_timed_has_the_shape_that_is_told(kind, size):
 
 
 def test_choices_change_what_ships_for_the_class():
-    """A trial of boundaries keeps the rows that ship for the class; the untuned choice has them, and compilers too."""
+    """A trial of boundaries keeps the limit that ships for the class; the untuned choice has it, and compilers too."""
     gpu, march = RecordingDevice(), next(one for one in SPACES if one.name == "shallow-water.march")
-    rows = "shallow-water.march.longest"
+    key = "shallow-water.march.registers"
+
+    def first(values):
+        return values[key]["single"]["first"]
+
     compiled = []
     compilers = SimpleNamespace(compile=lambda jobs: compiled.extend(jobs))
     load = StepsOfBenchmark(march, gpu, "single", 2048, compilers)
-    assert load.shipped[rows] == 16 and load.device.with_layouts({}, "").table.values[rows] == 16
+    assert first(load.shipped) == 80 and first(load.device.with_layouts({}, "").table.values) == 80
     load.compile([{}, {"shallow-water.boundary.threads": 32}])
-    assert [values[rows] for _, variants in compiled for values in variants] == [16, 16]
-    assert {rows: 16} not in [values for values in first_needed(march, gpu, "single", 2048)[1]]
-    assert StepsOfBenchmark(march, gpu, "single", 512, compilers).shipped[rows] == 64
+    assert [first(values) for _, variants in compiled for values in variants] == [80, 80]
+    needed = [values[key]["single"] for values in first_needed(march, gpu, "single", 2048)[1] if key in values]
+    assert needed and load.shipped[key]["single"] not in needed
+    assert first(StepsOfBenchmark(march, gpu, "single", 512, compilers).shipped) == 88
 
 
 class Steps:
@@ -609,7 +614,7 @@ def test_a_search_waits_for_its_own_variants_only(monkeypatch):
 
 
 def test_compiling_begins_for_all_precisions_and_sizes(monkeypatch, tmp_path):
-    """In one call, but for what was timed: sizes share programs, classes with values of their own have others."""
+    """In one call, but for what was timed: sizes share programs, what ships for a class is among them."""
     monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
     begun, lines = [], []
     pool = SimpleNamespace(begin=lambda jobs: (begun.extend(jobs), len(jobs))[1])
@@ -624,7 +629,9 @@ def test_compiling_begins_for_all_precisions_and_sizes(monkeypatch, tmp_path):
     both = begin(["single", "double"], [512, 1024])
     assert both == begin(["single"], [512]) | begin(["double"], [512]) | begin(["single", "double"], [1024])
     assert begin(["double"], [1024]) <= begin(["double"], [512]) and "compiling" in lines[0]
-    assert not begin(["single"], [2048]) <= begin(["single"], [512])
+    own = next(iter(shipped_values(RecordingDevice(), Use("shallow-water", "euler", "single", "memory")).items()))
+    of_class = {values for _, values in begin(["single"], [2048])}
+    assert identity(dict([own])) in of_class and identity({}) not in of_class
 
 
 def test_differences_are_held_against_values_of_the_same_unit():

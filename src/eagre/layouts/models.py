@@ -24,14 +24,12 @@ EXPLICIT = (
         True, "Of the first and the second stage.",
     ),
     Parameter(
-        "shallow-water.march.longest", whole(2, 4096, 2), "rows", False,
-        "Of a strip that a warp marches over, if there are warps enough.",
+        "shallow-water.march.rows", by_precision(number(0.05, 50.0)), "rows", False,
+        "Of a strip that a warp marches over, where a multiprocessor has one row of a strip; in proportion to the root "
+        "of how many it has, to the nearest power of two.",
     ),
-    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", False, "If there are not."),
-    Parameter(
-        "shallow-water.march.full", whole(1, 64), "warps a multiprocessor", False,
-        "So many keep a card busy: strips are halved until there are as many.", warps_for_latency,
-    ),
+    Parameter("shallow-water.march.longest", whole(2, 4096, 2), "rows", False, "No march is longer."),
+    Parameter("shallow-water.march.shortest", whole(2, 4096, 2), "rows", False, "None is shorter."),
     Parameter(
         "shallow-water.march.early_cells", whole(0, 2**40), "cells", True,
         "Up to here a stage may start before the last one has ended; on larger grids it would take others' place.",
@@ -44,6 +42,15 @@ EXPLICIT = (
     Parameter(
         "shallow-water.sweeps.registers", by_precision(named(x=REGISTERS, y=REGISTERS)), "registers a thread", True,
         "Of a stage along x and along y.",
+    ),
+    Parameter(
+        "shallow-water.sweeps.longest", whole(2, 4096, 2), "rows", False,
+        "Of a strip that a warp marches over in a stage along one axis, if there are warps enough.",
+    ),
+    Parameter("shallow-water.sweeps.shortest", whole(2, 4096, 2), "rows", False, "If there are not."),
+    Parameter(
+        "shallow-water.sweeps.full", whole(1, 64), "warps a multiprocessor", False,
+        "So many keep a card busy: strips are halved until there are as many.", warps_for_latency,
     ),
     Parameter("shallow-water.tiles.registers", by_precision(REGISTERS), "registers a thread", True, "Of both stages."),
     Parameter(

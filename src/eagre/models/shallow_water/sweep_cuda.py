@@ -279,7 +279,7 @@ def sweep_y_cuda(q, old, out, left, bed, manning, terms, edges, rates, p, clock,
 
 def shape_of(device: Device, ny: int, nx: int, across: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Grid, block and rows of a warp for a stage along x (1) or y (2): long marches where warps fill the card."""
-    strips, layout = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.march")
+    strips, layout = -(-nx // (STRIP if across == 1 else WIDTH)), device.layout("shallow-water.sweeps")
     rows, full = layout.longest, device.facts.multiprocessors * layout.full
     while rows > layout.shortest and strips * (-(-ny // rows)) < full:
         rows //= 2

@@ -15,9 +15,8 @@ def _limits(card: Card, precision: str) -> Sequence[int]:
     return registers({precision: low}, high)(card, precision)
 
 
-ROWS = Axis(
-    "rows", ("shallow-water.march.longest", "shallow-water.march.shortest"), always(8, 16, 32, 64, 128)
-)  # fmt: skip
+ROWS = Axis("rows", (f"{MODEL}.march.longest", f"{MODEL}.march.shortest"), always(8, 16, 32, 64, 128))
+SWEEP_ROWS = Axis("rows", (f"{MODEL}.sweeps.longest", f"{MODEL}.sweeps.shortest"), always(4, 8, 16, 32, 64))
 FIRST = Axis("registers", ("shallow-water.march.registers#{precision}.first",), _limits)
 SECOND = Axis("registers 2", ("shallow-water.march.registers#{precision}.second",), _limits)
 EARLY = Axis(
@@ -52,9 +51,8 @@ def marches(scheme: str, *axes: Axis) -> Space:
 
 def sweeps(scheme: str) -> Space:
     """Stages along x and along y by kernels of their own."""
-    return Space(
-        f"{MODEL}.sweeps", MODEL, scheme, (ROWS, SWEEP_X, SWEEP_Y), scheme, checked=512, covering=_one_limit_of_both
-    )  # fmt: skip
+    axes = (SWEEP_ROWS, SWEEP_X, SWEEP_Y)
+    return Space(f"{MODEL}.sweeps", MODEL, scheme, axes, scheme, checked=512, covering=_one_limit_of_both)
 
 
 def _one_limit_of_both(choice: Choice) -> bool:
@@ -76,7 +74,7 @@ SPACES = (
     marches("rk2", ROWS, FIRST, SECOND, EARLY),
     marches("euler", ROWS, FIRST, EARLY),
     Space(f"{MODEL}.tiles", MODEL, "rk2", (MOST, TILES, WARPS), "rk2", sizes=("small",), checked=512),
-    Space(f"{MODEL}.boundary", MODEL, "rk2", (BOUNDARY,), sizes=("small", "cache")),
+    Space(f"{MODEL}.boundary", MODEL, "rk2", (BOUNDARY,), sizes=("small",)),
     sweeps("ds2"),
     sweeps("srk2"),
     on_cpu(MODEL, "rk2", TALL),
