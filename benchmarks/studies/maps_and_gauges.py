@@ -147,19 +147,21 @@ def dam(device: str) -> None:
         print(f"dam, {way}, once more: {again:.4f} s, {model.steps} steps in all", flush=True)
 
 
-def every(device: str, n: int, count: int, steps: int = 400) -> None:
-    """Gauges at every step, the interval a little shorter than what the waves allow."""
+def every(device: str, n: int, count: int, lengths: tuple[int, ...] = (400, 1600)) -> None:
+    """Gauges at every step, the interval a little shorter than what the waves allow: a short run, then a longer one."""
     first = basin(n, device)
     first.advance(1e9, max_steps=20)
     interval = 0.9 * first.time_step
     for way in ("none", "way", "none", "way"):
         model = basin(n, device, **({"fixed_time_step": interval} if way == "none" else {}))
-        seconds(model, 100 * interval, way, interval, count)
-        before = model.steps
-        took, gauges = seconds(model, (100 + steps) * interval, way, interval, count)
-        made = model.steps - before
-        told = f"{1e6 * took / made:.1f} us a step, {made} steps, {gauges.count} records"
-        print(f"every, {n}, {count} gauges, {way}: {told}", flush=True)
+        end = 100
+        seconds(model, end * interval, way, interval, count)
+        for steps in lengths:
+            before, end = model.steps, end + steps
+            took, gauges = seconds(model, end * interval, way, interval, count)
+            made = model.steps - before
+            told = f"{1e6 * took / made:.1f} us a step, {made} steps, {gauges.count} records"
+            print(f"every, {n}, {count} gauges, {way}: {told}", flush=True)
 
 
 def main() -> None:
