@@ -49,6 +49,25 @@ def test_a_case_is_tuned_and_its_run_says_so(eagre, tmp_path):
     assert "rows 16:" in again.out  # from the journal
 
 
+def test_fresh_forgets_and_schemes_are_timed_behind_all_spaces(eagre, monkeypatch):
+    """Whatever is asked for in sizes and precision; of one space alone nothing is said about schemes."""
+    calls = []
+    monkeypatch.setattr(tuner, "tune", lambda space, load, journal, tell: pytest.fail("timed"))
+    monkeypatch.setattr(tuner, "begin_compiling", lambda *given, **options: None)
+    monkeypatch.setattr(tuner, "forget", lambda *given, **options: calls.append(("forget", given[2], given[3])))
+    monkeypatch.setattr(tuner, "tune_benchmark", lambda *given, **options: calls.append(given[2:]) or ())
+    monkeypatch.setattr(tuner_schemes, "tune_schemes", lambda *given, **options: calls.append(("schemes", *given[2:])))
+    asked = ("tune", "shallow-water", "--size", "16", "--device", "cpu")
+    assert eagre(*asked, "--precision", "double").code == 0
+    assert calls == [("double", [16]), ("schemes", "double", [16])]
+    calls.clear()
+    assert eagre(*asked, "--fresh").code == 0
+    assert calls[0] == ("forget", ("single", "double"), [16]) and len(calls) == 5
+    calls.clear()
+    assert eagre(*asked, "--space", "shallow-water: cpu").code == 0
+    assert calls == [("single", [16]), ("double", [16])]
+
+
 @pytest.mark.parametrize("arguments", [(), ("shallow-water", "--all")])
 def test_what_to_tune_is_said_once(eagre, arguments):
     done = eagre("tune", "--device", "cpu", *arguments)
@@ -102,9 +121,9 @@ def test_a_search_that_is_stopped_says_what_it_found(eagre, monkeypatch):
 
     monkeypatch.setattr(tuner, "tune", stops)
     asked = ("tune", "shallow-water", "--size", "16", "--size", "24", "--precision", "single", "--device", "cpu")
-    done = eagre(*asked)
+    done = eagre(*asked, "--fresh")
     assert done.code == 130 and "16 x 16" in done.out and "24 x 24" not in done.out
-    assert "the same command goes on" in done.err
+    assert "the same command without --fresh goes on" in done.err
     monkeypatch.setattr(tuner, "tune", found)
     done = eagre(*asked)
     assert done.code == 0 and done.out.count("as shipped:") == 2 and "24 x 24" in done.out
@@ -124,6 +143,8 @@ def test_a_forced_slow_scheme_is_not_chosen(monkeypatch):
 
     assert best("rk2", "slow") == "rk2" and best("rk2", "rough") == "rk2" and best("rk2", "slow", "fast") == "fast"
     assert len(lines) == 7 and "error 1.00e-04" in lines[0]
+    found = tuner_schemes.tune_schemes("shallow-water", cpu, "single", schemes=("rk2", "slow"))
+    assert [one.use.size for one in found] == ["small", "memory"]
     assert tuner_schemes.tune_schemes("barotropic", cpu, "single", [64], schemes=("rk2", "fast")) == []
 
 
@@ -133,10 +154,15 @@ def test_a_scheme_is_timed_in_five_whole_runs_from_the_start(monkeypatch):
     model = SimpleNamespace(
         state=lambda: "start", restore=made.append, advance=lambda until: made.append(until == tuner_schemes.TIME)
     )
-    monkeypatch.setattr(tuner_schemes, "started", lambda *arguments: model)
     monkeypatch.setattr(tuner_schemes, "timer_of", lambda device: lambda work: (work(), next(times))[1])
+    asked = []
+    monkeypatch.setattr(
+        tuner_schemes, "chosen", lambda device, *given: (asked.append(given), SimpleNamespace(device="tuned"))[1]
+    )
+    monkeypatch.setattr(tuner_schemes, "started", lambda case, device, *given: (asked.append(device), model)[1])
     assert tuner_schemes.whole_run(select("cpu"), "single", "ds2", 16) == 3.0
     assert made == ["start", True] * 6
+    assert asked == [("shallow-water", 256, "single", "ds2"), "tuned"]  # with the layouts that were found for it
 
 
 @pytest.mark.slow
