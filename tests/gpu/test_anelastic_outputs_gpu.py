@@ -42,7 +42,7 @@ def test_averages_are_those_of_the_cpu(precision, hill):
     found = []
     for device in ("cpu", "cuda", "cuda"):
         model = flow(device, precision, hill, {"x": "wall"})
-        averages = model.averages(2)
+        averages = model.profiles(2)
         model.advance(1e9, max_steps=5)
         found.append(averages.take(model.time))
     for name, values in found[0].items():
@@ -78,7 +78,7 @@ def test_what_a_closure_carries_is_that_of_the_cpu(precision, name):
     found = []
     for device in ("cpu", "cuda"):
         model = RUNS[name](device=device, precision=precision)
-        averages = model.averages(2)
+        averages = model.profiles(2)
         model.advance(1e9, max_steps=5)
         found.append(averages.take(model.time))
     for key in [key for key in found[0] if "subgrid" in key or key == "eddy_viscosity"]:

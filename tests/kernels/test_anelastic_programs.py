@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anelastic_runs import RUNS
-from eagre.models.anelastic.averages import Averages
 from eagre.models.anelastic.engine import Engine
+from eagre.models.anelastic.mean_profiles import MeanProfiles
 from kernels.recording import RecordingDevice, doubles_of, name_of
 
 NEW = {"add_push", "hold_x", "hold_y", "add_heat", "add_stress", "stress", "diffuse", "eddy_viscosity", "match_ground",
@@ -21,7 +21,7 @@ def test_no_double_arithmetic_in_single_precision(name):
     device.run(engine.steps.explicit())
     if setup.closure is not None:
         engine.steps.fastest_mixing()
-        Averages(engine, 0.0)
+        MeanProfiles(engine, 0.0)
     found = {name_of(program): (program, signature) for program, signature in device.found.items()}
     for entry in NEW & set(found):
         assert doubles_of(*found[entry]) == (0, False), entry

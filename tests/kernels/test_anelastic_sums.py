@@ -10,9 +10,9 @@ import pytest
 
 import eagre
 from eagre.models.anelastic.atmosphere import boussinesq
-from eagre.models.anelastic.averages import Averages
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.maxima import Maxima
+from eagre.models.anelastic.mean_profiles import MeanProfiles
 from kernels.recording import RecordingDevice, doubles_of, name_of
 
 
@@ -45,7 +45,7 @@ def engine_of(device, precision, hill) -> Any:
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_averages_are_in_double_precision_and_in_registers(precision, hill):
     device = RecordingDevice()
-    Averages(engine_of(device, precision, hill), 0.0)
+    MeanProfiles(engine_of(device, precision, hill), 0.0)
     found = {name_of(program): doubles_of(program, signature) for program, signature in device.found.items()}
     assert set(found) == {"sum_field", "sum_wind", "sum_carried", "average", "set_shear", "gather"}
     assert all(doubles > 0 and not local for doubles, local in found.values()), found

@@ -113,10 +113,10 @@ def test_averaged_profiles_to_rounding(make, options):
     """Sums of bands are added in another order; a run that goes on with other devices has what was gathered."""
     ours, theirs = (make(device, **options) for device in (TWO, "cpu"))
     for model in (ours, theirs):
-        model.averages(every=2)
+        model.profiles(every=2)
         model.advance(1e9, max_steps=3)
     on = make("cpu", **options)
-    on.averages(every=2)
+    on.profiles(every=2)
     on.restore(ours.state())
     near = 1e-10 if ours.precision == "double" else 1e-4
     wanted = theirs.gathered.take(theirs.time)

@@ -7,9 +7,9 @@ import pytest
 
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
-from eagre.models.anelastic.averages import subgrids_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.forcing import Forcing, Nudging
+from eagre.models.anelastic.mean_profiles import subgrids_of
 from eagre.models.anelastic.model import AnelasticFlow
 from eagre.models.anelastic.profiles import Table
 from eagre.models.anelastic.projection import Projected, Projection
@@ -92,7 +92,7 @@ def test_fluxes_are_those_of_the_transcription(hill, monkeypatch):
 
 def test_profiles_of_a_closure():
     model = noisy(0.0)
-    averages = model.averages(1)
+    averages = model.profiles(1)
     model.advance(1.0)
     found, (expected, k) = averages.take(1.0), expected_of(model)
     names = {"u": "uw_subgrid_flux", "v": "vw_subgrid_flux", "theta": "w_theta_subgrid_flux",
@@ -100,7 +100,7 @@ def test_profiles_of_a_closure():
     for name, field in (*((names[key], one) for key, one in expected.items()), ("eddy_viscosity", k)):
         np.testing.assert_allclose(found[name], field.mean((1, 2)), rtol=1e-11, atol=1e-14)
     assert set(names.values()) <= {one.name for one in averages.variables}
-    plain = AnelasticFlow(model.grid, 7, height=240.0, time_step=1.0, **ON).averages(1)
+    plain = AnelasticFlow(model.grid, 7, height=240.0, time_step=1.0, **ON).profiles(1)
     assert not {one.name for one in plain.variables} & {*names.values(), "eddy_viscosity"}
 
 
@@ -117,7 +117,7 @@ def test_the_flux_over_rough_ground_is_the_same_at_all_heights():
         forcing=Forcing(nudging=Nudging(held, u=10.0)), **ON,
     )  # fmt: skip
     model.advance(1000.0)
-    averages = model.averages(1)
+    averages = model.profiles(1)
     model.advance(1010.0)
     flux = averages.take(1010.0)["uw_subgrid_flux"]
     friction = 0.4 * model.field("u")[1, 0, 0] / np.log(z[1] / 0.1)
@@ -134,7 +134,7 @@ def test_theta_changes_by_the_divergence_of_its_flux():
         time_step=step, tolerance=1e-12, **ON,
     )  # fmt: skip
     model.advance(100.0)
-    averages, before = model.averages(1), model.field("theta")[:, 0, 0].copy()
+    averages, before = model.profiles(1), model.field("theta")[:, 0, 0].copy()
     model.advance(200.0)
     found, rates = averages.take(200.0), (model.field("theta")[:, 0, 0] - before) / 100.0
     assert found["w_theta_subgrid_flux"][0] == pytest.approx(HEAT)

@@ -100,9 +100,9 @@ def neutral_layer(run: Run) -> Iterator[Check]:
     model = neutral_boundary_layer(24, **run.options)
     model.advance(SPIN_UP)
     before = [model.field(name).astype(float).mean((1, 2)) for name in "uv"]
-    averages = model.averages(5)
+    profiles = model.profiles(5)
     model.advance(END)
-    air = averages.take(END)
+    air = profiles.take(END)
     after = (model.field(name).astype(float).mean((1, 2)) for name in "uv")
     change = [(one - other) / (END - SPIN_UP) for one, other in zip(after, before, strict=True)]
     wanted = balanced(model, air, (change[0], change[1]))
@@ -133,11 +133,11 @@ def convection(run: Run) -> Iterator[Check]:
         model.advance(float(time))
         w, theta = (model.field(name).astype(float) for name in ("w", "theta_perturbation"))
         if time == 3900:
-            before, averages = theta.mean((1, 2)), model.averages(5)
+            before, profiles = theta.mean((1, 2)), model.profiles(5)
         flux = (w * (theta - theta.mean((1, 2), keepdims=True))).mean((1, 2))
         heights.append(model.levels.height[flux.argmin()])
     ratio = float(np.mean(np.array(heights) / np.sqrt(2.0 * given * np.arange(3900, 5401, 300) / lapse)))
-    air = averages.take(5400.0)
+    air = profiles.take(5400.0)
     kept = stresses((theta.mean((1, 2)) - before) / 1500.0, spacing)
     wanted = given - (kept[0] - kept)
     missed = np.abs(air["w_theta_covariance"] + air["w_theta_subgrid_flux"] - wanted)

@@ -312,7 +312,7 @@ class AnelasticCase(Case):
             )
         if self.profiles is not None:
             with self.at("profiles", "heights"):
-                model.averages(self.profiles.every, self.profiles.heights)
+                model.profiles(self.profiles.every, self.profiles.heights)
         return model
 
     def _surface(self, grid: Grid) -> Surface | None:

@@ -45,7 +45,7 @@ class ProfilesSection(MeasuredSection):
         """The writer of what the model gathers."""
         from eagre.io import ProfileWriter
 
-        gathered = model.gathered or model.averages(self.every, self.heights)
+        gathered = model.gathered or model.profiles(self.every, self.heights)
         return ProfileWriter(path, model, gathered, **options)
 
 

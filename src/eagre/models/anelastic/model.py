@@ -16,7 +16,6 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
-from eagre.models.anelastic.averages import EVERY, Averages
 from eagre.models.anelastic.averaging import asked_of_air, maps_of, share_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
@@ -31,6 +30,7 @@ from eagre.models.anelastic.inputs import (
     checked_start,
 )
 from eagre.models.anelastic.maxima import Maxima
+from eagre.models.anelastic.mean_profiles import EVERY, MeanProfiles
 from eagre.models.anelastic.outputs import (
     facts_of,
     field_of,
@@ -49,7 +49,7 @@ from eagre.models.anelastic.stepper import LOOK_EVERY, Stepper
 from eagre.models.anelastic.surface import Surface
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
-from eagre.stepping.averages import Averages as TimeAverages
+from eagre.stepping.averages import Averages
 from eagre.stepping.mapped import RunMaps
 
 SMALLEST_TOLERANCE = {"single": 1e-8, "double": 1e-14}
@@ -150,7 +150,7 @@ class AnelasticFlow(BaseModel):
         forcing: Forcing | None = None,
         surface: Surface | None = None,
         closure: Smagorinsky | None = None,
-        averages: TimeAverages | None = None,
+        averages: Averages | None = None,
         time_step: float | None = None,
         courant: float | None = None,
         tolerance: float = 1e-6,
@@ -162,7 +162,7 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = grid, precision
-        self._averaging: tuple[int, Any] | None = None
+        self._profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
         kinds = checked_sides(sides)
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
@@ -203,8 +203,8 @@ class AnelasticFlow(BaseModel):
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
         self._stepper = Stepper(self._engine, 0.0, self._courant, self.setup.time_step)
-        if self._averaging is not None:
-            self._stepper.averages = Averages(self._engine, 0.0, *self._averaging)
+        if self._profiles_asked is not None:
+            self._stepper.profiles = MeanProfiles(self._engine, 0.0, *self._profiles_asked)
 
     @property
     def engine(self) -> Engine:
@@ -278,7 +278,7 @@ class AnelasticFlow(BaseModel):
         j, i = check_sample(names, points, flat, self.grid)
         return {name: self.field(name)[j, i] for name in names}
 
-    def averages(self, every: int = EVERY, heights: Any = None) -> Averages:
+    def profiles(self, every: int = EVERY, heights: Any = None) -> MeanProfiles:
         """Begin to gather horizontally averaged profiles, in place of those that were gathered before.
 
         Parameters
@@ -290,7 +290,7 @@ class AnelasticFlow(BaseModel):
 
         Returns
         -------
-        Averages
+        MeanProfiles
             Its ``take(model.time)`` gives the profiles since the last `take`, and begins anew.
 
         Raises
@@ -298,16 +298,16 @@ class AnelasticFlow(BaseModel):
         InputError
             For heights under the ground or above the top.
         """
-        found = Averages(self._engine, self.time, every, heights)
-        self._averaging = (found.every, None if heights is None else found.heights)
-        self._stepper.averages = found
+        found = MeanProfiles(self._engine, self.time, every, heights)
+        self._profiles_asked = (found.every, None if heights is None else found.heights)
+        self._stepper.profiles = found
         self._stepper.keeper.forget()
         return found
 
     @property
-    def gathered(self) -> Averages | None:
-        """What `averages` gathers; None where it was not asked to."""
-        return self._stepper.averages
+    def gathered(self) -> MeanProfiles | None:
+        """What `profiles` gathers; None where it was not asked to."""
+        return self._stepper.profiles
 
     @property
     def maps(self) -> RunMaps | None:
@@ -348,9 +348,8 @@ class AnelasticFlow(BaseModel):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         own = self._stepper.state()
-        own = {
-            name: array for name, array in own.items() if not name.startswith(("averages", "maps"))
-        }  # may be asked for anew
+        # profiles, whose keys begin with "averages", and maps may be asked for anew
+        own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
         fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
         check_state(state, fields, self.grid, [name for name in own if name not in fields])
         self._stepper.restore(state)

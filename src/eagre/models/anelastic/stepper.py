@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from eagre.errors import BlowUpError, ConvergenceError
-from eagre.models.anelastic.averages import Averages
 from eagre.models.anelastic.averaging import PointAverages
 from eagre.models.anelastic.engine import COMPONENTS, Engine
+from eagre.models.anelastic.mean_profiles import MeanProfiles
 from eagre.models.anelastic.stability import COURANT, rounded_down
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
@@ -42,7 +42,7 @@ class Stepper:
         self._failure: Failure | None = None
         self._fastest = 0.0  # the Courant number of the last step, a bad one's too
         self._settled = True  # whether the Courant number is about what is aimed at
-        self.averages: Averages | None = None
+        self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
         self.keeper = Keeper(self.kept, self.restore, KEEP_SECONDS[engine.device.kind])
 
@@ -77,8 +77,8 @@ class Stepper:
     def _ahead(self, until: float, count: int) -> list[float]:
         """`_since` after each of up to `count` equal steps that nobody needs to look at; one at least."""
         dt, found = self.time_step, [self._since + self.time_step]
-        if self.averages is not None:
-            count = min(count, self.averages.left)
+        if self.profiles is not None:
+            count = min(count, self.profiles.left)
         count = min(count, self.maps.left)
         if self.courant is not None:
             count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
@@ -104,8 +104,8 @@ class Stepper:
         for self._since in ahead:
             if landed is not None:
                 self._landed, self._since = landed, 0.0
-            if self.averages is not None:
-                self.averages.stepped(self.time)
+            if self.profiles is not None:
+                self.profiles.stepped(self.time)
         self.maps.stepped(self.time, len(ahead))
         self._adapt(dt, found)
 
@@ -170,7 +170,7 @@ class Stepper:
         return self.engine.kept() | self._own()
 
     def _own(self) -> State:
-        gathered = self.maps_state() | ({} if self.averages is None else self.averages.state())
+        gathered = self.maps_state() | ({} if self.profiles is None else self.profiles.state())
         return {**gathered, "clock": np.array([self._landed, self._since, self.time_step])}
 
     def maps_state(self) -> State:
@@ -184,5 +184,5 @@ class Stepper:
         self._landed, self._since, self.time_step = map(float, state["clock"])
         self._failure = None
         self.maps.take_over(state, self.time)
-        if self.averages is not None:
-            self.averages.restore(state, self.time)
+        if self.profiles is not None:
+            self.profiles.restore(state, self.time)

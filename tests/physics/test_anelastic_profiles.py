@@ -116,7 +116,7 @@ def gradient(values, heights):
 )
 def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
     model = flow(precision, hill, sides, courant=0.4)
-    averages = model.averages(1, heights)
+    averages = model.profiles(1, heights)
     means, found = over_time(model, averages, 4)
     air = averages.share > 0.0
     for name in [one.name for one in averages.variables if not one.name.startswith("tke_")]:
@@ -143,7 +143,7 @@ def test_profiles_are_those_of_plain_sums(precision, sides, hill, heights):
 
 def test_samples_every_few_steps_count_by_their_time():
     model, twin = flow(courant=0.4), flow(courant=0.4)
-    averages, total, before = model.averages(3), 0.0, 0.0
+    averages, total, before = model.profiles(3), 0.0, 0.0
     for n in range(8):
         model.advance(1e9, max_steps=1)
         twin.advance(1e9, max_steps=1)
@@ -157,7 +157,7 @@ def test_the_same_run_gives_the_same_bits():
     found = []
     for _ in range(2):
         model = flow("single", True)
-        averages = model.averages(2)
+        averages = model.profiles(2)
         model.advance(1e9, max_steps=6)
         found.append(averages.take(model.time))
     for name, values in found[0].items():
@@ -170,7 +170,7 @@ def test_a_large_mean_does_not_hide_small_eddies():
     small = 1e-2 * rng.standard_normal(shape)
     for array, values in zip(model.engine.steps.fields.now, (small + 100.0, small, small), strict=True):
         model.engine.device.fill(array, values.astype(np.float32))
-    averages = model.averages(1)
+    averages = model.profiles(1)
     fast = model.field("u").astype(float)
     averages.stepped(1.0)
     found = averages.take(1.0)["u_variance"]
@@ -179,7 +179,7 @@ def test_a_large_mean_does_not_hide_small_eddies():
 
 def test_an_interval_goes_on_after_a_restart():
     whole, part, other = (flow(courant=0.4) for _ in range(3))
-    gathered = [one.averages(3) for one in (whole, part, other)]
+    gathered = [one.profiles(3) for one in (whole, part, other)]
     whole.advance(1e9, max_steps=8)
     part.advance(1e9, max_steps=4)
     other.restore(part.state())
@@ -192,10 +192,10 @@ def test_an_interval_goes_on_after_a_restart():
 def test_a_state_without_averages_begins_an_interval():
     part, other = flow(courant=0.4), flow(courant=0.4)
     part.advance(1e9, max_steps=2)
-    averages = other.averages()
+    averages = other.profiles()
     other.restore(part.state())
     assert averages.start == part.time
-    part.averages()
+    part.profiles()
     flow(courant=0.4).restore(part.state())
 
 
@@ -204,7 +204,7 @@ def test_a_state_without_averages_begins_an_interval():
 )
 def test_heights_that_are_not_in_the_air_are_refused(heights, words):
     with pytest.raises(InputError, match=words):
-        flow().averages(1, heights)
+        flow().profiles(1, heights)
 
 
 def test_heights_under_all_ground_are_refused():
@@ -212,4 +212,4 @@ def test_heights_under_all_ground_are_refused():
     lowest = model.levels.ground.min()
     assert lowest > 0.01
     with pytest.raises(InputError, match="from the ground"):
-        model.averages(1, [0.5 * lowest])
+        model.profiles(1, [0.5 * lowest])

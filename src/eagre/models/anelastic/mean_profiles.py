@@ -54,7 +54,7 @@ class Rows(NamedTuple):
         return len(self.means) + len(self.moments) + 1
 
 
-class Averages:
+class MeanProfiles:
     """Profiles of a run between two records.
 
     Parameters
