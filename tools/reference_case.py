@@ -16,6 +16,7 @@ from eagre.config.section import Section
 from eagre.config.signals import SeriesExpression, SeriesFile, SeriesTable, Signal
 from eagre.config.toml import literal
 from eagre.config.units import DIMENSIONS
+from eagre.config.volumes import VolumeValue
 from eagre.config.waves import WAVES
 from eagre.config.zone_series import ZoneSeries
 from eagre.config.zones import Zones
@@ -58,7 +59,7 @@ def default_of(field: FieldInfo) -> str:
     if field.is_required():
         return "needed"
     value = field.default
-    if isinstance(value, Signal | FieldValue):
+    if isinstance(value, Signal | FieldValue | VolumeValue):
         value = value.source
     if value is None or field.default_factory is not None:
         return "-"

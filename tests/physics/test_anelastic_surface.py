@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from eagre.cases.air import convective_boundary_layer
 from eagre.errors import InputError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.models.anelastic.atmosphere import anelastic, boussinesq
+from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import mass_weights
 from eagre.models.anelastic.forcing import Forcing, Nudging
 from eagre.models.anelastic.model import AnelasticFlow
@@ -136,10 +139,33 @@ def test_a_mixed_layer_grows_as_its_heat_says():
     assert 0.03 < -flux.min() / 0.1 < 0.3
 
 
-def test_memory_counts_what_drives_the_air(monkeypatch):
-    grid = Grid.of_points(64, 64, 6400.0, 6400.0, periodic=(True, True))
-    room = 26 * 8 * 65 * 64 * 64
-    monkeypatch.setattr(CpuDevice, "free_memory", lambda self: room)
-    AnelasticFlow(grid, 65, height=1000.0, atmosphere=boussinesq(), **ON)
-    with pytest.raises(MemoryNeededError):
-        AnelasticFlow(grid, 65, height=1000.0, atmosphere=boussinesq(), surface=Surface(0.1), **ON)
+@pytest.mark.parametrize(
+    ("hill", "precision"),
+    [
+        (0.0, "double"),
+        pytest.param(0.0, "single", marks=pytest.mark.slow),
+        pytest.param(100.0, "single", marks=pytest.mark.slow),
+        pytest.param(100.0, "double", marks=pytest.mark.slow),
+    ],
+)
+def test_memory_that_is_asked_for_is_what_a_run_takes(hill, precision, monkeypatch):
+    """All arrays of the host at one time, of a run that drives and mixes the air and of one that does not."""
+    grid = Grid.of_points(64, 64, 3200.0, 3200.0, periodic=(True, True))
+    ground = hill * np.exp(-(((grid.x - 1600.0) / 500.0) ** 2)) * np.ones((64, 1))
+    more = {"surface": Surface(0.1), "closure": Smagorinsky(), "scalars": {"dye": 1.0}, "coriolis": 1e-4}
+    for options in ({}, more if hill else {"surface": Surface(0.1)}):
+
+        def run(options=options):
+            air = boussinesq(buoyancy_frequency=0.01)
+            known = {"height": 1000.0, "atmosphere": air, "ground": ground, "device": "cpu", "precision": precision}
+            AnelasticFlow(grid, 64, **known, **options).advance(60.0, max_steps=2)
+
+        run()  # which compiles
+        tracemalloc.start()
+        run()
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        with monkeypatch.context() as patch, pytest.raises(MemoryNeededError) as refused:
+            patch.setattr(CpuDevice, "free_memory", lambda self: 0)
+            run()
+        assert 0.95 <= refused.value.needed / taken <= 1.3

@@ -91,6 +91,7 @@ def test_open_sides_with_layers(tmp_path):
         (EQUAL, "[absorber]\nrate = 0.1", "no thickness"),
         (EQUAL, 'sides_y = "closed"', "periodic, wall, open"),
         (EQUAL, 'sides_z = "open"', "periodic, wall"),
+        (EQUAL, "[forcing]\ngeostrophic_u = 1.0\ngeostrophic_v = 0.0", "numerics.latitude = 45.0"),
     ],
 )
 def test_what_is_refused(tmp_path, levels, more, words):
@@ -110,6 +111,20 @@ heating = "-2 / 86400"
 time_scale = "1 h"
 theta = {file = "wind.csv", value = "theta"}
 """
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("height = 1000.0\n[absorber]\nthickness = 2000.0\nrate = 0.1", r"(?s)absorber\.thickness.*line 9"),
+        ("height = 1000.0\nsides_z = 'periodic'", r"(?s)domain\.height.*boussinesq"),
+        ("height = 5000.0\n[atmosphere]\nsounding = 'low.csv'", r"(?s)domain\.height.*up to 1000 m"),
+    ],
+)
+def test_what_does_not_go_together_is_told_with_its_line(tmp_path, more, words):
+    (tmp_path / "low.csv").write_text("z,theta\n0,300\n1000,303\n")
+    with pytest.raises(ConfigError, match=words):
+        case(tmp_path, "levels = 5", more).build("cpu", "double")
 
 
 def test_profiles_that_drive_the_air(tmp_path):

@@ -192,10 +192,15 @@ def of_sounding(
     return Atmosphere("anelastic", Density(base, pressure, g), base, ambient, pair, g)
 
 
-def check_height(atmosphere: Atmosphere, height: float) -> None:
-    """Refuse a top, m, above which there is no air left, or above the profiles."""
+def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) -> None:
+    """Refuse a top, m, above which there is no air left, or above the profiles, or where the density would jump."""
     check_tops(atmosphere.profiles, height)
     density = atmosphere.density
+    if periodic and float(np.ptp(density(np.array([0.0, height])))) > 0.0:
+        raise InputError(
+            "a periodic z for air whose density falls with height", allowed="walls along z, or boussinesq equations",
+            fix='equations = "boussinesq"',
+        )  # fmt: skip
     if isinstance(density, Density) and float(np.min(density.exner(np.array(height)))) <= 0.0:
         raise InputError(
             f"a domain {height:g} m high", allowed="a top below the end of the reference atmosphere",

@@ -267,6 +267,13 @@ class AnelasticCase(Case):
     spectra: SpectraSection | None = Field(default=None, description="the section [spectra]")
     maxima: MaximaSection | None = Field(default=None, description="the section [maxima]")
 
+    @model_validator(mode="after")
+    def _turns(self) -> AnelasticCase:
+        if self.forcing is not None and self.forcing.geostrophic_u is not None and self.numerics.f == 0.0:
+            got = "geostrophic wind in [forcing] where nothing turns"
+            raise InputError(got, allowed="coriolis or latitude in [numerics]", fix="numerics.latitude = 45.0")
+        return self
+
     def build(self, device: Any = None, precision: str | None = None) -> AnelasticFlow:
         """Make the model.
 
@@ -279,6 +286,7 @@ class AnelasticCase(Case):
         -------
         AnelasticFlow
         """
+        from eagre.models.anelastic.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 
         with self.at("domain"):
@@ -293,7 +301,11 @@ class AnelasticCase(Case):
             forcing = None if self.forcing is None else self.forcing.make()
         if self.maps is not None:
             self.check_begin("maps")
-        with self.naming("maps", "domain", "atmosphere", "initial", "forcing", "surface", "closure", "numerics", "run"):
+        with self.at("domain", "levels" if domain.height is None else "height"):
+            check_height(air, float(levels.height[-1]), domain.sides_z == "periodic")
+        with self.naming(
+            "maps", "domain", "atmosphere", "initial", "absorber", "forcing", "surface", "closure", "numerics", "run"
+        ):
             model = AnelasticFlow(
                 grid,
                 domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),

@@ -29,13 +29,13 @@ class Drives(NamedTuple):
     closure: Smagorinsky | None
 
     def fields(self, scalars: int) -> int:
-        """Fields of memory that it takes: D of two steps, K and theta itself of a closure."""
+        """Fields that have explicit tendencies."""
         forcing = self.forcing.profiles().keys() - {"geostrophic_wind_x", "geostrophic_wind_y"}
         if not (self.viscosity or self.diffusivity or forcing or self.surface or self.closure) and (
             self.side_absorber is None
         ):
             return 0
-        return 2 * (4 + scalars) + 2 * (self.closure is not None)
+        return 4 + scalars
 
     def longest_step(self, metric: Metric, levels: Levels) -> float:
         """The longest step that constant viscosity and forcing bear, s; a closure's has to be found as it runs."""

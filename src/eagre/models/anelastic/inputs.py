@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,34 @@ from eagre.models.anelastic.setup import Setup
 SIDES = {"x": ("periodic", "wall", "open"), "y": ("periodic", "wall", "open"), "z": ("wall", "periodic")}
 WIDEST = 14  # rows of neighbours that a band holds at most
 WORDS = 24  # a point: three velocities three times, theta' twice, fluxes, phi, the solver's
+TERRAIN = 14  # more over a hill: air at rest, C and densities at every point, directions
+CLOSURE = 14  # more of a closure: K, theta itself, stress
+SCALAR = 3  # more of each scalar: itself, where it is advected to
+COPY = 2  # more on a CPU: the copy of the last good state and transforms, beside what no longer is in use
+COPY_OF_HEAT = 5  # the same where theta' is carried
+DOUBLES = 4  # float64 of the host while a model is made on a CPU
+DOUBLES_OVER_TERRAIN = 28  # more over a hill: profiles at every point
 RESERVED = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
 
 
-def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str, more: int = 0) -> None:
-    """Refuse what does not fit the device or each of several; more: fields beside the `WORDS` of every run."""
-    size = (WORDS + more) * (4 if precision == "single" else 8)
+def bytes_of_point(
+    precision: str, on_cpu: bool, *, driven: int = 0, stratified: bool = False, terrain: bool = False, scalars: int = 0,
+    closure: bool = False, averaged: float = 0.0,
+) -> int:  # fmt: skip
+    """What a run takes of memory for each point, most of the time.
+
+    driven : fields with explicit tendencies; averaged : fields that averages over time take.
+    """
+    words = averaged + WORDS + TERRAIN * terrain + CLOSURE * closure + SCALAR * scalars + 2 * driven
+    if on_cpu:
+        words += COPY + COPY_OF_HEAT * stratified + scalars + driven
+    doubles = DOUBLES + DOUBLES_OVER_TERRAIN * terrain if on_cpu else 0
+    return ceil(words * (4 if precision == "single" else 8)) + 8 * doubles
+
+
+def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str, **run: Any) -> None:
+    """Refuse what does not fit the device or each of several; run: as of `bytes_of_point`."""
+    size = bytes_of_point(precision, device.kind != "cuda", **run)
     if isinstance(device, Group):
         nz, ny, nx = shape
         rows = [own + WIDEST for own in equal_parts(ny, len(device.members))]

@@ -168,15 +168,18 @@ class AnelasticFlow(BaseModel):
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
         air, names = atmosphere or incompressible(), tuple(scalars or ())
-        check_height(air, float(found.height[-1]))
+        check_height(air, float(found.height[-1]), kinds[0] == "periodic")
         drives = checked_drives(
             found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
             viscosity=viscosity, diffusivity=diffusivity, side_absorber=side_absorber, forcing=forcing,
             surface=surface, closure=closure, walled=kinds[0] == "wall",
         )  # fmt: skip
         asked = asked_of_air(averages, fields_of(air.gravity > 0.0, names), names, shape[0])
-        more = drives.fields(len(names)) + share_of(asked, precision, shape[0])
-        check_memory(shape, self.device, precision, more)
+        check_memory(
+            shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
+            terrain=found.ground is not None, scalars=len(names), closure=closure is not None,
+            averaged=share_of(asked, precision, shape[0]),
+        )  # fmt: skip
         bears = drives.longest_step(metric_of(found, grid, kinds), found)
         longest, self._courant = checked_steps(time_step, courant, bears, shape)
         self.setup = Setup(
