@@ -7,6 +7,8 @@ import pytest
 
 import eagre
 from barotropic_runs import model_on
+from case_texts import still_water
+from eagre.models.registry import find_kind
 from eagre.stepping.averages import product_of_units
 from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
@@ -126,7 +128,7 @@ def test_averages_of_a_dam_break_are_those_of_every_accepted_step(options):
 def test_averages_of_the_implicit_model_are_those_of_every_step():
     dry_land = np.zeros((124, 24), bool)
     dry_land[3:5, 4:9] = True
-    model = flood(averages=WATER, land=dry_land)
+    model = flood(maps=None, averages=WATER, land=dry_land)
     assert_right(model, WATER, *followed(model, NAMES, 20), 1e-12)
     assert "max_depth" in model.maps.sample()
 
@@ -234,3 +236,26 @@ def test_names_units_and_methods():
 def test_what_averages_refuse(options, what):
     with pytest.raises(eagre.InputError, match=what):
         gyre(averages=eagre.Averages(**options))
+
+
+@pytest.mark.parametrize("kind", [eagre.ShallowWater, eagre.ShallowWaterADI])
+def test_a_map_and_an_extreme_of_one_name_are_refused(kind):
+    """One would be written in place of the other; those of other names stand beside each other."""
+    options = {"depth": 1.0, "device": "cpu"} | ({"time_step": 0.1} if kind is eagre.ShallowWaterADI else {})
+    grid, asked = eagre.Grid(6, 5, 1.0, 1.0), eagre.Averages(maximum=["depth"], minimum=["speed"])
+    with pytest.raises(eagre.InputError, match="max_depth both as a map and as an extreme"):
+        kind(grid, 0.0, maps=eagre.Maps(["max_speed", "max_depth"]), averages=asked, **options)
+    model = kind(grid, 0.0, maps=eagre.Maps(["max_speed"]), averages=asked, **options)
+    assert [one.name for one in model.maps.variables] == ["max_speed", "max_depth", "min_speed"]
+
+
+@pytest.mark.parametrize("kind", ["shallow-water", "shallow-water-adi"])
+def test_a_case_of_water_asks_for_extremes_of_any_field(kind):
+    """As of all models; then the usual maps are there only if they are asked for."""
+    names = 'maximum = ["speed"]\nminimum = ["velocity"]\ntime_of_maximum = ["speed"]'
+    text = still_water("1 s", more=f'[maps]\nfile = "maps.nc"\n{names}').replace('"shallow-water"', f'"{kind}"')
+    numerics = "[numerics]\ntime_step = 0.1" if kind == "shallow-water-adi" else ""
+    case = find_kind(kind).case_class().loads(text + numerics)
+    found = [one.name for one in case.build().maps.variables]
+    assert found == ["max_speed", "min_velocity_x", "min_velocity_y", "time_of_max_speed"]
+    assert case.maps.note == "largest speed; smallest velocity; times of the largest speed"

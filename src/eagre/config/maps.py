@@ -1,4 +1,4 @@
-"""The section [maps]: averages and extremes of every model; largest, soonest and longest of those of shallow water."""
+"""The section [maps]: averages and extremes of all models; largest, soonest and longest of those of shallow water."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AveragesSection(MeasuredSection):
-    """Maps of means, variances and covariances over time, in a NetCDF file or a Zarr store."""
+    """Maps of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
 
     at_start: ClassVar[bool] = False
 
@@ -38,9 +38,15 @@ class AveragesSection(MeasuredSection):
     from_: Seconds | None = Field(
         default=None, alias="from", description="when averages begin; at the start if not given", examples=["10 d"]
     )
-
     every: int = Field(
         default=1, description="of so many steps the last counts in averages, for the time of all", ge=1, examples=[10]
+    )
+    maximum: VariableNames = Field(
+        default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]
+    )
+    minimum: VariableNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
+    time_of_maximum: VariableNames = Field(
+        default=[], description="names of fields: when the largest value came first", examples=[["speed"]]
     )
 
     @model_validator(mode="after")
@@ -55,25 +61,27 @@ class AveragesSection(MeasuredSection):
     @property
     def note(self) -> str:
         """What the file holds."""
-        asked = {"means": self.mean, "variances": self.variance, "covariances": [*map(" and ".join, self.covariance)]}
-        return "; ".join(f"{what} of {', '.join(names)}" for what, names in asked.items() if names)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What is asked for beside averages, as of `Averages`."""
-        return {}
+        asked = {
+            "means of": self.mean, "variances of": self.variance,
+            "covariances of": [*map(" and ".join, self.covariance)], "largest": self.maximum,
+            "smallest": self.minimum, "times of the largest": self.time_of_maximum,
+        }  # fmt: skip
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in asked.items() if names)
 
     @property
     def averages_any(self) -> bool:
-        """Whether there is anything to average."""
-        return bool(self.mean or self.variance or self.covariance)
+        """Whether there is a mean, a variance, a covariance or an extreme."""
+        from eagre.stepping.averages import KINDS
 
-    def averages(self) -> Averages | None:
-        """The averages that the model is asked for."""
-        from eagre.stepping.averages import Averages
+        return any(getattr(self, key) for key in KINDS)
+
+    def averages(self, **options: Any) -> Averages | None:
+        """The averages that the model is asked for; `options` : more arguments of `Averages`."""
+        from eagre.stepping.averages import KINDS, Averages
 
         start = -math.inf if self.from_ is None else self.from_
-        return Averages(self.mean, self.variance, self.covariance, start, self.every, **self.options)
+        given = {key: getattr(self, key) for key in KINDS}
+        return Averages(**given, start=start, every=self.every, **options)
 
     def open(self, path: Path, model: Any, **options: Any) -> MeasuredWriter:
         """The writer of what the model gathers."""
@@ -82,39 +90,13 @@ class AveragesSection(MeasuredSection):
         return MeasuredWriter(path, model, model.maps, **options)
 
 
-class ExtremesSection(AveragesSection):
-    """Maps of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
-
-    maximum: VariableNames = Field(
-        default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]
-    )
-    minimum: VariableNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
-    time_of_maximum: VariableNames = Field(
-        default=[], description="names of fields: when the largest value came first", examples=[["speed"]]
-    )
-
-    @property
-    def note(self) -> str:
-        """What the file holds."""
-        asked = {
-            "largest": self.maximum, "smallest": self.minimum, "times of the largest": self.time_of_maximum
-        }  # fmt: skip
-        told = (f"{what} {', '.join(names)}" for what, names in asked.items() if names)
-        return "; ".join(text for text in (super().note, *told) if text)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """As of `Averages`."""
-        return self.model_dump(include={"maximum", "minimum", "time_of_maximum"})
-
-
 class MapsSection(AveragesSection):
-    """Maps of what was largest, soonest and longest, and averages over time, in a NetCDF file or a Zarr store."""
+    """Maps of what was largest, soonest and longest, averages and extremes over time, in NetCDF or a Zarr store."""
 
     variables: VariableNames | None = Field(
         default=None,
         description="of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
-        "max_hazard_rating and hazard_class; the first four if not given, unless there are averages alone",
+        "max_hazard_rating and hazard_class; the first four if not given, unless averages or extremes are asked for",
         examples=[["max_depth", "max_speed"]],
     )
     arrival_depths: list[Metres] = Field(
@@ -154,6 +136,6 @@ class MapsSection(AveragesSection):
         given = self.model_dump(include={*keys, "wet_depth"}, exclude_none=True)
         return Maps(**given)
 
-    def averages(self) -> Averages | None:
-        """The averages that the model is asked for, if any."""
-        return super().averages() if self.averages_any or self.from_ is not None or self.every > 1 else None
+    def averages(self, **options: Any) -> Averages | None:
+        """As of `AveragesSection`, if any are asked for."""
+        return super().averages(**options) if self.averages_any or self.from_ is not None or self.every > 1 else None

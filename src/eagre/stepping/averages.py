@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -14,6 +14,9 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.kernels.averages import TOTAL, UNSET, Planes
+
+if TYPE_CHECKING:
+    from eagre.stepping.maps import Maps
 
 Pair = tuple[str, str]
 T = TypeVar("T")
@@ -181,10 +184,17 @@ class Asked:
 
 
 def asked_of(
-    averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str], count: int = 0
-) -> Asked | None:
-    """`Averages.asked`, or None."""
-    return None if averages is None else averages.asked(variables, [*possible], count)
+    averages: Averages | None, variables: Mapping[str, Variable], possible: Iterable[str], maps: Maps | None = None, *,
+    count: int = 0,
+) -> Asked | None:  # fmt: skip
+    """`Averages.asked`, or None; `maps` : what else is gathered, under other names."""
+    if averages is None:
+        return None
+    asked = averages.asked(variables, [*possible], count)
+    both = {one.name for one in asked.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
+    if both:
+        raise InputError(f"{min(both)} both as a map and as an extreme", allowed="one of them: they have one name")
+    return asked
 
 
 def words_of(asked: Asked | None, precision: str) -> int:

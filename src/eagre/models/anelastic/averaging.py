@@ -29,7 +29,7 @@ def asked_of_air(
     """What averages are of a model's variables, scalars among them, on so many levels."""
     known = {one.name: one for one in variables}
     possible = [name for name in (*WIND_AND_HEAT, *scalars) if name in known]
-    return asked_of(averages, known, possible, count)
+    return asked_of(averages, known, possible, count=count)
 
 
 def levels_of(asked: Asked, count: int) -> np.ndarray:

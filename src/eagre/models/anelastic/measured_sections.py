@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from eagre.config.maps import ExtremesSection
+from eagre.config.maps import AveragesSection
 from eagre.config.problems import Key
 from eagre.config.section import Section
 from eagre.config.sections import MeasuredSection
@@ -18,6 +18,7 @@ from eagre.models.anelastic.slices import ACROSS
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter, ProbeWriter, ProfileWriter
     from eagre.models.anelastic.model import AnelasticFlow
+    from eagre.stepping.averages import Averages
 
 
 class ProfilesSection(MeasuredSection):
@@ -49,7 +50,7 @@ class ProfilesSection(MeasuredSection):
         return ProfileWriter(path, model, gathered, **options)
 
 
-class AirMapsSection(ExtremesSection):
+class AirMapsSection(AveragesSection):
     """Fields of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
 
     levels: list[int] | None = Field(
@@ -58,10 +59,9 @@ class AirMapsSection(ExtremesSection):
         examples=[[0]],
     )
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """As of `Averages`."""
-        return super().options | {"levels": self.levels}
+    def averages(self, **options: Any) -> Averages | None:
+        """As of `AveragesSection`."""
+        return super().averages(**options, levels=self.levels)
 
 
 def _several(value: Any) -> Any:

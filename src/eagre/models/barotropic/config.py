@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
-from eagre.config.maps import ExtremesSection
+from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.values import (
     Beta,
@@ -197,7 +197,7 @@ class BarotropicCase(Case):
     initial: InitialSection = Field(default_factory=InitialSection, description="the section [initial]")
     tracer: TracerSection | None = Field(default=None, description="the section [tracer]")
     particles: ParticlesSection | None = Field(default=None, description="the section [particles]")
-    maps: ExtremesSection | None = Field(default=None, description="the section [maps]")
+    maps: AveragesSection | None = Field(default=None, description="the section [maps]")
     numerics: NumericsSection = Field(description="the section [numerics]", examples=[{"time_step": "15 min"}])
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
 from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
-from eagre.config.maps import ExtremesSection
+from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.signals import Signal, signal
 from eagre.config.values import Metres, PositiveMetres, PositiveSeconds, Seconds, one_of
@@ -176,7 +176,7 @@ class PotentialWavesCase(Case):
     sponges: list[SpongeSection] = Field(default_factory=list, description="the sections [[sponges]]")
     breaking: BreakingSection | None = Field(default=None, description="the section [breaking]")
     statistics: StatisticsSection | None = Field(default=None, description="the section [statistics]")
-    maps: ExtremesSection | None = Field(default=None, description="the section [maps]")
+    maps: AveragesSection | None = Field(default=None, description="the section [maps]")
     probes: ProbesSection | None = Field(default=None, description="the section [probes]")
     numerics: NumericsSection = Field(default_factory=NumericsSection, description="the section [numerics]")
 

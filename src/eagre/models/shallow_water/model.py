@@ -159,7 +159,7 @@ class ShallowWater(BaseModel):
         self.grid, self.precision = grid, precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries = checked_boundaries(boundaries)
-        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells), terms_of(sources, grid, start_time)
+        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
         bounds.check_room(grid, self.device, precision, scheme, maps, asked, terms)
         bed = checked_field("bed_elevation", bed_elevation, grid, "corner")
         surface, thickness = initial_surface(surface_elevation, depth, bed, grid)

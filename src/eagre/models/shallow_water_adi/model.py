@@ -151,7 +151,7 @@ class ShallowWaterADI(Fields, BaseModel):
         self.grid, self.precision = grid, precision
         self.device = device_for(device, self.kind, grid.cells, precision)
         self.boundaries = checked_boundaries(boundaries)
-        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells), terms_of(sources, grid, start_time)
+        asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)
         words = DEVICE_WORDS + maps_of(terms, self.device.kind) + planes_of(maps) + words_of(asked, precision)
         check_memory(grid, self.device, precision, words, LARGEST_MARGIN)
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
