@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from eagre.boundaries.inside import share_of_cells
+from eagre.config.features import FeatureValue
 from eagre.config.section import Section
-from eagre.config.units import is_quantity, parse_quantity
+from eagre.config.units import parse_quantity
 from eagre.config.values import VectorFile
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -37,16 +37,16 @@ class LeveeSection(Section):
         if (self.points is None) == (self.file is None):
             got = "neither points nor file" if self.file is None else "both points and file"
             raise InputError(got, allowed="one of them", fix='file = "levees.geojson"')
-        if self._one is not None or self.file is None:
+        if self.points is not None:
             parse_quantity(self.crest, "length", "crest")
+        self._crests()  # a wrong one is refused here
         if self.layer is not None and self.file is None:
             raise InputError("layer without file", allowed="layer with files that hold several")
         return self
 
-    @property
-    def _one(self) -> float | str | None:
-        """The crest of all lines, if there is one."""
-        return self.crest if not isinstance(self.crest, str) or is_quantity(self.crest) else None
+    def _crests(self) -> FeatureValue:
+        """The crest of each line of the file."""
+        return FeatureValue(self.crest, "length", "crest")
 
     def raised(self, grid: Grid, corners: np.ndarray) -> np.ndarray:
         """The bed with the levee on it.
@@ -86,24 +86,6 @@ class LeveeSection(Section):
 
         assert self.file is not None
         for feature in read_features(self.file, grid, ("LineString",), self.layer):
-            height = self._crest_of(feature)
+            height = self._crests().of(feature, "line", self.file)
             for _, at in feature.parts():
                 yield height, np.array([point[:2] for point in at], np.float64)
-
-    def _crest_of(self, feature: Any) -> float:
-        from eagre.io.files import choose
-
-        if self._one is not None:
-            return parse_quantity(self._one, "length", "crest")
-        name = str(self.crest)
-        choose(name, feature.properties, f"{self.file}, the line {feature.name}: property", 'crest = "{}"')
-        held = feature.properties[name]
-        held = held.item() if isinstance(held, np.generic) else held
-        try:
-            height = parse_quantity(held, "length", name)
-            if not np.isfinite(height):
-                raise InputError(f"{name} = {height}", allowed="a finite elevation, m")
-        except InputError as error:
-            what = f"{self.file}, the line {feature.name}: {error.what}"
-            raise InputError(what, allowed=error.allowed, fix=error.fix) from None
-        return height

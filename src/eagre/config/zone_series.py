@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo
 
+from eagre.config.features import cells_in_none, property_of
 from eagre.config.section import Section, check
 from eagre.config.signals import SeriesFile, Signal, signal
 from eagre.config.toml import literal
@@ -99,16 +100,10 @@ class ZoneSignals:
                 fix = "" if isinstance(self.named, SeriesFile) else error.fix
                 raise InputError(f"the zone {name}: {error.what}", allowed=error.allowed, fix=fix) from None
         rest = 1.0 - shares.sum(0)
-        out = rest > 0.0
-        if not out.any():
+        if not rest.any():
             return values, shares
         if self.outside is None:
-            j, i = (int(index) for index in np.argwhere(out)[0])
-            raise InputError(
-                f"{self.section.zones}: {out.sum()} of {out.size} cells in no zone; the first centre is "
-                f"x = {grid.x[i]:.10g} m, y = {grid.y[j]:.10g} m",
-                allowed="zones over all cells, or a value outside", fix="outside = 0.0",
-            )  # fmt: skip
+            raise cells_in_none(rest > 0.0, grid, self.section.zones, "zone", fix="outside = 0.0")
         return [*values, self.outside.resolve(0.0, end, start_date)], np.concatenate([shares, rest[None]])
 
     def _signal_of(self, name: str) -> Signal:
@@ -120,18 +115,14 @@ class ZoneSignals:
         return self.named[name]
 
     def _of_polygons(self, grid: Grid) -> dict[str, np.ndarray]:
-        from eagre.io.files import choose
         from eagre.io.vector import read_features, zone_numbers
 
         path, key = self.section.zones, self.section.name
         features = read_features(path, grid, ("Polygon",), self.section.layer)
-        names = []
-        for one in features:
-            if key == "name":
-                names.append(one.name)
-                continue
-            choose(key, one.properties, f"{path}, the polygon {one.name}: property", 'name = "{}"')
-            names.append(_text(one.properties[key]))
+        if key == "name":
+            names = [one.name for one in features]
+        else:
+            names = [_text(property_of(one, key, "polygon", path, "name")) for one in features]
         numbers = zone_numbers(features, grid)
         found: dict[str, np.ndarray] = {}
         for number, name in enumerate(names):
@@ -161,7 +152,6 @@ class ZoneSignals:
 
 def _text(value: Any) -> str:
     """A property as a name: whole numbers without a point."""
-    value = value.item() if isinstance(value, np.generic) else value
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
+from eagre.config.features import FeatureValue, cells_in_none
 from eagre.config.section import Section
-from eagre.config.units import is_quantity, parse_quantity
 from eagre.config.values import VectorFile
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -52,14 +52,10 @@ class ZoneValues:
     outside: Any = None
 
     def __post_init__(self) -> None:
-        if self._one is not None:
-            parse_quantity(self._one, self.dimension, "value")
+        self._value()  # a wrong one is refused here
 
-    @property
-    def _one(self) -> float | str | None:
-        """The value of all polygons, if there is one."""
-        value = self.section.value
-        return value if not isinstance(value, str) or is_quantity(value) else None
+    def _value(self) -> FeatureValue:
+        return FeatureValue(self.section.value, self.dimension, "value")
 
     def at_centres(self, grid: Grid, bed: np.ndarray | float) -> np.ndarray:
         """Values at the centres of `grid`, (ny, nx).
@@ -73,7 +69,7 @@ class ZoneValues:
 
         path = self.section.zones
         features = read_features(path, grid, ("Polygon",), self.section.layer)
-        values = np.array([self._value_of(one) for one in features])
+        values = np.array([self._value().of(one, "polygon", path) for one in features])
         numbers = zone_numbers(features, grid)
         out = numbers < 0
         if out.all():
@@ -81,29 +77,8 @@ class ZoneValues:
         if not out.any():
             return values[numbers]
         if self.outside is None:
-            j, i = (int(index) for index in np.argwhere(out)[0])
-            raise InputError(
-                f"{path}: {out.sum()} of {out.size} cells in no polygon; the first centre is "
-                f"x = {grid.x[i]:.10g} m, y = {grid.y[j]:.10g} m",
-                allowed="polygons over all centres, or a value outside", fix=f"outside = {values[0]:g}",
-            )  # fmt: skip
+            raise cells_in_none(out, grid, path, "polygon", fix=f"outside = {values[0]:g}")
         return np.where(out, self.outside.at_centres(grid, bed), values[numbers])
-
-    def _value_of(self, feature: Any) -> float:
-        """The value inside one polygon."""
-        from eagre.io.files import choose
-
-        if self._one is not None:
-            return parse_quantity(self._one, self.dimension, "value")
-        name, path = str(self.section.value), self.section.zones
-        choose(name, feature.properties, f"{path}, the polygon {feature.name}: property", 'value = "{}"')
-        held = feature.properties[name]
-        held = held.item() if isinstance(held, np.generic) else held
-        try:
-            return parse_quantity(held, self.dimension, name)
-        except InputError as error:
-            what = f"{path}, the polygon {feature.name}: {error.what}"
-            raise InputError(what, allowed=error.allowed, fix=error.fix) from None
 
     def _refuse_elsewhere(self, features: Any, grid: Grid) -> None:
         from eagre.io.vector import points_of
