@@ -129,6 +129,7 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
+    _profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
 
     def __init__(
         self,
@@ -162,12 +163,10 @@ class AnelasticFlow(BaseModel):
     ) -> None:
         check_precision(precision)
         self.grid, self.precision = grid, precision
-        self._profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
-        kinds = checked_sides(sides)
+        kinds, air, names = checked_sides(sides), atmosphere or incompressible(), tuple(scalars or ())
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)
-        air, names = atmosphere or incompressible(), tuple(scalars or ())
         check_height(air, float(found.height[-1]), kinds[0] == "periodic")
         drives = checked_drives(
             found, grid, stratified=air.gravity > 0.0, scalars=names, coriolis=coriolis,
@@ -200,8 +199,7 @@ class AnelasticFlow(BaseModel):
         fields = checked_start(self.setup, velocity, theta, scalars)
         self._engine = Engine(self.setup, self.device, precision)
         self._engine.start(fields)
-        first = self._engine.first_step(self._courant)
-        self._stepper = Stepper(self._engine, float(start_time), self._courant, first)
+        self._stepper = Stepper(self._engine, float(start_time), self._courant, self._engine.first_step(self._courant))
 
     def _begin_anew(self, state: dict[str, np.ndarray]) -> None:
         self._engine = Engine(self.setup, self.device, self.precision)
