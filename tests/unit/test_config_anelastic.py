@@ -75,9 +75,29 @@ def test_open_sides_with_layers(tmp_path):
     np.testing.assert_allclose(model.setup.side_absorber[0, [0, 3, 7]], [0.05, 0.0, 0.05])
 
 
+@pytest.mark.parametrize("sides_z", ["periodic", "wall"])
+def test_points_that_repeat_are_counted_but_not_run(tmp_path, sides_z):
+    """nx, ny and levels of EULAG, whose last point of a periodic axis is the first: of nx = 8 seven are distinct."""
+    more = f"ny = 6\nlength_y = 600.0\nsides_y = 'wall'\nsides_z = '{sides_z}'\n"
+    more += "[atmosphere]\nequations = 'boussinesq'"
+    model = case(tmp_path, more="periodic_points = 'duplicated'\n" + more).build("cpu", "double")
+    usual = case(tmp_path, more=more).build("cpu", "double")
+    levels = 4 if sides_z == "periodic" else 5
+    assert model.grid.shape == (6, 7) and usual.grid.shape == (6, 8)
+    assert model.levels.height.size == levels and usual.levels.height.size == 5
+    np.testing.assert_allclose(model.grid.x, 800.0 / 7.0 * np.arange(7), atol=1e-9)
+    np.testing.assert_allclose(model.levels.height, 250.0 * np.arange(levels))
+
+
 @pytest.mark.parametrize(
     ("levels", "more", "words"),
     [
+        (
+            "levels = [0.0, 9.0]",
+            "sides_z = 'periodic'\nperiodic_points = 'duplicated'",
+            "a number of levels and height",
+        ),
+        (EQUAL, "periodic_points = 'twice'", "distinct, duplicated"),
         ("levels = 5", "", "no height"),
         ("levels = [0.0, 10.0]\nheight = 10.0", "", "both heights of levels and height"),
         ("levels = [0.0, 10.0, 5.0]", "", "heights that rise"),

@@ -2,5 +2,6 @@
 
 from eagre.advection.ghosts import Open
 from eagre.advection.mpdata import Mpdata
+from eagre.advection.repeated import with_repeated_points, without_repeated_points
 
-__all__ = ["Mpdata", "Open"]
+__all__ = ["Mpdata", "Open", "with_repeated_points", "without_repeated_points"]

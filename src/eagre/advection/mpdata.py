@@ -13,6 +13,7 @@ from eagre.advection import plan_cpu, plan_cuda
 from eagre.advection.checks import check_arrays, check_courant, check_field, check_sign, contiguous
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
+from eagre.advection.repeated import with_repeated_points, without_checks, without_repeated_points
 from eagre.backend.arrays import array_module
 from eagre.backend.device import Device, Work
 from eagre.backend.select import device_of
@@ -21,6 +22,7 @@ from eagre.errors import InputError
 
 VARIANTS = ("gauge", "sign-preserving")
 PRECISIONS = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
+DUPLICATED = "duplicated"  # periodic, and the last point repeats the first
 PLACES = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}  # of the caller's axes among k, j, i: along j a kernel saves least
 
 
@@ -33,7 +35,8 @@ class Mpdata:
         Points along each of one to three axes, in the order of the arrays: (nx,), (ny, nx) or (nz, ny, nx). Nothing
         flows along an axis of one point.
     boundaries : str, Open or sequence of them
-        ``"periodic"``; ``"wall"``, through the outermost points, which own half a cell each; ``"open"``: what flows in
+        ``"periodic"``; ``"duplicated"``: periodic, and the last of n points repeats the first, as in EULAG;
+        ``"wall"``, through the outermost points, which own half a cell each; ``"open"``: what flows in
         is as it is at the outermost point, or has the values of ``Open(low, high)``. One for all axes, or one an axis.
     passes : int
         1: donor cell (first order). 2: one corrective pass. More, with ``variant="sign-preserving"`` only.
@@ -59,7 +62,8 @@ class Mpdata:
     The advector v has one array an axis, in the order of the axes: ``v[a]`` lies on the faces across axis a, of which
     there is one more than points; face i is between points i - 1 and i. It is the velocity times dt/dx, times h where
     h (density times Jacobian, at the points) is given. Positive: towards higher indices. The outer faces of a periodic
-    axis are one face, of which the first is read; those of walls are not read.
+    axis are one face, of which the first is read; those of walls are not read. Of a duplicated axis of n points the
+    first and the last point are the same, and so are faces 0 and n - 1, of which the first is read, and 1 and n.
 
     A step is stable, and keeps signs, if no more leaves a point in a step than it holds: the sum of abs(v)/h over the
     faces through which something leaves is 1 at most. Without the limiter (`nonoscillatory`) waves of a few spacings
@@ -88,7 +92,7 @@ class Mpdata:
         order: str = "C",
     ) -> None:
         self.shape = _checked_shape(shape)
-        self.boundaries = _checked_sides(boundaries, len(self.shape))
+        self.boundaries = _checked_sides(boundaries, self.shape)
         gauge = one_of("variant", variant, VARIANTS) == "gauge"
         if not isinstance(passes, Integral) or passes < 1:
             raise InputError(f"passes = {passes!r}", allowed="a whole number from 1 on", fix="passes = 2")
@@ -104,10 +108,26 @@ class Mpdata:
         self.order = one_of("order", order, ("C", "F"))
         self._turns = False  # whether this one works for another, whose axes are the other way round
         self._turned: Mpdata | None = None
+        self._distinct: Mpdata | None = None  # for the distinct points of duplicated axes
+        in_c = self
         if self.order == "F":
-            self._turned = copy(self)
-            self._turned.shape, self._turned.boundaries = self.shape[::-1], self.boundaries[::-1]
-            self._turned.order, self._turned._turns = "C", True
+            in_c = self._turned = self._like(self.shape[::-1], self.boundaries[::-1])
+            in_c._turns = True
+        if repeating := in_c._repeating:
+            shape = tuple(n - (axis in repeating) for axis, n in enumerate(in_c.shape))
+            sides = tuple("periodic" if side == DUPLICATED else side for side in in_c.boundaries)
+            in_c._distinct = in_c._like(shape, sides)
+
+    def _like(self, shape: tuple[int, ...], boundaries: tuple[str | Open, ...]) -> Mpdata:
+        """The same for arrays in C order of another shape."""
+        other = copy(self)
+        other.shape, other.boundaries, other.order = shape, boundaries, "C"
+        return other
+
+    @property
+    def _repeating(self) -> list[int]:
+        """Axes whose last point repeats the first."""
+        return [axis for axis, side in enumerate(self.boundaries) if side == DUPLICATED]
 
     def step(
         self,
@@ -150,6 +170,8 @@ class Mpdata:
             check_field("out", out, x)
         if self._turned is not None:
             return self._step_turned(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
+        if self._distinct is not None:
+            return self._step_distinct(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
         fields, faces, h = contiguous(self.shape, x, faces, h)
         mirrored = _mirrored(odd, len(self.shape))
         plan = self._plan(device, precision)
@@ -179,6 +201,29 @@ class Mpdata:
         after = None if out is None else out.T
         found = self._turned.step(x.T, turned, None if h is None else h.T, odd=across, out=after, **rest)
         return found.T if out is None else out
+
+    def _step_distinct(
+        self, x: Any, faces: Sequence[Any], h: Any, *, out: Any, check: bool, **rest: Any
+    ) -> Any:  # fmt: skip
+        """A step of the distinct points; the last one is the first again."""
+        assert self._distinct is not None
+        ndim = len(self.shape)
+        axes = [axis - ndim for axis in self._repeating]  # from the last: fields may come before
+
+        def distinct(name: str, a: Any, axes: Sequence[int]) -> Any:
+            return without_repeated_points(a, axes, name) if check else without_checks(a, axes)
+
+        moving = []
+        for along, a in enumerate(faces):
+            own = without_checks(a, [along - ndim]) if along in self._repeating else a
+            moving.append(distinct(f"v[{along}]", own, [axis for axis in axes if axis != along - ndim]))
+        density = None if h is None else distinct("h", h, axes)
+        found = self._distinct.step(distinct("x", x, axes), moving, density, check=check, **rest)
+        after = with_repeated_points(found, axes)
+        if out is None:
+            return after
+        out[...] = after
+        return out
 
     def _plan(self, device: Device, precision: str) -> StagedPlan:
         key = (id(device), precision)
@@ -271,13 +316,16 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
     return tuple(map(int, sizes))
 
 
-def _checked_sides(boundaries: Any, ndim: int) -> tuple[str | Open, ...]:
-    one = isinstance(boundaries, (str, Open))
+def _checked_sides(boundaries: Any, shape: tuple[int, ...]) -> tuple[str | Open, ...]:
+    one, ndim = isinstance(boundaries, (str, Open)), len(shape)
     sides = (boundaries,) * ndim if one else tuple(boundaries)
-    if len(sides) != ndim or not all(isinstance(side, Open) or side in KINDS for side in sides):
+    if len(sides) != ndim or not all(isinstance(side, Open) or side in (*KINDS, DUPLICATED) for side in sides):
         raise InputError(
             f"boundaries {boundaries!r}",
-            allowed=f'"periodic", "wall", "open" or Open(low, high), for all {ndim} axes or one for each',
+            allowed=f'"periodic", "duplicated", "wall", "open" or Open(low, high), for all {ndim} axes or one for each',
             fix='boundaries = "periodic"',
         )
+    for axis, (side, n) in enumerate(zip(sides, shape, strict=True)):
+        if side == DUPLICATED and n < 2:
+            raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more")
     return sides

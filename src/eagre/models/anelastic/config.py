@@ -82,6 +82,11 @@ class DomainSection(Section):
     sides_x: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
     sides_y: LateralSide = Field(default="periodic", description="periodic, wall or open to the ambient wind")
     sides_z: Side = Field(default="wall", description="wall or periodic")
+    periodic_points: Annotated[str, one_of("distinct", "duplicated")] = Field(
+        default="distinct",
+        description="distinct, or duplicated: nx, ny and levels of periodic axes count a last point that repeats the "
+        "first, as in EULAG; a run has the distinct ones",
+    )
     ground: LengthField | None = Field(
         default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
     )
@@ -94,10 +99,27 @@ class DomainSection(Section):
             raise InputError(got, allowed="a number of levels and height, or heights alone", fix="height = 10000.0")
         return self
 
+    @model_validator(mode="after")
+    def _points_to_repeat(self) -> DomainSection:
+        if self.periodic_points == "duplicated" and self.sides_z == "periodic" and isinstance(self.levels, list):
+            got = 'heights of levels with a periodic z and periodic_points = "duplicated"'
+            raise InputError(got, allowed="a number of levels and height", fix="levels = 65")
+        return self
+
+    def distinct(self, count: int, side: str) -> int:
+        """Points of an axis that a run has."""
+        repeats = side == "periodic" and self.periodic_points == "duplicated" and count > 1
+        return count - 1 if repeats else count
+
     def grid(self) -> Grid:
         """The grid whose centres are the columns."""
         wraps = self.sides_x == "periodic", self.sides_y == "periodic"
-        return Grid.of_points(self.nx, self.ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+        nx, ny = self.distinct(self.nx, self.sides_x), self.distinct(self.ny, self.sides_y)
+        return Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+
+    def vertical(self) -> int | np.ndarray:
+        """Number of levels that a run has, or their heights, m."""
+        return self.distinct(self.levels, self.sides_z) if isinstance(self.levels, int) else np.array(self.levels)
 
 
 class AtmosphereSection(Section):
@@ -291,7 +313,8 @@ class AnelasticCase(Case):
 
         with self.at("domain"):
             grid = self.domain.grid()
-        count = self.domain.levels if isinstance(self.domain.levels, int) else len(self.domain.levels)
+        vertical = self.domain.vertical()
+        count = vertical if isinstance(vertical, int) else vertical.size
         check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
         with self.at("atmosphere"):
             air = self.atmosphere.make()
@@ -308,7 +331,7 @@ class AnelasticCase(Case):
         ):
             model = AnelasticFlow(
                 grid,
-                domain.levels if isinstance(domain.levels, int) else np.array(domain.levels),
+                domain.vertical(),
                 height=domain.height,
                 atmosphere=air,
                 sides={axis: getattr(domain, f"sides_{axis}") for axis in "xyz"},
@@ -344,7 +367,7 @@ class AnelasticCase(Case):
             with self.at("domain", "ground"):
                 ground = domain.ground.at_centres(grid)
         with self.at("domain", "levels" if isinstance(domain.levels, list) else "ground"):
-            return checked_levels(domain.levels, domain.height, ground, grid, domain.sides_z == "periodic"), ground
+            return checked_levels(domain.vertical(), domain.height, ground, grid, domain.sides_z == "periodic"), ground
 
     def _start(self, grid: Grid, levels: Levels, air: Atmosphere) -> dict[str, Any]:
         """Wind, theta and scalars at the start."""

@@ -1,0 +1,75 @@
+"""Periodic axes whose last point repeats the first, as in EULAG: n points of which n - 1 are distinct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from eagre.backend.arrays import array_module
+from eagre.errors import InputError
+
+ROUNDING = 64  # in units of the last place of the largest value: sines of 0 and of a whole period differ by rounding
+
+
+def without_repeated_points(a: Any, axes: Iterable[int], name: str = "the array") -> Any:
+    """An array without the last points of some axes, which have to repeat the first.
+
+    Parameters
+    ----------
+    a : NumPy or CuPy array
+        Of any shape.
+    axes : int values
+        The axes, of two points or more each, along which the last point stands for the first.
+    name : str
+        Of the array in messages.
+
+    Returns
+    -------
+    A view of `a`.
+
+    Raises
+    ------
+    InputError
+        For an axis of one point, and for last points that differ from the first by more than rounding.
+    """
+    for axis in axes:
+        if a.shape[axis] < 2:
+            raise InputError(f"{name} of shape {tuple(a.shape)}", allowed=f"two points or more along axis {axis}")
+        _check(a, axis, name)
+        a = a[_all_but_last(a, axis)]
+    return a
+
+
+def with_repeated_points(a: Any, axes: Iterable[int]) -> Any:
+    """A copy of an array in which the first points of some axes stand behind the last once more.
+
+    Parameters are those of `without_repeated_points`, whose inverse it is.
+    """
+    for axis in axes:
+        xp = array_module(a)
+        a = xp.concatenate([a, xp.take(a, xp.asarray([0]), axis=axis)], axis=axis)
+    return a
+
+
+def without_checks(a: Any, axes: Iterable[int]) -> Any:
+    """A view without the last of some axes, whatever stands there."""
+    for axis in axes:
+        a = a[_all_but_last(a, axis)]
+    return a
+
+
+def _all_but_last(a: Any, axis: int) -> tuple[slice, ...]:
+    return tuple(slice(None, -1) if one == axis % a.ndim else slice(None) for one in range(a.ndim))
+
+
+def _check(a: Any, axis: int, name: str) -> None:
+    xp = array_module(a)
+    difference = xp.abs(xp.take(a, xp.asarray([-1]), axis=axis) - xp.take(a, xp.asarray([0]), axis=axis))
+    room = ROUNDING * float(xp.finfo(a.dtype).eps) * float(xp.abs(a).max()) if a.size else 0.0
+    if difference.size and not float(difference.max()) <= room:
+        worst = tuple(int(one) for one in xp.unravel_index(int(difference.argmax()), difference.shape))
+        raise InputError(
+            f"{name}, whose last point along axis {axis} is {float(difference.max()):g} from the first at {worst}",
+            allowed="the same values there: the last point of an axis that is duplicated repeats the first",
+            fix='boundaries = "periodic"',
+        )
