@@ -314,8 +314,9 @@ class AnelasticCase(Case):
         with self.at("domain"):
             grid = self.domain.grid()
         vertical = self.domain.vertical()
-        count = vertical if isinstance(vertical, int) else vertical.size
-        check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
+        check_input_memory(
+            Grid(grid.nx, grid.ny * (vertical if isinstance(vertical, int) else vertical.size), 1.0, 1.0)
+        )
         with self.at("atmosphere"):
             air = self.atmosphere.make()
         levels, ground = self._levels(grid)
@@ -326,12 +327,11 @@ class AnelasticCase(Case):
             self.check_begin("maps")
         with self.at("domain", "levels" if domain.height is None else "height"):
             check_height(air, float(levels.height[-1]), domain.sides_z == "periodic")
-        with self.naming(
-            "maps", "domain", "atmosphere", "initial", "absorber", "forcing", "surface", "closure", "numerics", "run"
-        ):
+        places = ("domain", "atmosphere", "initial", "absorber", "forcing", "surface", "closure", "numerics", "run")
+        with self.naming("maps", *places):
             model = AnelasticFlow(
                 grid,
-                domain.vertical(),
+                vertical,
                 height=domain.height,
                 atmosphere=air,
                 sides={axis: getattr(domain, f"sides_{axis}") for axis in "xyz"},
