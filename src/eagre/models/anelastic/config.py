@@ -311,12 +311,7 @@ class AnelasticCase(Case):
         from eagre.models.anelastic.atmosphere import check_height
         from eagre.models.anelastic.model import AnelasticFlow
 
-        with self.at("domain"):
-            grid = self.domain.grid()
-        vertical = self.domain.vertical()
-        check_input_memory(
-            Grid(grid.nx, grid.ny * (vertical if isinstance(vertical, int) else vertical.size), 1.0, 1.0)
-        )
+        grid, vertical = self._points()
         with self.at("atmosphere"):
             air = self.atmosphere.make()
         levels, ground = self._levels(grid)
@@ -349,6 +344,15 @@ class AnelasticCase(Case):
             with self.at("profiles", "heights"):
                 model.profiles(self.profiles.every, self.profiles.heights)
         return model
+
+    def _points(self) -> tuple[Grid, int | np.ndarray]:
+        """Columns, and number of levels or their heights, m, for which there is memory."""
+        with self.at("domain"):
+            grid = self.domain.grid()
+        vertical = self.domain.vertical()
+        count = vertical if isinstance(vertical, int) else vertical.size
+        check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
+        return grid, vertical
 
     def _surface(self, grid: Grid) -> Surface | None:
         if self.surface is None:
