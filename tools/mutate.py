@@ -24,7 +24,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+TUNER = "tests/unit/test_tuner.py tests/unit/test_tuner_workload.py tests/unit/test_tuned.py"
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
+    "backend/origin.py": TUNER,
+    "backend/tuned.py": TUNER,
+    "bench/compilers.py": TUNER,
+    "bench/tuner": f"{TUNER} tests/cli/test_cli_tune.py",
+    "bench/workload.py": TUNER,
     "boundaries": "tests/unit/test_boundary_cells.py tests/unit/test_boundary_tables.py "
     "tests/unit/test_boundaries_bed.py tests/kernels/test_ghosts.py tests/physics/test_boundaries.py "
     "tests/physics/test_balance.py",
@@ -39,6 +45,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
     "tests/unit/test_io_restart.py",
     "kernels": "tests/kernels/test_formulas.py tests/kernels/test_targets_agree.py",
+    "layouts/store.py": TUNER,
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
     "tests/physics/test_barotropic_physics.py",
     "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
@@ -60,6 +67,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
+    "tuning": f"{TUNER} tests/unit/test_tuning.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
     "waves/reflection.py": "tests/unit/test_waves_records.py",

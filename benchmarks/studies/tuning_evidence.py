@@ -40,12 +40,11 @@ from eagre.tuning.space import words
 from eagre.tuning.statistics import typical
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
-FEWER_FROM, SINGLE_FROM = 8192, 16384  # cells a side: RK2 and Euler only, and in single precision: starts take long
-SLOWER, APART, WALL = (
-    0.02,
-    0.03,
-    180.0,
-)  # asked: tuned is no slower, the pick is as near to the best, s of a whole space
+FEWER_FROM = 8192  # cells a side, from which only RK2 and Euler are timed: starts take long
+SINGLE_FROM = 16384  # cells a side, from which only single precision is
+SLOWER = 0.02  # asked: tuned layouts are slower than the general ones by this part at most
+APART = 0.03  # asked: what a search picks takes longer than the best of its trials by this part at most
+WALL = 180.0  # asked: s that a search of the whole space takes
 Row = tuple[str, Callable[[], Any]]
 
 

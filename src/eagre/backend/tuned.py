@@ -21,7 +21,7 @@ from eagre.layouts import store
 from eagre.layouts.store import Measured, Origin, Use
 
 MODES = ("auto", "same-bits", "off")
-_PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}
+_PARTS = {"device": "device", "driver": "driver", "versions": "version", "source": "source"}  # of an origin, in words
 
 
 class Chosen(NamedTuple):

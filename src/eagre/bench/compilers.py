@@ -33,7 +33,7 @@ class Job(NamedTuple):
     size: int
 
 
-Task = tuple[Job, Sequence[Mapping[str, Any]]]
+Task = tuple[Job, Sequence[Mapping[str, Any]]]  # a model, and values of layouts with which it is compiled
 
 
 class Compilers:

@@ -209,7 +209,19 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
 def choose_scheme(
     kind: str, device: Device, precision: str, times: dict[str, float], cells: int, least_gain: float = 0.02
 ) -> Scheme:
-    """Store which scheme took the least time for a run, `times`, s; the first unless another gains enough."""
+    """Store which scheme took the least time for a run; the usual one unless another gains enough.
+
+    Parameters
+    ----------
+    kind, device, precision
+        As in `tune_benchmark`.
+    times : dict of str to float, s
+        Of a run, by scheme, the usual one first.
+    cells : int
+        Of its grid.
+    least_gain : float
+        Part of the time of the best by which the usual one has to be slower.
+    """
     usual = next(iter(times))
     best = min(times, key=lambda name: times[name])
     chosen = best if times[usual] > (1.0 + least_gain) * times[best] else usual

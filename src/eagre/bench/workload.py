@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -22,7 +22,7 @@ from eagre.layouts.store import Use
 from eagre.tuning.search import SMALL_SPACE
 from eagre.tuning.space import Card, Space, identity
 
-CHECKED_STEPS = 4
+CHECKED_STEPS = 4  # after which results are compared
 LARGEST_COMPARED = 2**22  # cells of fields that are compared whole
 SAMPLED = 4096  # cells that are compared of larger ones
 LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.2}  # of a run
@@ -84,7 +84,7 @@ class StepsOfModel:
     tolerance : float
         Largest relative difference of results that is rounding.
     steps_a_call : int
-        That hide a call from Python.
+        So many that the call from Python does not show in the time of a step.
     sound : callable (model)
         Raises `EagreError` if a model is wrong after timed steps.
     """
@@ -202,18 +202,21 @@ class StepsOfBenchmark(StepsOfModel):
 
 
 def job_of(space: Space, device: Device, precision: str, size: int) -> Job:
-    """What is compiled for a space at a size: on fewer cells, where plans do not depend on their number."""
+    """The model that is compiled for a space at a size; smaller where its programs are those of all sizes."""
     return Job(space.model, space.variant, _name(device), precision, min(size, space.checked))
 
 
 def base_of(space: Space, device: Device, precision: str, size: int) -> dict[str, Any]:
-    """What ships for the runs that a space is searched for, beside what ships for all: its choices change these."""
+    """Values that ship for the class of this size in place of the general ones; choices of a space change them."""
     cells = prod(subject_of(space.model).shape(size, space.variant))
     return shipped_values(device, use_of(device, space.model, space.scheme, precision, cells))
 
 
 def first_needed(space: Space, device: Device, precision: str, size: int) -> tuple[Job, list[dict[str, Any]]]:
-    """What a search of a space is sure to compile: what has all programs in it, a small space, or the first changes."""
+    """The model and the variants that a search of a space is sure to compile.
+
+    Those with all of its programs among them (`Space.covering`), else all of a small space, else all with one change.
+    """
     shipped, card = {**device.table.values, **base_of(space, device, precision, size)}, card_of(device)
     choices = space.choices(shipped, card, precision)
     if space.covering is not None:
@@ -274,8 +277,6 @@ def timer_of(device: Device) -> Callable[[Callable[[], Any]], float]:
 
 def threads_of(device: Device, values: Mapping[str, Any]) -> Any:
     """On a CPU: as many threads as the values say, for a while."""
-    from contextlib import nullcontext
-
     from eagre.bench.machine import threads_limited
 
     wanted = values.get("cpu.programs.threads", 0)
@@ -283,4 +284,5 @@ def threads_of(device: Device, values: Mapping[str, Any]) -> Any:
 
 
 def _name(device: Device) -> str:
+    """The device as other processes select it."""
     return "cpu" if device.kind == "cpu" else f"cuda:{getattr(device, 'index', 0)}"

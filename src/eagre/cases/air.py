@@ -114,20 +114,6 @@ def density_current(spacing: float = 100.0, of: str = "theta", **options: Any) -
     return AnelasticFlow(grid, z.size, height=height, atmosphere=anelastic(theta=theta_0), theta=colder, **chosen)
 
 
-def rising_thermal(points: int = 101, **options: Any) -> AnelasticFlow:
-    """A warm bubble, 2 K, in neutral air 20 km x 10 km: the dry one of G. H. Bryan and J. M. Fritsch (2002).
-
-    Mon. Weather Rev. 130, 2917-2928, doi:10.1175/1520-0493(2002)130<2917:ABSFMN>2.0.CO;2. `points` are those along z.
-    """
-    height = 10000.0
-    grid = Grid.of_points(2 * points - 1, 1, 2.0 * height, 1.0, -height)
-    z = np.linspace(0.0, height, points)[:, None, None]
-    away = np.minimum(1.0, np.hypot(grid.x, z - 2000.0) / 2000.0)
-    warmer = 2.0 * np.cos(0.5 * math.pi * away) ** 2
-    chosen = {"sides": {"x": "wall"}, **options}
-    return AnelasticFlow(grid, points, height=height, atmosphere=anelastic(theta=300.0), theta=warmer, **chosen)
-
-
 def inertia_gravity_waves(points: int = 301, coriolis: float = 0.0, **options: Any) -> AnelasticFlow:
     """Waves that leave a small warm column in a channel 300 km x 10 km, N = 0.01 s-1, in a wind of 20 m/s.
 

@@ -71,7 +71,7 @@ class LeveeSection(Section):
                 f"a levee ({self.file or self.points}) that crosses no cell",
                 allowed=f"lines in x {west:.10g} to {east:.10g}, y {south:.10g} to {north:.10g} (the domain)",
             )
-        found = np.array(corners)
+        found = np.array(corners)  # of which each cell raises its four
         for rows in (slice(None, -1), slice(1, None)):
             for columns in (slice(None, -1), slice(1, None)):
                 np.maximum(found[rows, columns], crest, out=found[rows, columns])

@@ -39,7 +39,10 @@ class AveragesSection(MeasuredSection):
         default=None, alias="from", description="when averages begin; at the start if not given", examples=["10 d"]
     )
     every: int = Field(
-        default=1, description="of so many steps the last counts in averages, for the time of all", ge=1, examples=[10]
+        default=1,
+        description="steps from one state that averages count to the next; extremes count all",
+        ge=1,
+        examples=[10],
     )
     maximum: VariableNames = Field(
         default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]

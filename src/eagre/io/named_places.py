@@ -152,10 +152,10 @@ def _rows(path: Path, kind: str, layer: str | None) -> tuple[list[tuple[str, lis
 def _table(path: Path) -> tuple[list[tuple[str, list[Point]]], str | None]:
     """Names and points of a table, and the coordinate system that its columns tell."""
     with path.open(newline="", encoding="utf-8-sig") as file:
-        head = file.readline()
+        first = file.readline()
         file.seek(0)
-        mark = next((one for one in ";\t" if one in head), ",")
-        reader = csv.DictReader(file, skipinitialspace=True, delimiter=mark)
+        delimiter = next((one for one in ";\t" if one in first), ",")
+        reader = csv.DictReader(file, skipinitialspace=True, delimiter=delimiter)
         heads = [head.strip().casefold() for head in reader.fieldnames or ()]
         reader.fieldnames = heads
         pair = next((pair for pair in COLUMNS if {"name", *pair} <= set(heads)), None)

@@ -1,9 +1,9 @@
 """Means, variances, covariances and extremes over time that a run gathers step by step.
 
-A state counts for the time since the one that was taken up before it. So it may be taken up any number of times: the
-second time it weighs nothing, nor changes an extreme, and a step that is refused and made again needs no care. Sums
-are kept in double precision in either precision of a run: of millions of steps each changes a mean by a millionth of
-its deviation.
+To take a state up is to add it to the sums. It counts for the time since the one that was taken up before it. So it may
+be taken up any number of times: the second time it weighs nothing, nor changes an extreme, and a step that is refused
+and made again needs no care. Sums are kept in double precision in either precision of a run: of millions of steps each
+changes a mean by a millionth of its deviation.
 
 D. H. D. West, Updating mean and variance estimates: an improved method, Commun. ACM 22, 532-535 (1979),
 doi:10.1145/359146.359153; products of two variables likewise.
@@ -20,10 +20,11 @@ from eagre.backend.cells import Cell, cell, written
 from eagre.kernels.roots import root
 
 SINCE, LAST, TOTAL, WEIGHT, SHARE, EVERY, COUNT, SEEN, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Of the numbers: when averages begin and the last state came, s; all weights, s; the last one, s, and its share; of
-how many states one counts, how many came since, and the time of the last of them, s."""
+"""Places in the array `numbers`, whose times are in s: averages begin at SINCE; LAST is the time of the last state that
+counted; TOTAL is the sum of all weights, s; WEIGHT is that of the present state, s, and SHARE its part of TOTAL; every
+EVERY-th state counts, and COUNT have come since the last that did; SEEN is the time of the last one, counted or not."""
 
-UNSET = 1e300  # of a time and a smallest value that are not there yet; less than nothing of a largest one
+UNSET = 1e300  # stands for a smallest value or a time that is not there yet, -UNSET for a largest value
 
 
 class Quantities(NamedTuple):
@@ -47,7 +48,7 @@ class Water(NamedTuple):
 
 @cell
 def size(u, v):
-    """Of a vector."""
+    """Length of a vector."""
     return root(u * u + v * v)
 
 
@@ -70,7 +71,7 @@ def quantities_of_water(fields: str, water: Cell) -> Quantities:
 
 @cell
 def weigh_after(numbers, now, steps):
-    """Weigh the state of the time `now`, s, so many steps after the one before; see `weigh`."""
+    """Weigh the state of the time `now`, s, which is `steps` steps after the one before; see `weigh`."""
     weight = 0.0
     if now > numbers[SEEN]:
         numbers[SEEN] = now
@@ -94,7 +95,7 @@ def weigh(numbers, now):
 
 @cell
 def weigh_moment(i, numbers, moment):
-    """The state of the time moment[0], s, which so many steps led to as moment[1] says."""
+    """Weigh the state of the time moment[0], s, to which moment[1] steps led."""
     weigh_after(numbers, moment[0], moment[1])
 
 
@@ -113,12 +114,12 @@ class Planes(NamedTuple):
 
     @property
     def count(self) -> int:
-        """Of the planes."""
+        """Number of planes."""
         return sum(map(len, self))
 
     @property
     def sums(self) -> int:
-        """How many are means and products."""
+        """Number of planes that are means or products."""
         return len(self.names) + len(self.pairs)
 
     @property
@@ -128,11 +129,11 @@ class Planes(NamedTuple):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """All that have to be found."""
+        """Quantities that have to be computed at each place."""
         return tuple(dict.fromkeys((*self.names, *self.extremes)))
 
     def start(self) -> list[float]:
-        """What each begins with."""
+        """What each plane begins with."""
         later = [-UNSET] * len(self.largest) + [UNSET] * (len(self.smallest) + len(self.timed))
         return [0.0] * self.sums + later
 
@@ -142,7 +143,7 @@ def averaged(quantities: Quantities, planes: Planes) -> Cell:
 
     Notes
     -----
-    sums : (planes, ny, nx), float64. Extremes are of all states from SINCE on, be their weight nothing.
+    sums : (planes, ny, nx), float64. Extremes are of all states from SINCE on, whatever their weight.
     """
     place, names, extremes = quantities.place, planes.names, planes.extremes
     call = f"({place}, {quantities.fields})"

@@ -38,7 +38,8 @@ class Averages:
     start : float, s
         States before it do not count; that of the start of the run if not given.
     every : int
-        Of so many steps the last one counts in means, variances and covariances, for the time of all; of 1 each does.
+        Means, variances and covariances count the state after every so many steps, for the time since the last that
+        they counted.
     maximum, minimum, time_of_maximum : sequence of str
         Names of fields, as of `mean`: the largest value, the smallest, and the time, s, when the largest first came.
         Every step counts, and the first instant.
@@ -77,7 +78,16 @@ class Averages:
             raise InputError(f"every = {self.every!r}", allowed="a whole number from 1 on", fix="every = 10")
 
     def asked(self, variables: Mapping[str, Variable], possible: Sequence[str], count: int = 0) -> Asked:
-        """What that is of a model's variables, of which those of `possible` can be averaged; count : of its levels.
+        """What a model keeps for these averages, and what comes out.
+
+        Parameters
+        ----------
+        variables : mapping of str to Variable
+            Those of the model, by name.
+        possible : sequence of str
+            Names of those that it can average.
+        count : int
+            Of its levels; 0 of a model without.
 
         Raises
         ------
@@ -97,7 +107,19 @@ class Averages:
 
 @dataclass(frozen=True)
 class Asked:
-    """Averages of a model: `planes` that are kept, `means` and `largest` that are given out of them, and all others."""
+    """Averages of a model.
+
+    Attributes
+    ----------
+    planes : Planes
+        What is kept of each place; more than what comes out, for a variance needs its mean.
+    means, largest : tuple of str
+        Those of the kept means and largest values that come out.
+    variables : mapping of str to Variable
+        Those of the model, by name.
+    start, every, levels
+        As of `Averages`.
+    """
 
     planes: Planes
     means: tuple[str, ...]
@@ -109,17 +131,17 @@ class Asked:
 
     @property
     def count(self) -> int:
-        """Planes of the sums."""
+        """Number of planes that are kept."""
         return self.planes.count
 
     @property
     def key(self) -> float:
-        """A number that other averages hardly have."""
+        """A checksum of what is asked for: from a state that holds other averages they begin anew."""
         return float(crc32(repr((tuple(self.planes), self.start, self.every, self.levels)).encode()))
 
     @property
     def outputs(self) -> list[Variable]:
-        """What comes out."""
+        """Variables that come out, in their order in files."""
         since = f" (comment: from {self.start:g} s on)" if self.start > -math.inf else ""
         known, planes = self.variables, self.planes
         found = [_mean_of(known[name], f"time: mean{since}") for name in self.means]
@@ -157,13 +179,22 @@ class Asked:
         return (surface, surface) in self.planes.pairs and self.variables[surface].standard_name == WAVES
 
     def values(self, state: Mapping[str, np.ndarray], lifts: Mapping[str, float | np.ndarray]) -> dict[str, np.ndarray]:
-        """Averages, float64, from `averaging.Averaging.state`; lifts : what quantities are short of fields."""
+        """Averages by name, float64.
+
+        Parameters
+        ----------
+        state : mapping
+            As `eagre.stepping.averaging.Averaging.state` gives it.
+        lifts : mapping of str to float or array
+            What is added to means and extremes of a quantity that is kept as a departure: of a surface the datum, of a
+            temperature that of the ambient air.
+        """
         sums, total = state["maps_averages"], float(state["maps_weights"][TOTAL]) or math.nan
         planes, found = self.planes, dict[str, np.ndarray]()
         first = planes.sums
-        lift = lambda name: lifts.get(name, 0.0)  # noqa: E731
+        no_number = 0.0 * total  # where nothing was averaged, else 0
         for name in self.means:
-            found[f"mean_{name}"] = sums[planes.names.index(name)] + (lift(name) + 0.0 * total)
+            found[f"mean_{name}"] = sums[planes.names.index(name)] + (lifts.get(name, 0.0) + no_number)
         for k, (one, other) in enumerate(planes.pairs, len(planes.names)):
             products = sums[k] / total
             found[_product_name(one, other)] = np.maximum(products, 0.0) if one == other else products
@@ -176,7 +207,7 @@ class Asked:
             found["significant_height"] = 4.0 * np.sqrt(found["variance_surface_elevation"])
         kept = np.where(np.abs(sums[first:]) < UNSET, sums[first:], np.nan)
         names = [f"max_{name}" for name in planes.largest] + [f"min_{name}" for name in planes.smallest]
-        raised = [lift(name) for name in (*planes.largest, *planes.smallest)]
+        raised = [lifts.get(name, 0.0) for name in (*planes.largest, *planes.smallest)]
         found |= {name: plane + more for name, plane, more in zip(names, kept, raised, strict=False)}
         times = kept[len(names) :]
         found |= {f"time_of_max_{name}": plane for name, plane in zip(planes.timed, times, strict=True)}
@@ -198,7 +229,7 @@ def asked_of(
 
 
 def words_of(asked: Asked | None, precision: str) -> int:
-    """How many arrays of the precision of a run its averages take on a device."""
+    """How many arrays, in the precision of a run, its averages take on a device."""
     return 0 if asked is None else asked.count * (2 if precision == "single" else 1)
 
 
@@ -212,7 +243,7 @@ def _check_levels(levels: list[int], count: int) -> None:
 
 
 def _once(found: Sequence[T]) -> tuple[T, ...]:
-    """All that differ."""
+    """Each of them once."""
     return tuple(dict.fromkeys(found))
 
 

@@ -46,7 +46,17 @@ class Averaging:
             self._cell = averaged(quantities, self.asked.planes)
 
     def take(self, weighing: Cell, times: Sequence[Any], *fields: Any) -> list[Any]:
-        """What takes a state up; weighing : cell ``(i, numbers, times..)`` that weighs it, run by one thread."""
+        """Launches that take a state up.
+
+        Parameters
+        ----------
+        weighing : Cell
+            ``(i, numbers, times..)``, run by one thread: it weighs the state (`eagre.kernels.averages.weigh`).
+        times : sequence
+            Arguments of `weighing`.
+        fields
+            Those of the quantities.
+        """
         if self.asked is None:
             return []
         device, precision = self._device, self._precision
@@ -55,7 +65,7 @@ class Averaging:
         return [first, device.over(program, self._shape, (*fields, self.sums, self.numbers))]
 
     def begin(self, time: float) -> None:
-        """Begin at a time, s: the state of that weighs nothing."""
+        """Begin at a time, s, whose state weighs nothing."""
         if self.asked is not None:
             numbers = np.zeros(NUMBERS)
             numbers[SINCE], numbers[EVERY] = max(time, self.asked.start), self.asked.every
@@ -77,7 +87,7 @@ class Averaging:
         return {"maps_averages": sums, "maps_weights": np.append(numbers, self.asked.key)}
 
     def take_over(self, state: Mapping[str, np.ndarray], time: float) -> None:
-        """Go on with the averages of a state, or `begin` where it has not the same."""
+        """Go on with the averages that a state holds, or `begin` at a time, s, if it holds none or others."""
         if self.asked is None:
             return
         if "maps_weights" not in state or state["maps_weights"][NUMBERS] != self.asked.key:
@@ -100,7 +110,7 @@ class MomentAverages(Averaging):
         self._take: Callable[[], None] | None = None
 
     def take_up(self, time: float, steps: int = 1) -> None:
-        """Take up the present state, of a time, s, so many steps after the one before."""
+        """Take up the present state, whose time is `time`, s, `steps` steps after the one before."""
         if self.asked is None:
             return
         if self._take is None:
@@ -110,7 +120,7 @@ class MomentAverages(Averaging):
 
 
 class SteppedAverages(MomentAverages):
-    """Averages of a run whose steps are told one by one or many at once: only states that count are taken up."""
+    """Averages of a run that tells of its steps one by one or many at once: only states that count are taken up."""
 
     left = 2**62
     """Steps up to the next state that counts."""
@@ -129,7 +139,7 @@ class SteppedAverages(MomentAverages):
             self._count_from(int(self._device.host(self.numbers)[COUNT]))
 
     def stepped(self, time: float, steps: int) -> None:
-        """So many steps, `left` at most, have led to the present state, of a time, s."""
+        """Tell that `steps` steps, `left` at most, have led to the present state, whose time is `time`, s."""
         if self.asked is not None:
             self.left -= steps
             self._since += steps
@@ -138,7 +148,7 @@ class SteppedAverages(MomentAverages):
                 self._count_from(0)
 
     def note(self, time: float) -> None:
-        """Let the device know of all steps up to a time, s, as whoever goes on from a state must."""
+        """Count on the device the steps up to a time, s, before the state is read: a run that goes on needs them."""
         if self._since > 0:
             self.take_up(time, self._since)
             self._since = 0

@@ -37,8 +37,8 @@ def levels_of(asked: Asked, count: int) -> np.ndarray:
     return np.arange(count) if asked.levels is None else np.array(asked.levels)
 
 
-def share_of(asked: Asked | None, precision: str, count: int) -> int:
-    """How many fields of so many levels, in the precision of a run, averages take on a device."""
+def fields_kept(asked: Asked | None, precision: str, count: int) -> int:
+    """How many fields of `count` levels, in the precision of a run, averages take on a device."""
     if asked is None:
         return 0
     return math.ceil(words_of(asked, precision) * levels_of(asked, count).size / count)

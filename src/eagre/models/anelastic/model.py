@@ -16,7 +16,7 @@ from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
-from eagre.models.anelastic.averaging import asked_of_air, maps_of, share_of
+from eagre.models.anelastic.averaging import asked_of_air, fields_kept, maps_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
 from eagre.models.anelastic.drives import checked_drives
@@ -177,7 +177,7 @@ class AnelasticFlow(BaseModel):
         check_memory(
             shape, self.device, precision, driven=drives.fields(len(names)), stratified=air.gravity > 0.0,
             terrain=found.ground is not None, scalars=len(names), closure=closure is not None,
-            averaged=share_of(asked, precision, shape[0]),
+            averaged=fields_kept(asked, precision, shape[0]),
         )  # fmt: skip
         bears = drives.longest_step(metric_of(found, grid, kinds), found)
         longest, self._courant = checked_steps(time_step, courant, bears, shape)
