@@ -178,6 +178,10 @@ def test_classes_of_sizes():
     assert store.size_class(1024 * 1024, "double", 6e7) == "memory"
     assert store.size_class(4096 * 4096, "single", 6e7) == "memory"
     assert store.size_class(8192 * 8192, "single", 6e7) == "large"
+    cells = 600**2  # ten words each, of four bytes or eight
+    for precision, touched in (("single", 40.0 * cells), ("double", 80.0 * cells)):
+        edges = [store.size_class(cells, precision, touched / caches) for caches in (1.0, 1.001, 16.0, 16.001)]
+        assert edges == ["cache", "memory", "memory", "large"]
     assert cache_bytes(select("cpu")) == 32e6
 
 
