@@ -59,6 +59,19 @@ def test_stratified_air_at_rest_stays_at_rest_over_a_hill():
         assert max(np.abs(model.field(name)).max() for name in "uvw") == 0.0
 
 
+def test_air_that_is_warmer_everywhere_stays_at_rest_over_a_hill():
+    """The pressure that bears it is linear in z: its differences along the slopes of levels cancel to the tolerance."""
+    grid = Grid.of_points(33, 1, 32e3, 1e3, -16e3, periodic=(True, True))
+    hill = 600.0 / (1.0 + (grid.x / 3000.0) ** 2)[None]
+    model = AnelasticFlow(
+        grid, 17, height=8e3, atmosphere=boussinesq(buoyancy_frequency=0.01), ground=hill, time_step=20.0,
+        theta=np.ones((17, 1, 33)), tolerance=1e-10, **ON,
+    )  # fmt: skip
+    model.advance(400.0)
+    assert max(np.abs(model.field(name)).max() for name in "uvw") < 1e-8
+    np.testing.assert_allclose(model.field("theta_perturbation"), 1.0, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("precision", [pytest.param("single", marks=pytest.mark.slow), "double"])
 def test_wind_over_a_hill_has_no_divergence_and_does_not_pass_through_it(precision):
     grid = Grid.of_points(32, 1, 32e3, 1e3, -16e3, periodic=(True, True))
@@ -144,6 +157,17 @@ def test_a_scalar_is_kept_and_stays_in_its_bounds():
     assert dye.min() > -1e-9 and dye.max() < 1.0 + 1e-9 and dye[8:].max() > 0.05
     w = model.field("w")
     assert np.abs(w[[0, -1]]).max() < 1e-12 and np.abs(model.field("u")[:, :, [0, -1]]).max() < 1e-12
+
+
+def test_viscosity_is_of_second_order_in_time():
+    """A shear along an axis without flow, against the exact decay of its differences."""
+    grid = Grid.of_points(16, 1, 16.0, 1.0, periodic=(True, True))
+    wave, rate, errors = np.cos(np.pi * grid.x / 8.0) * np.ones((1, 1, 16)), 4.0 * 0.5 * np.sin(np.pi / 16.0) ** 2, []
+    for steps in (20, 40):
+        model = AnelasticFlow(grid, 1, velocity=(0.0, wave, 0.0), viscosity=0.5, time_step=8.0 / steps, **ON)
+        model.advance(8.0)
+        errors.append(np.abs(model.field("v") - np.exp(-8.0 * rate) * wave).max())
+    assert errors[1] < 1e-3 and errors[0] / errors[1] > 3.5, errors
 
 
 def test_noise_does_not_grow_with_the_longest_step_that_viscosity_bears():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from eagre.backend.device import CpuDevice
-from eagre.cases.air import taylor_green
+from eagre.cases.air import PERIOD, taylor_green
 from eagre.errors import BlowUpError
 from eagre.grid import Grid
 from eagre.models.anelastic import stress
@@ -96,8 +98,31 @@ def test_steps_follow_the_mixing_of_the_closure():
         one.advance(0.5)
     assert model.statistics()["dt_min"] < 0.2 * plain.statistics()["dt_max"]
     assert model.diagnostics()["mean_kinetic_energy"] < plain.diagnostics()["mean_kinetic_energy"]
-    with pytest.raises(BlowUpError, match="Courant number"):
-        taylor_green(12, closure=Smagorinsky(2.0), time_step=0.1, **ON).advance(1.0)
+
+
+def test_mixing_that_is_too_strong_for_equal_steps_is_told_as_that():
+    """Vortices, of which K and its place are known: l^2 |S|, at the start; the line that is told holds."""
+    given = {"closure": Smagorinsky(2.0), **ON}
+    with pytest.raises(BlowUpError) as caught:
+        taylor_green(12, time_step=0.1, **given).advance(1.0)
+    with pytest.raises(BlowUpError) as in_bands:
+        taylor_green(12, time_step=0.1, **{**given, "device": ["cpu", "cpu"]}).advance(1.0)
+    assert str(in_bands.value) == str(caught.value)
+    text, (k, j, i), model = str(caught.value), caught.value.cell, taylor_green(12, time_step=0.1, **given)
+    d, u = PERIOD / 12, model.field("u")[0]
+    strain = (np.roll(u, -1, 1) - np.roll(u, 1, 1)) / (2.0 * d)  # u_x = -v_y; u_y + v_x is 0
+    eddy = (2.0 * d) ** 2 * 2.0 * np.abs(strain)
+    found = re.search(r"a diffusion number of (\S+), above 1: .* K = (\S+) m2/s, at x = (\S+) m, y = (\S+) m", text)
+    assert found is not None and "Courant number" not in text, text
+    number, told, x, y = map(float, found.groups())
+    assert told == pytest.approx(eddy.max(), rel=0.02) and eddy[j, i] == pytest.approx(eddy.max(), rel=0.02)
+    assert (x, y) == pytest.approx((model.grid.x[i], model.grid.y[j]), rel=1e-4, abs=1e-4) and k == 0
+    assert number == pytest.approx(0.1 * told * 4.0 * 3.0 * 2.0 / d**2, rel=0.01)
+    line = re.search(r"time_step = (\S+), or courant = (\S+) in", caught.value.advice)
+    assert line is not None
+    model = taylor_green(12, time_step=float(line[1]), **given)
+    model.advance(0.1)
+    assert model.diagnostics()["mean_kinetic_energy"] < 0.5 and "Courant or diffusion number" in dict(model.facts)
 
 
 def test_the_wind_over_rough_ground_is_logarithmic():

@@ -320,20 +320,39 @@ def test_preconditioners_solve_the_same_problem(preconditioner, terrain):
     assert np.abs(velocity_of(projection) - expected).max() < 1e-11
 
 
+def column_parts(both):
+    """The vertical and the horizontal part of rho* L, without cross terms, of the transcription in a plane (x, z)."""
+    oracle = both.oracle
+    up = oracle.geometry[2][2]
+    through = ~oracle.sides[2] * oracle.rho * np.einsum("a...,ab...,b...->...", up, oracle.c, up)
+    flux = ~oracle.sides[0] * oracle.rho * oracle.c[0, 0]
+    return (oracle.d[a] @ sparse.diags(one.ravel()) @ oracle.d[a] for a, one in ((2, through), (0, flux)))
+
+
 def test_column_systems_are_solved_exactly():
     """One sweep without horizontal derivatives but for d is (d - V)^-1 to rounding."""
     both, device = Both((9, 1, 6), (WALL, PERIODIC, WALL), True), PlainDevice()
     operator, oracle = both.operator(device), both.oracle
     sweeps, r, q = Sweeps(operator, "line-jacobi", 1), both.phi, np.zeros(both.shape)
     device.run(sweeps.launches(r, q))
-    through = (
-        ~oracle.sides[2]
-        * oracle.rho
-        * np.einsum("a...,ab...,b...->...", oracle.geometry[2][2], oracle.c, oracle.geometry[2][2])
-    )
-    flux = ~oracle.sides[0] * oracle.rho * oracle.c[0, 0]
-    vertical = oracle.d[2] @ sparse.diags(through.ravel()) @ oracle.d[2]
-    horizontal = oracle.d[0] @ sparse.diags(flux.ravel()) @ oracle.d[0]
+    vertical, horizontal = column_parts(both)
     system = -sparse.diags(horizontal.diagonal()) - vertical
     new = q.ravel() / 0.7
     assert np.abs(system @ new + (oracle.rho * r).ravel()).max() < 1e-14 * np.abs(system @ new).max() * 10
+
+
+@pytest.mark.parametrize("kind", ["line-jacobi", "richardson"])
+def test_sweeps_lag_the_horizontal_part(kind):
+    """Three sweeps: (d - V) q* = H q + d q - rho* r, q moves by 0.7 or all of the way to q*; by dense matrices."""
+    both, device = Both((9, 1, 6), (WALL, PERIODIC, WALL), True), PlainDevice()
+    operator, oracle = both.operator(device), both.oracle
+    r, q, known = both.phi, np.zeros(both.shape), np.zeros(both.phi.size)
+    device.run(Sweeps(operator, kind, 3).launches(r, q))
+    vertical, horizontal = (one.toarray() for one in column_parts(both))
+    d, weight = -np.diag(horizontal.diagonal()), 0.7
+    if kind == "richardson":
+        d, weight = np.diag(oracle.rho.ravel()) * 2.0 * oracle.c[0, 0].max() / (4.0 * SPACING[2] ** 2), 1.0
+    for _ in range(3):
+        new = np.linalg.solve(d - vertical, (horizontal + d) @ known - (oracle.rho * r).ravel())
+        known += weight * (new - known)
+    assert np.abs(q.ravel() - known).max() < 1e-13 * np.abs(known).max()

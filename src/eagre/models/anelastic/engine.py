@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.backend.device import Device
 from eagre.backend.group import Group
+from eagre.models.anelastic.closure import stiffness_of
 from eagre.models.anelastic.kernels import Slopes, Velocity
 from eagre.models.anelastic.legs import Legs
 from eagre.models.anelastic.rest import RestState
@@ -34,10 +35,12 @@ class Engine:
     rest : RestState
     metric : Metric
     counts : dict
-        Steps, iterations of all pressure problems, shortest and longest step, s, Courant number of the last step, and
-        dt times the largest divergence that it left.
+        Steps, iterations of all pressure problems, shortest and longest step, s, Courant number of the last step or,
+        if that is larger, the diffusion number of its closure, and dt times the largest divergence that it left.
     fastest : float
-        The largest Courant number of all steps made here.
+        The largest of these numbers of all steps made here.
+    mixes : bool
+        Whether that of the last step of `advance` is the diffusion number.
     """
 
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
@@ -49,7 +52,7 @@ class Engine:
         self.device, self.steps = self._made(device, mass)
         self.steps.prepare()
         self.counts = dict.fromkeys(COUNTS, 0.0) | {"dt_min": math.inf}
-        self.worst, self.fastest = (0, 0), 0.0
+        self.worst, self.fastest, self.mixes = (0, 0), 0.0, False
         self._copies: dict[str, Any] = {}
         on_gpu = self.device.kind == "cuda"
         self._watches = [one.watch for one in self.parts] if on_gpu else []
@@ -91,11 +94,21 @@ class Engine:
         counts["divergence"] = made.divergence
         counts["dt_min"], counts["dt_max"] = min(counts["dt_min"], dt), max(counts["dt_max"], dt)
         counts["courant"], self.worst = self.steps.courant()
+        self.mixes = False
         if self.setup.closure is not None and (mixed := self.steps.mixing(dt))[0] > counts["courant"]:
-            counts["courant"], self.worst = mixed
+            (counts["courant"], self.worst), self.mixes = mixed, True
         self.fastest = max(self.fastest, counts["courant"])
         if self._legs is not None:
             self._legs.allow(made.iterations)
+
+    def strongest_mixing(self) -> tuple[tuple[int, int, int], float]:
+        """The point (k, j, i) where the closure of the last step damps fastest, and its K there, m2/s."""
+        fields = [part.tendencies.diffusion.mixing for part in self.parts]
+        several = isinstance(self.device, SeveralDevices)
+        field = self.device.host(Banded(fields, self.setup.shape, -2) if several else fields[0])
+        rates = (self.setup.viscosity + field.astype(np.float64)) * stiffness_of(self.metric)
+        k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(rates)), rates.shape))
+        return (k, j, i), float(field[k, j, i])
 
     @property
     def has_legs(self) -> bool:

@@ -21,7 +21,7 @@ NUMBERS = (
     Variable("max_w", "m s-1", "largest upward wind"),
     Variable("min_w", "m s-1", "largest downward wind, negative"),
     Variable("cfl", "1", "largest sum of spacings that air crosses in a time step along x, y and z"),
-    Variable("courant", "1", "largest share of its mass that a cell lost in the last step"),
+    Variable("courant", "1", "largest share of its mass that a cell lost in the last step, or diffusion number"),
     Variable("dt_divergence", "1", "time step times the largest divergence that the last step left"),
     Variable("time_step", "s", "length of the last step"),
     Variable("steps", "1", "steps since the start of the run"),

@@ -173,9 +173,10 @@ def facts_of(engine: Engine) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run."""
     counts = engine.counts
     per_step = counts["iterations"] / max(1.0, counts["steps"])
+    name = "Courant number" if engine.setup.closure is None else "Courant or diffusion number"
     return [
         ("pressure", f"{per_step:.1f} iterations a step, dt div {counts['divergence']:.2g} after the last"),
-        ("Courant number", f"{counts['courant']:.3g} in the last step, {engine.fastest:.3g} at most{_warning(engine)}"),
+        (name, f"{counts['courant']:.3g} in the last step, {engine.fastest:.3g} at most{_warning(engine)}"),
     ]
 
 
@@ -184,4 +185,5 @@ def _warning(engine: Engine) -> str:
     most = largest_courant(engine.setup.shape)
     if engine.setup.adaptive or engine.fastest <= most:
         return ""
-    return f": above {most:g} short waves may grow where wind blows across the grid; courant = {COURANT:g} is safe"
+    its = "" if engine.setup.closure is None else "a Courant number "
+    return f": {its}above {most:g} short waves may grow where wind blows across the grid; courant = {COURANT:g} is safe"

@@ -15,7 +15,7 @@ from eagre.stepping.keeper import Keeper, State
 LOOK_EVERY = 20  # steps between two looks at all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
 NEARLY = 1e-9  # of a step: a time as near as this is met
-LIMIT = 1.0  # of the Courant number: above it a cell loses more than it has
+LIMIT = 1.0  # of Courant numbers: above it a cell loses more than it has; of diffusion numbers: noise grows
 GROWTH = 1.1  # of a time step from one to the next
 WINDOW = 10  # steps that are equal where they follow the Courant number
 SLOW = 1.2  # steps that could be so many times longer grow at once
@@ -40,7 +40,8 @@ class Stepper:
         self.time_step = first
         self._landed, self._since = start, 0.0  # the time that was met last, and what was made since then
         self._failure: Failure | None = None
-        self._fastest = 0.0  # the Courant number of the last step, a bad one's too
+        self._fastest = 0.0  # the Courant or diffusion number of the last step, a bad one's too
+        self._mixed: tuple[tuple[int, int, int], float] | None = None  # where, if its mixing was too much for it, and K
         self._settled = True  # whether the Courant number is about what is aimed at
         self.profiles: MeanProfiles | None = None
         self.maps = PointAverages(engine, start)
@@ -98,9 +99,9 @@ class Stepper:
     def _book(self, dt: float, ahead: list[float], landed: float | None) -> None:
         """Take note of steps that were made, `_since` after each, and of what the last one says of the next."""
         found = self._fastest = self.engine.counts["courant"]
+        self._mixed = None
         if not found <= LIMIT:
-            k, j = self.engine.worst
-            self._failure = Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
+            self._failure = self._too_long(found)
         for self._since in ahead:
             if landed is not None:
                 self._landed, self._since = landed, 0.0
@@ -108,6 +109,15 @@ class Stepper:
                 self.profiles.stepped(self.time)
         self.maps.stepped(self.time, len(ahead))
         self._adapt(dt, found)
+
+    def _too_long(self, found: float) -> Failure:
+        """What a Courant or diffusion number above `LIMIT` is told as."""
+        k, j = self.engine.worst
+        if not self.engine.mixes:
+            return Failure(f"a Courant number of {found:.3g}, above {LIMIT:g}, in row k = {k}", (j, 0))
+        self._mixed = self.engine.strongest_mixing()
+        what = f"a diffusion number of {found:.3g}, above {LIMIT:g}: dt times the fastest decay by the closure's mixing"
+        return Failure(what, (j, 0))
 
     def _adapt(self, dt: float, found: float) -> None:
         """Choose the next time step from the Courant number of the last: every `WINDOW` steps, or where it is far off.
@@ -141,16 +151,20 @@ class Stepper:
         return None
 
     def blow_up(self, failure: Failure) -> BlowUpError:
-        """The error, with the fastest place before the first bad step."""
-        setup, speeds = self.setup, np.sqrt(sum(one**2 for one in self.engine.velocity()))
-        k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
-        grid, z = setup.grid, np.broadcast_to(setup.levels.z, setup.shape)
+        """The error, with the fastest place before the first bad step, or where the closure mixed most in it."""
+        if self._mixed is not None:
+            (k, j, i), eddy = self._mixed
+            what = f"the closure mixes most, K = {eddy:.4g} m2/s,"
+        else:
+            speeds = np.sqrt(sum(one**2 for one in self.engine.velocity()))
+            k, j, i = (int(n) for n in np.unravel_index(int(np.argmax(speeds)), speeds.shape))
+            what = f"the wind is strongest, {speeds[k, j, i]:.4g} m/s,"
+        grid, z = self.setup.grid, np.broadcast_to(self.setup.levels.z, self.setup.shape)
         place = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m, z = {z[k, j, i]:.6g} m"
         return BlowUpError(
             self.time + self.time_step,
             (k, j, i),
-            f"{failure.what}; the wind is strongest, {speeds[k, j, i]:.4g} m/s, at {place}; "
-            f"the last good state is of t = {self.time:.6g} s",
+            f"{failure.what}; {what} at {place}; the last good state is of t = {self.time:.6g} s",
             advice=self._advice(),
         )
 
