@@ -58,6 +58,17 @@ def test_latitude_before_longitude_is_refused(tmp_path):
         options(tmp_path, 'initial.depth = { zones = "pond.geojson", value = 1.0, outside = 0.0 }\n', UTM)
 
 
+def test_degrees_need_a_grid_of_a_known_system(tmp_path):
+    """As of gauges and lines; one degree would be a metre. A file in metres is taken to be in the grid's system."""
+    text = 'initial.depth = { zones = "pond.geojson", value = 1.0, outside = 0.0 }\n'
+    geojson(tmp_path / "pond.geojson", ("Polygon", [POND], {}), crs="EPSG:4326")
+    with pytest.raises(ConfigError, match=r"in degrees(.|\n)*a grid with crs"):
+        options(tmp_path, text)
+    geojson(tmp_path / "pond.geojson", ("Polygon", [POND], {}), crs="EPSG:32633")
+    grid, made = options(tmp_path, text)
+    np.testing.assert_array_equal(made["depth"], inside(POND, *grid.mesh()).astype(float))
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_longitude_and_latitude_are_warped(tmp_path, named):
     """GeoJSON that names no system is in longitude and latitude; one that names its own is in that."""

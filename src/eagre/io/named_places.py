@@ -15,7 +15,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.lattice import moved
 from eagre.io.raster import parse_crs
-from eagre.io.vector import LONGITUDE_LATITUDE, check_degrees, layer_of, may_be_degrees
+from eagre.io.vector import LONGITUDE_LATITUDE, layer_of, system_to_leave
 
 Point = tuple[float, float]
 COLUMNS = {("x", "y"): None, **dict.fromkeys((("lon", "lat"), ("longitude", "latitude")), LONGITUDE_LATITUDE)}
@@ -60,22 +60,11 @@ class Places:
             For degrees and a grid of no known system, a system that cannot be understood, or a place that has no
             coordinates in the grid's.
         """
-        crs, ours = self.crs, parse_crs(grid.crs)
         points = np.array([point for one in self.named.values() for point in one] if self.path else [], np.float64)
-        if crs is None and self.may_guess and ours is not None and may_be_degrees(points):
-            crs = LONGITUDE_LATITUDE
-        if crs is None or not points.size:
-            return dict(self.named)
-        theirs = parse_crs(crs)
+        theirs = system_to_leave(self.path, points, self.crs, self.may_guess, grid) if points.size else None
         if theirs is None:
-            raise InputError(f"{self.path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
-        if ours is None and theirs.is_geographic:
-            fix = 'crs = "EPSG:32633" in [grid]'
-            raise InputError(f"{self.path} in degrees", allowed="a grid with crs", fix=fix)
-        if ours is None or theirs == ours:
             return dict(self.named)
-        check_degrees(theirs, points, str(self.path))
-        x, y = moved(theirs, ours, points[:, 0], points[:, 1])
+        x, y = moved(theirs, parse_crs(grid.crs), points[:, 0], points[:, 1])
         there = zip(x.tolist(), y.tolist(), strict=True)
         found: dict[str, Sequence[Any]] = {name: [next(there) for _ in one] for name, one in self.named.items()}
         for name, one in found.items():

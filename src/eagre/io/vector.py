@@ -138,11 +138,14 @@ def read_features(path: Path, grid: Grid, kinds: Sequence[str], layer: str | Non
         If a feature is of another type, there is none, a system cannot be understood, or a library is missing.
     """
     held = layer_of(path, kinds, layer)
-    crs = held.crs
-    if held.may_guess and grid.crs is not None:
-        points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
-        crs = LONGITUDE_LATITUDE if may_be_degrees(points) else None
-    return _warped(path, held.features, crs, grid)
+    points = np.concatenate([points_of(one.geometry["coordinates"]) for one in held.features])
+    theirs = system_to_leave(path, points, held.crs, held.may_guess, grid)
+    if theirs is None:
+        return held.features
+    from rasterio.warp import transform_geom
+
+    moved = transform_geom(theirs, parse_crs(grid.crs), [dict(one.geometry) for one in held.features])
+    return [one._replace(geometry=geometry) for one, geometry in zip(held.features, moved, strict=True)]
 
 
 def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], str | None]:
@@ -173,21 +176,41 @@ def _read_with_library(path: Path, layer: str | None) -> tuple[list[Feature], st
     return found, about["crs"]
 
 
-def _warped(path: Path, features: list[Feature], crs: str | None, grid: Grid) -> list[Feature]:
-    """Features in the grid's coordinate system."""
+def system_to_leave(path: Path | None, points: np.ndarray, crs: str | None, may_guess: bool, grid: Grid) -> Any:
+    """The coordinate system from which points of a file have to be warped to a grid's; None if they are as they are.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file, for errors.
+    points : (n, 2) array
+        Its points.
+    crs : str, optional
+        What it says of their system; if nothing, they are taken to be in the grid's.
+    may_guess : bool
+        If it says nothing: points that can be longitudes and latitudes are such (RFC 7946).
+    grid : Grid
+        If its system is not known, points are taken as they are, but for degrees.
+
+    Raises
+    ------
+    InputError
+        For a system that cannot be understood, degrees and a grid of no known system, or degrees that are none.
+    """
     ours = parse_crs(grid.crs)
-    if crs is None or ours is None:
-        return features
+    if crs is None and may_guess and ours is not None and may_be_degrees(points):
+        crs = LONGITUDE_LATITUDE
+    if crs is None:
+        return None
     theirs = parse_crs(crs)
     if theirs is None:
         raise InputError(f"{path} in {crs[:60]}", allowed="a coordinate system that GDAL knows")
-    if theirs == ours:
-        return features
-    check_degrees(theirs, np.concatenate([points_of(one.geometry["coordinates"]) for one in features]), str(path))
-    from rasterio.warp import transform_geom
-
-    moved = transform_geom(theirs, ours, [dict(one.geometry) for one in features])
-    return [one._replace(geometry=geometry) for one, geometry in zip(features, moved, strict=True)]
+    if ours is None and theirs.is_geographic:
+        raise InputError(f"{path} in degrees", allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid]')
+    if ours is None or theirs == ours:
+        return None
+    check_degrees(theirs, points, str(path))
+    return theirs
 
 
 def may_be_degrees(points: np.ndarray) -> bool:
