@@ -23,7 +23,7 @@ from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers, Job, shared_out
 from eagre.bench.tuner import begin_compiling, forget, tune_benchmark, tune_case
 from eagre.bench.tuner_targets import content_of, shape_of, sizes_of, target_at
-from eagre.bench.workload import StepsOfBenchmark, cells_of, difference, first_needed
+from eagre.bench.workload import StepsOfBenchmark, cells_of, difference, first_needed, job_of
 from eagre.errors import EagreError, MemoryNeededError
 from eagre.grid import Grid
 from eagre.layouts import store
@@ -34,7 +34,7 @@ from eagre.tuning import search as searching
 from eagre.tuning import session
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import descend, search
-from eagre.tuning.space import Axis, Card, Space, always, identity, registers, words
+from eagre.tuning.space import Axis, Card, Space, always, by_precision, identity, registers, words
 from eagre.tuning.spaces import SPACES, spaces_of
 from eagre.tuning.spaces.shallow_water import FIRST
 from eagre.tuning.statistics import typical, uncertainty, without_outliers
@@ -125,6 +125,11 @@ def test_a_choice_changes_its_places_only():
     assert SHIPPED["shallow-water.march.registers"]["single"]["first"] == 88
 
 
+def test_an_axis_has_values_of_its_precision():
+    axis = by_precision((1, 2, 4), (1, 2))
+    assert (axis(GPU, "single"), axis(GPU, "double")) == ((1, 2, 4), (1, 2))
+
+
 def test_limits_of_registers_that_hold_no_more_warps_are_pruned():
     """512 registers a thread for a part: 8, 7, 6, 5, 4 warps at 64, 72, 80, 96, 128 (F35)."""
     assert list(registers({"single": 64, "double": 64}, 128)(GPU, "single")) == [64, 72, 80, 96, 128]
@@ -153,6 +158,14 @@ def test_what_is_timed_has_the_shape_that_is_told(kind, size):
     subject = subject_of(kind)
     for variant in {space.variant for space in SPACES if space.model == kind}:
         assert shape_of(subject.model(size, select("cpu"), "single", variant)) == subject.shape(size, variant)
+
+
+def test_variants_are_compiled_for_the_device_that_times_them():
+    gpu = RecordingDevice()
+    march = next(one for one in SPACES if one.name == "shallow-water.march")
+    gpu.index = 1
+    assert job_of(march, gpu, "single", 2048) == Job("shallow-water", "rk2", "cuda:1", "single", 512)
+    assert job_of(march, select("cpu"), "double", 64) == Job("shallow-water", "rk2", "cpu", "double", 64)
 
 
 def test_cells_of_all_levels_count():
@@ -496,6 +509,15 @@ def test_without_a_gain_beyond_the_noise_the_shipped_values_stay(rng):
     assert found.best == {} and found.values == {} and found.gain == 0.0
     found = session.tune(SPACE, Pretended(lambda rows: 0.995e-3 if rows == 8 else 1e-3), journal())
     assert found.values == {}
+
+
+@pytest.mark.parametrize(("kind", "gain"), [("cpu", 0.03), ("cuda", 0.01)])
+def test_a_gain_has_to_be_worth_it(kind, gain):
+    """3 % on a CPU, 1 % on a card."""
+    for factor, rows in ((0.97, None), (1.03, 8)):
+        load = Pretended(lambda rows, factor=factor: 1e-3 / (1.0 + factor * gain) if rows == 8 else 1e-3)
+        load.card = Card(kind, H200, 8)
+        assert session.tune(SPACE, load, journal()).best.get("rows") == rows
 
 
 @pytest.mark.parametrize(("apart", "rows"), [(0.1, None), (0.01, 8)])

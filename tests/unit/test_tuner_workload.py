@@ -47,6 +47,7 @@ class Steps:
         self.device = device
 
     def advance(self, until, max_steps):
+        assert until > self.time + 1e3
         self.steps += max_steps
 
     def field(self, name):
