@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from eagre import BarotropicVorticity, Layers
 from eagre.bench.benchmark import KEYS, bench
@@ -113,9 +114,48 @@ def test_channel_with_everything():
     assert all(np.isfinite(model.field(name)).all() for name in model.variables)
 
 
+@pytest.mark.parametrize("kind", ["box", "channel", "periodic"])
+def test_a_stress_in_space_drives_by_its_curl(kind, tmp_path, arguments):
+    """d tau_y / dx - d tau_x / dy over density and depth, point by point; of a file of other points and other order."""
+    nx, ny, length = 24, 16, 2e6
+    name = tmp_path / "stress.nc"
+    x, y = np.linspace(-1e5, 2.1e6, 45), np.linspace(2.1e6, -1e5, 23)  # from north to south
+    values = 0.1 + 2e-8 * x - 3e-8 * y[:, None]
+    field = xr.DataArray(np.stack([0.0 * values, values]), {"time": [0.0, 1.0], "y": y, "x": x}, ("time", "y", "x"))
+    xr.Dataset({"tauuo": field.astype(np.float64)}).to_netcdf(name)
+    found = {}
+    for source in (f'{{file = "{name}", variable = "tauuo", record = 2}}', '"0.1 * cos(2 * pi * y / 2e6)"'):
+        taken = arguments(
+            f'basin = {{kind = "{kind}", nx = {nx}, ny = {ny}, length_x = {length}, length_y = {length}}}\n'
+            f'wind = {{stress_x = {source}, stress_y = "0.2 * sin(pi * x / 1e6)", density = 1025.0, depth = 20.0}}\n'
+            "numerics.time_step = 1.0\n", device="cpu", precision="double",
+        )  # fmt: skip
+        found[source] = taken["wind_curl"] * 1025.0 * 20.0
+        grid = taken["grid"]
+    of_file, of_text = found.values()
+    inside = (slice(1, -1), slice(1, -1))
+    k = 2.0 * np.pi / length
+    slope_y = 0.2 * np.cos(k * grid.x) * np.sin(k * grid.dx) / grid.dx  # of the differences of a sine
+    slope_x = -0.1 * np.sin(k * grid.y)[:, None] * np.sin(k * grid.dy) / grid.dy
+    np.testing.assert_allclose(of_text[inside], (slope_y - slope_x)[inside], rtol=1e-9, atol=1e-18)
+    np.testing.assert_allclose(of_file[inside], (slope_y + 3e-8 + 0.0 * slope_x)[inside], rtol=1e-6)
+    edges = {"box": (), "channel": (1,), "periodic": (0, 1)}[kind]
+    if 0 in edges:
+        np.testing.assert_allclose(of_text, slope_y - slope_x, rtol=1e-9, atol=1e-18)
+    elif 1 in edges:
+        np.testing.assert_allclose(of_text[1:-1], (slope_y - slope_x)[1:-1], rtol=1e-9, atol=1e-18)
+    else:
+        np.testing.assert_allclose(of_text, slope_y - slope_x, atol=0.05 * k * 0.2)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind.stress_y = 0.1\n", "depth"),
+        (
+            "basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind = {curl = 1.0, stress_x = 0.1}\n",
+            "both curl and stress_x",
+        ),
         ("basin.nx = 17\nnumerics.time_step = 1.0\n", "length_x"),
         ("basin = {nx = 17, length_x = 1.0}\nnumerics.time_step = 1.0\nwind.stress = 0.1\n", "depth"),
         ("basin.nx = 17\nnumerics.time_step = 1.0\nnondimensional = {}\nphysics = {}\n", "nondimensional"),

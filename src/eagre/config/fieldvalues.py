@@ -147,6 +147,7 @@ def _field(dimension: str | None, classes: bool = False) -> PlainValidator:
 
 LengthField = Annotated[FieldValue, _field("length")]
 SpeedField = Annotated[FieldValue, _field("speed")]
+StressField = Annotated[FieldValue, _field("stress")]
 PressureField = Annotated[FieldValue, _field("pressure")]
 NumberField = Annotated[FieldValue, _field(None)]
 ManningField = Annotated[FieldValue, _field(None, classes=True)]

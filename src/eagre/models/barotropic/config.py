@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
+from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, StressField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
 from eagre.config.values import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Stress = Annotated[float, quantity("stress")]
 MOST_PARTICLES = 10**7
+WINDS = ("curl", "stress", "stress_x and stress_y")  # what may drive the flow
 
 
 class BasinSection(Section):
@@ -76,7 +77,7 @@ class NondimensionalSection(Section):
 
 
 class WindSection(Section):
-    """What drives the flow: the curl itself, or the stress of a double gyre."""
+    """What drives the flow: the curl itself, the stress of a double gyre, or the stress at the points."""
 
     curl: NumberField | None = Field(
         default=None, description="curl of the stress over density and depth, 1/s2", examples=["-1e-17 * sin(y / 1e6)"]
@@ -86,17 +87,41 @@ class WindSection(Section):
         description="tau0 of the stress -tau0 / 2 cos(2 pi y / length_y): a double gyre",
         examples=["0.05 N/m2"],
     )
+    stress_x: StressField | None = Field(
+        default=None, description="eastward stress of the wind on the water, N/m2",
+        examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
+    )  # fmt: skip
+    stress_y: StressField | None = Field(
+        default=None, description="northward stress of the wind on the water, N/m2; 0 if only stress_x is given",
+        examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
+    )  # fmt: skip
     density: float = Field(default=1000.0, description="density of the water, kg m-3", gt=0)
     depth: PositiveMetres | None = Field(default=None, description="depth of the water", examples=["300 m"])
 
     @model_validator(mode="after")
     def _one_of_two(self) -> WindSection:
-        if (self.curl is None) == (self.stress is None):
-            got = "neither curl nor stress" if self.curl is None else "both curl and stress"
+        fields = self.stress_x is not None or self.stress_y is not None
+        given = [
+            name for name, has in zip(WINDS, (self.curl, self.stress, fields or None), strict=True) if has is not None
+        ]
+        if len(given) != 1:
+            got = f"both {' and '.join(given)}" if given else "neither curl nor stress, nor stress_x and stress_y"
             raise InputError(got, allowed="one of them", fix='stress = "0.05 N/m2"')
-        if self.stress is not None and self.depth is None:
+        if self.curl is None and self.depth is None:
             raise InputError("stress without depth", allowed="both", fix='depth = "300 m"')
         return self
+
+    def curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], at: Any) -> np.ndarray:
+        """Curl over density and depth, (ny, nx), 1/s2, of stress_x and stress_y; at : names a key in errors."""
+        from eagre.models.barotropic.inputs import curl_of_stress
+
+        fields = []
+        for name in ("stress_x", "stress_y"):
+            value = getattr(self, name)
+            with at("wind", name):
+                fields.append(0.0 if value is None else value.at_centres(grid))
+        assert self.depth is not None
+        return curl_of_stress(*fields, grid, periodic) / (self.density * self.depth)
 
 
 class TopographySection(Section):
@@ -292,4 +317,7 @@ class BarotropicCase(Case):
             amplitude = np.pi * wind.stress / (wind.density * wind.depth * height)
             curl = -amplitude * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
             options["wind_curl"] = np.repeat(curl[:, None], grid.nx, axis=1)
+        elif wind is not None:
+            periodic = self.basin.kind != "box", self.basin.kind == "periodic"
+            options["wind_curl"] = wind.curl_of_fields(grid, periodic, self.at)
         return options

@@ -45,6 +45,39 @@ def field_at_points(name: str, value: Any, grid: Grid) -> np.ndarray:
     return array
 
 
+def curl_of_stress(
+    stress_x: Any, stress_y: Any, grid: Grid, periodic: tuple[bool, bool] = (False, False)
+) -> np.ndarray:
+    """Curl of a stress at the points, (ny, nx), by differences over two spacings, one-sided on walls.
+
+    Parameters
+    ----------
+    stress_x, stress_y : float or (ny, nx) array, N m-2
+        Towards the east and the north.
+    grid : Grid
+    periodic : bool of x and of y
+        Whether the point before the first is the last.
+
+    Returns
+    -------
+    (ny, nx) array, N m-3
+        d stress_y / dx - d stress_x / dy; over density and depth it is the `wind_curl` of the model.
+
+    Raises
+    ------
+    InputError
+        For another shape, and for values that are not finite.
+    """
+    along_x = _slope(field_at_points("stress_y", stress_y, grid), grid.dx, 1, periodic[0])
+    return along_x - _slope(field_at_points("stress_x", stress_x, grid), grid.dy, 0, periodic[1])
+
+
+def _slope(a: np.ndarray, spacing: float, axis: int, periodic: bool) -> np.ndarray:
+    if periodic:
+        return (np.roll(a, -1, axis) - np.roll(a, 1, axis)) / (2.0 * spacing)
+    return np.gradient(a, spacing, axis=axis, edge_order=2)
+
+
 def places_of(particles: Any, grid: Grid, periodic: tuple[bool, bool]) -> np.ndarray:
     """Particles x, y, (n, 2), in grid units of the padded arrays, (2, n)."""
     xy = own_array("particles", particles)
