@@ -106,7 +106,9 @@ def test_single_precision_of_shallow_water():
 def test_iterations_do_not_depend_on_the_points(n, order, most):
     """From nothing to a correction of 1e-6 of the potential, under a wave over a flat bed."""
     problem, *_ = laplace((1, n), (False, True), Vertical(9, order), slope=0.0)
-    assert problem.solve(1e-6).iterations <= most
+    found = problem.solve(1e-6)
+    assert found.iterations <= most
+    assert 0.0 < found.norm <= 1e-6 and found.norm == pytest.approx(problem.norm() / np.sqrt(8.0 * n))
 
 
 def test_steps_as_the_transcription():

@@ -11,7 +11,7 @@ from eagre.bench.machine import threads_limited
 from eagre.models.potential_waves.inlet import stroke_of_height
 from eagre.models.potential_waves.stability import LIMIT, highest_frequency
 from eagre.models.potential_waves.stencils import Vertical
-from eagre.waves import AiryWave, StreamFunctionWave, wave_number
+from eagre.waves import AiryWave, Jonswap, Sea, StreamFunctionWave, wave_number
 from oracle.averages import extremes_of, moments_of
 from oracle.potential_waves import Tank
 from restarts import assert_repeats_and_restarts
@@ -190,6 +190,24 @@ def test_a_wave_along_y_is_one_along_x():
     assert np.abs(ends[17, 1] - ends[1, 17]).max() < 1e-9
 
 
+@pytest.mark.parametrize(("nx", "ny", "periodic"), [(16, 1, "x"), (1, 16, "y"), (12, 10, "both")])
+def test_a_periodic_axis_has_no_beginning(nx, ny, periodic):
+    """Waves and a bed moved by some points along it: what becomes of them is moved as far."""
+    wraps = periodic in ("x", "both"), periodic in ("y", "both")
+    grid, ends = Grid.of_points(nx, ny, 1.2, 0.8, periodic=wraps), []
+    x, y = (2.0 * np.pi * a / length for a, length in zip(grid.mesh(), (1.2, 0.8), strict=True))
+    fields = 0.3 + 0.05 * np.cos(x + y), 0.02 * np.cos(x - 0.7) * np.cos(y + 0.4), 0.02 * np.sin(x + 0.3) * np.cos(y)
+    for moved in ((0, 0), (3 % ny, 5 % nx)):
+        depth, eta, phi = (np.roll(field, moved, (0, 1)) for field in fields)
+        model = PotentialWaves(
+            grid, depth, surface_elevation=eta, surface_potential=phi, periodic=periodic, order=4, layers=6,
+            tolerance=1e-11, device="cpu", precision="double",
+        )  # fmt: skip
+        model.advance(0.2)
+        ends.append(np.roll(model.field("surface_elevation"), [-n for n in moved], (0, 1)))
+    assert np.abs(ends[1] - ends[0]).max() < 1e-9
+
+
 # -- how it ends ----------------------------------------------------------------------------------
 
 
@@ -205,7 +223,7 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
     with pytest.raises(BlowUpError) as broken:
         model.advance(5.0)
     said = str(broken.value)
-    for words in ("slope of", "at x = ", "0.5 m deep", "last good state", "break"):
+    for words in ("slope of", "at x = ", "0.5 m deep", "last good state", "break", "try:     [breaking] in the case"):
         assert words in said
     assert np.isfinite(model.state()["surface"]).all() and 0.0 < model.time < broken.value.time
     assert 0 <= broken.value.cell[1] < 64
@@ -230,6 +248,9 @@ def test_breaking_waves_end_with_a_name_a_place_and_a_steepness():
         ({"surface_potential": np.nan}, "surface_potential"),
         ({"height": 0.5}, "surface_elevation = "),
         ({"device": ["cpu"] * 9}, "9 devices for "),
+        ({"zones": [Zone("west", 0.3, 1.0), Zone("west", 0.3, 1.0)]}, "two zones along the west side"),
+        ({"zones": [Zone("west", 0.3, 1.0)], "paddles": [Paddle("west", 0.1)]}, "a zone and a paddle along the west"),
+        ({"paddles": [Paddle("east", 0.1), Paddle("east", 0.1)]}, "two paddles along the east side"),
         ({"courant": 0.0}, "courant"),
         ({"gravity": -9.81}, "gravity"),
     ],
@@ -291,12 +312,25 @@ def test_remarks_name_what_costs_accuracy():
     told = "\n".join(model.remarks)
     for words in ("of the longest stable one", "points a wave", "wave lengths wide", "steps a period"):
         assert words in told
+    for height, steep in ((0.05, False), (0.13, True)):
+        sea = Sea(Jonswap(height, 1.0), 0.45, count=20)
+        remarks = flume(20.0, 161, zones=[Zone("west", 4.0, 1.0, sea)]).remarks
+        assert any("[breaking] or a lower Hs" in remark for remark in remarks) is steep
     grid = Grid.of_points(41, 1, 4.0, 1.0)
     sloping = PotentialWaves(grid, 0.5 - 0.05 * grid.x[None], device="cpu")
     assert sum("slopes into the wall" in remark for remark in sloping.remarks) == 2
     level = PotentialWaves(grid, 0.5 - 0.05 * np.cos(np.pi * grid.x / 4.0)[None], device="cpu")
     assert not any("slopes into the wall" in remark for remark in level.remarks)
     assert float(wave_number(2.0 * np.pi, 0.45)) > 0.0
+
+
+@pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]])
+def test_a_bed_that_is_too_steep_is_named_by_its_place_on_the_map(device):
+    grid = Grid.of_points(17, 17, 1.6, 1.6, 1000.0, 500.0)
+    depth = np.broadcast_to(np.where(grid.x < 1000.75, 0.8, 0.3), grid.shape)
+    with pytest.raises(InputError) as refused:
+        PotentialWaves(grid, depth, device=device)
+    assert "at x = 1000.7 m, y = 500 m" in str(refused.value) and "1.5 at most" in str(refused.value)
 
 
 # -- statistics and breaking ----------------------------------------------------------------------

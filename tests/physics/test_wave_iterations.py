@@ -137,7 +137,7 @@ def test_a_bed_that_is_steep_at_one_point_is_left_to_weights():
 def test_a_bed_that_is_too_steep_is_refused():
     with pytest.raises(InputError) as refused:
         over_a_bed(*ramp(1.8), 6)
-    assert "slope 1.8 at x = 2 m, y = 0 m" in str(refused.value) and "1.5 at most" in str(refused.value)
+    assert "slope of 1.8 at x = 2 m, y = 0 m" in str(refused.value) and "1.5 at most" in str(refused.value)
     over_a_bed(*ramp(1.45), 6)
 
 

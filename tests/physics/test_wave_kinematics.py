@@ -7,12 +7,13 @@ import pytest
 
 from eagre.backend.select import select
 from eagre.errors import InputError
+from eagre.io.openfast import SeaStateFiles, SeaStateGrid
 from eagre.models.potential_waves.kinematics import Flow
 from eagre.models.potential_waves.laplace import LaplaceProblem
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.stencils import Vertical, all_weights, weights
 from eagre.models.potential_waves.step import Steps
-from eagre.waves import AiryWave, StreamFunctionWave
+from eagre.waves import AiryWave, StreamFunctionWave, morison_force
 
 DEVICE = select("cpu")
 GRAVITY, DENSITY = 9.81, 1025.0
@@ -61,6 +62,32 @@ def test_the_kinematics_of_a_stream_function_wave(kind):
     known = wave.dynamic_pressure(*place, density=DENSITY)
     assert apart(found.dynamic_pressure, known, DENSITY * GRAVITY * wave.height) < 1e-4
     assert found.pressure == pytest.approx(found.dynamic_pressure - DENSITY * GRAVITY * found.z, nan_ok=True)
+
+
+def test_the_models_flow_on_a_pile_and_in_files_of_openfast(tmp_path):
+    """Columns that follow the surface: force and moment, and files of SeaState, are those of the exact wave."""
+    wave = StreamFunctionWave(0.05 * np.pi, 1.0, length=np.pi, eulerian_current=0.0)
+    flow, grid, _ = flow_of(wave, (1, 40), (1.0, np.pi), (False, True), Vertical(13, 6))
+    share = np.linspace(0.0, 1.0, 21)
+    column = flow.at(Probes(*grid, 0.4, 0.0, sigma=share))
+    z = (1.0 + float(wave.elevation(0.4, 0.0, 0.0))) * share - 1.0
+    exact = (np.stack(f(0.4, 0.0, z, 0.0)[:2]) for f in (wave.velocity, wave.material_acceleration))
+    found = morison_force(column.z, column.velocity[:2], column.acceleration[:2], 0.1)
+    known = morison_force(z, *exact, 0.1)
+    for got, wanted in zip(found, known, strict=True):
+        assert wanted[0] > 0.0
+        assert np.abs(got - wanted).max() < 5e-4 * wanted[0]
+    box, root = SeaStateGrid(0.8, 0.5, 1.0, 3, 2, 5), tmp_path / "sea"
+    x, _, z = box.points()
+    with SeaStateFiles(root, box, 0.1) as files:
+        at = flow.at(Probes(*grid, 1.5 + x, 0.0, sigma=1.0 + z))
+        files.write(at.velocity, at.acceleration, at.dynamic_pressure, at.elevation)
+    eta = wave.elevation(1.5 + x, 0.0, 0.0)
+    u, _, w = wave.velocity(1.5 + x, 0.0, (1.0 + eta) * (1.0 + z) - 1.0, 0.0)
+    speed = 0.5 * wave.height * wave.angular_frequency
+    for suffix, values, scale in ((".Vxi", u, speed), (".Vzi", w, speed), (".Elev", eta[:15], wave.height)):
+        read = np.loadtxt(root.with_suffix(suffix), comments="!", skiprows=13).reshape(-1)
+        assert apart(read, values, scale) < 1e-4
 
 
 def test_the_kinematics_of_a_small_wave():

@@ -125,10 +125,10 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         (FLUME.replace("0.5", '"0.5 - 0.1 * z"'), ["basin.depth"]),
         (
             FLUME.replace("33", "46").replace("16.0", "1.0").replace("0.5", "100.0") + 'periodic = "x"\n',
-            ["basin.nx (line 6)", "nx = 46 and ny = 1", "40 or 48 along x"],
+            ["basin.nx (line 6)", "nx = 46 and ny = 1, of which", "40 or 48 along x", "write:   nx = 48"],
         ),
         (FLUME.replace("0.5", "1e300"), ["basin.depth (line 8)", "depth = 1e+300 m", "up to 1e+09 m"]),
-        (FLUME.replace("0.5", "1e-300"), ["basin.depth (line 8)", "depth = 1e-300 m", "above 0"]),
+        (FLUME.replace("0.5", "1e-300"), ["basin.depth (line 8)", "depth = 1e-300 m", "above 0", "maximum(0.1, "]),
         (FLUME + 'periodic = "x"\n', ["basin.nx", "33 along a periodic axis", "nx = 34"]),
         (FLUME + "[numerics]\norder = 5\n", ["numerics.order (line 10)", "order = 6"]),
         (FLUME + "[numerics]\nlayers = 6\n", ["layers = 6", "layers = 9"]),
@@ -138,6 +138,16 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         (FLUME + '[initial]\nwave = {kind = "stoks"}\n', ['kind = "stokes"']),
         (FLUME + '[[zones]]\nside = "left"\nwidth = 4\n', ["zones[1].side", "west, east, south, north"]),
         (FLUME + '[[zones]]\nside = "west"\nwidth = 4\n', ["zones[1]", "a zone without a period", 'period = "2 s"']),
+        (
+            FLUME + f'[[zones]]\nside = "east"\nwidth = 4\nwave = {WAVE}\n[[paddles]]\nside = "east"\nvelocity = 0.1\n',
+            ["zones", "a zone and a paddle along the east side", 'write:   side = "west"'],  # a flume has two
+        ),
+        (
+            FLUME + f'[[zones]]\nside = "north"\nwidth = 4\nwave = {WAVE}\n',
+            ["zones[1]", "north side of an axis that is of one point", 'write:   side = "west"'],
+        ),
+        (FLUME.replace("33", "3"), ["basin.nx (line 6)", "nx = 3 at order 6", "4 or more", "write:   nx = 17"]),
+        (FLUME.replace("0.5", '"where(x < 8, 2, 0.5)"'), ["basin.depth (line 8)", "slope of", "1.5 at most"]),
         (FLUME + f'[[zones]]\nside = "west"\nwidth = 4\nwaves = {WAVE}\n', ['did you mean "wave"']),
         (FLUME + f'[[zones]]\nside = "west"\nwidth = 40\nwave = {WAVE}\n', ["zones[1]", "width = 40 m", "up to 16 m"]),
         (

@@ -91,6 +91,50 @@ def test_the_rate_does_not_depend_on_the_points(periodic):
     assert max(rates) < 0.13 and abs(rates[0] - rates[1]) < 0.04
 
 
+def by_hand(level, cycle, u, f, h, s, sweeps, last, coarsest):
+    """A cycle on a line between walls, (n,), as Trottenberg et al. draw it, section 2.4."""
+
+    def neighbours(a):
+        mirrored = np.concatenate([a[1:2], a, a[-2:-1]])
+        return mirrored[:-2] + mirrored[2:]
+
+    def sweep(u):
+        for colour in (0, 1):
+            u[colour::2] = ((neighbours(u) / h**2 - f) / (2.0 / h**2 + s))[colour::2]
+
+    if level == last:
+        for _ in range(coarsest):
+            sweep(u)
+        return u
+    for _ in range(sweeps[0]):
+        sweep(u)
+    r = f - neighbours(u) / h**2 + (2.0 / h**2 + s) * u
+    coarse = (0.25 * neighbours(r) + 0.5 * r)[::2]
+    known = (coarse, 2.0 * h, s, sweeps, last, coarsest)
+    e = by_hand(level + 1, cycle, np.zeros_like(coarse), *known)
+    if cycle != "V" and level + 1 < last:
+        e = by_hand(level + 1, "W" if cycle == "W" else "V", e, *known)
+    u += np.interp(np.arange(u.size), 2.0 * np.arange(e.size), e)
+    for _ in range(sweeps[1]):
+        sweep(u)
+    return u
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    ("cycle", "sweeps", "levels"), [("V", (1, 2), 5), ("W", (2, 1), 5), ("F", (1, 1), 5), ("W", (1, 1), 3)]
+)
+def test_a_cycle_is_that_of_its_letter_sweeps_and_levels(cycle, sweeps, levels, plain):
+    f = np.random.default_rng(5).standard_normal(33)
+    choices = {"cycle": cycle, "pre": sweeps[0], "post": sweeps[1], "levels": levels, "enough": 0.0, "plain": plain}
+    solver = Multigrid((1, 33), (1.0, 0.1), layers=[3.0], device="cpu", **choices)
+    solver.device.fill(solver.f, f[None, None])
+    solver.device.run(solver.cycle_launches(from_zero=True))
+    known = by_hand(0, cycle, np.zeros(33), f, 0.1, 3.0, sweeps, levels - 1, solver._coarsest_sweeps)
+    assert len(solver.grids) == levels
+    assert np.abs(solver.device.host(solver.u)[0, 0] - known).max() < 1e-12 * np.abs(known).max()
+
+
 def test_more_sweeps_need_fewer_cycles():
     shape, spacing, _, q, f = problem("walls")
     counts = [

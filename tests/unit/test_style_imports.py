@@ -6,6 +6,8 @@ import ast
 
 import pytest
 
+import eagre
+
 pytest.importorskip("grimp", reason="pip install 'eagre[dev]'")
 
 from import_circles import circles, imports_of
@@ -38,3 +40,7 @@ def test_oracles_take_nothing_from_the_package(root):
 )
 def test_circles(imports, expected):
     assert circles(imports) == expected
+
+
+def test_every_public_name_is_there():
+    assert [name for name in eagre.__all__ if not hasattr(eagre, name)] == []

@@ -2,8 +2,8 @@
 
 One file a term. The class has the file's name in capitals (`wind_stress.py` holds `WindStress`), its section in a
 case file has the file's own, and both are found by that: a new file is a new term. What all terms share is in
-`base` (what a term is), `collect` (the terms of a run), `compose` (the one cell that a kernel calls) and `moving`
-(what changes in space and time).
+`base` (what a term is), `collect` (the terms of a run), `compose` (the one cell that a kernel calls), `moving`
+(what changes in space and time) and `blended` (its tables on a device).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib
 from pkgutil import iter_modules
 from typing import Any
 
-_SHARED = {"base", "collect", "compose", "moving"}
+_SHARED = {"base", "blended", "collect", "compose", "moving"}
 
 
 def class_name(module: str) -> str:

@@ -223,10 +223,14 @@ class PotentialWavesCase(Case):
 
         with self.at("basin"):
             grid = self.basin.grid()
+        from eagre.models.potential_waves.inputs import check_sides
+
         check_input_memory(grid)
         depth = self._depth(grid)
         options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
-        options |= {"paddles": self._paddles(), "sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
+        with self.at("zones"):
+            check_sides(options["zones"], paddles := self._paddles())
+        options |= {"paddles": paddles, "sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
         if self.statistics is not None:

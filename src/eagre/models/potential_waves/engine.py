@@ -41,14 +41,14 @@ class Engine:
     def __init__(self, setup: Setup, device: Device | Group, precision: str) -> None:
         self.setup = setup
         known = (setup.depth, setup.spacing, setup.vertical, setup.periodic)
-        more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction}
+        places = setup.grid.x, setup.grid.y
+        more = {"linear": setup.linear, "multigrid": setup.multigrid, "correction": setup.correction, "points": places}
         self.laplace: Laplace = (
             LaplaceBands(*known, device, precision, **more)
             if isinstance(device, Group)
             else LaplaceProblem(*known, device, precision, **more, preconditioner=setup.preconditioner)
         )
         self.device = self.laplace.device
-        self.laplace.points = setup.grid.x, setup.grid.y
         self.breaking = None
         if setup.breaking is not None:
             known = (self.laplace, setup.depth, setup.spacing, setup.periodic, setup.gravity)

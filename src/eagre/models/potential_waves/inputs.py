@@ -21,11 +21,13 @@ from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle
 from eagre.models.potential_waves.zones import Zone
+from eagre.solvers.multigrid.grids import Axis, near
 from eagre.waves import wave_number
 
 SURFACE_WORDS = 40  # a column, in the precision of the run
 VOLUME_WORDS = 8  # an unknown: Psi, its slopes, the residual, two grids of the preconditioner with their coarser ones
 RESOLVED_POINTS = 64  # of the wave whose Psi is the smallest that counts
+OPPOSITE = {"west": "east", "east": "west", "south": "north", "north": "south"}
 PERIODIC = {"none": (False, False), "x": (False, True), "y": (True, False), "both": (True, True)}
 
 
@@ -42,7 +44,11 @@ def check_points(grid: Grid, periodic: tuple[bool, bool], order: int) -> None:
     """Refuse axes that are too short for a difference, and odd numbers where an axis is periodic."""
     for name, count, wraps in (("nx", grid.nx, periodic[1]), ("ny", grid.ny, periodic[0])):
         if 1 < count <= order // 2:
-            raise InputError(f"{name} = {count} at order {order}", allowed=f"1, or {order // 2 + 1} or more")
+            allowed, fix = (
+                f"1, or {order // 2 + 1} or more",
+                f"{name} = {max(order // 2 + 1, 17) // 2 * 2 + (not wraps)}",
+            )
+            raise InputError(f"{name} = {count} at order {order}", allowed=allowed, fix=fix)
         if wraps and count > 1 and count % 2:
             raise InputError(f"{name} = {count} along a periodic axis", allowed="an even number",
                              fix=f"{name} = {count + 1}")  # fmt: skip
@@ -60,8 +66,15 @@ def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
     except InputError as error:
         if not error.fix.startswith("Multigrid"):
             raise
-        points = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, {error.what.partition(', of ')[2]}"
-        raise InputError(points, allowed=error.allowed) from None
+        left = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, of {error.what.partition(', of ')[2]}"
+        raise InputError(left, allowed=error.allowed, fix=better_points(setup.grid, setup.periodic)) from None
+
+
+def better_points(grid: Grid, periodic: tuple[bool, bool]) -> str:
+    """The lines of numbers of points that can be halved often, of axes whose own cannot."""
+    axes = (("nx", Axis(grid.nx, grid.dx, periodic[1])), ("ny", Axis(grid.ny, grid.dy, periodic[0])))
+    better = {name: near(axis)[1] for name, axis in axes if axis.points > 1 and near(axis)[1] != axis.points}
+    return ", ".join(f"{name} = {count}" for name, count in better.items())
 
 
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
@@ -77,6 +90,7 @@ def checked_depth(depth: Any, grid: Grid) -> np.ndarray:
         raise InputError(
             f"depth = {found[j, i]:g} m at {where}, one of {int(dry.sum())} such points",
             allowed="above 0 everywhere: there is no run-up on a beach, only on walls",
+            fix='depth = "maximum(0.1, 0.4 - 0.05 * x)", or a raster whose land is water 0.1 m deep',
         )
     return found
 
@@ -91,22 +105,46 @@ def checked_surface(elevation: Any, potential: Any, depth: np.ndarray, grid: Gri
         raise InputError(
             f"surface_elevation = {eta[j, i]:g} m at x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m",
             allowed=f"above the bed, {-depth[j, i]:g} m there",
+            fix=f"surface_elevation = {-0.1 * depth[j, i]:.2g}",
         )
     return np.stack([eta, phi])
 
 
-def checked_zones(zones: Sequence[Zone], grid: Grid, periodic: tuple[bool, bool]) -> tuple[Zone, ...]:
-    """Refuse zones along periodic axes, and zones that are wider than the basin."""
+def checked_zones(
+    zones: Sequence[Zone], grid: Grid, periodic: tuple[bool, bool], paddles: Sequence[Paddle] = ()
+) -> tuple[Zone, ...]:
+    """Refuse zones along periodic axes, wider than the basin, or along a side that another zone or a paddle has."""
+    check_sides(zones, paddles)
     for zone in zones:
         across = zone.side in ("west", "east")
         count, step, wraps = (grid.nx, grid.dx, periodic[1]) if across else (grid.ny, grid.dy, periodic[0])
         if wraps or count < 2:
             why = "periodic" if wraps else "of one point"
-            raise InputError(f"a zone along the {zone.side} side of an axis that is {why}", allowed="sides with a wall")
+            what = f"a zone along the {zone.side} side of an axis that is {why}"
+            raise InputError(what, allowed="sides with a wall", fix=wall_of(grid, periodic))
         if zone.width > (count - 1) * step:
             raise InputError(f"width = {zone.width:g} m of the zone in the {zone.side}",
-                             allowed=f"up to {(count - 1) * step:g} m, the basin")  # fmt: skip
+                             allowed=f"up to {(count - 1) * step:g} m, the basin",
+                             fix=f"width = {0.25 * (count - 1) * step:.3g}")  # fmt: skip
     return tuple(zones)
+
+
+def wall_of(grid: Grid, periodic: tuple[bool, bool]) -> str:
+    """The line to write for a side with a wall; empty where there is none."""
+    walls = (("west", grid.nx, periodic[1]), ("south", grid.ny, periodic[0]))
+    return next((f'side = "{side}"' for side, count, wraps in walls if count > 1 and not wraps), "")
+
+
+def check_sides(zones: Sequence[Zone], paddles: Sequence[Paddle]) -> None:
+    """Refuse two zones, two paddles or one of each along a side: the last would undo what the others make."""
+    used: dict[str, str] = {}
+    for one in (*zones, *paddles):
+        name = "zone" if isinstance(one, Zone) else "paddle"
+        if one.side in used:
+            both = f"two {name}s" if used[one.side] == name else f"a {used[one.side]} and a {name}"
+            fix = "" if OPPOSITE[one.side] in used else f'side = "{OPPOSITE[one.side]}"'
+            raise InputError(f"{both} along the {one.side} side", allowed="one of them a side", fix=fix)
+        used[one.side] = name
 
 
 def checked_breaking(breaking: bool | Mapping[str, float]) -> tuple[float, float, float] | None:

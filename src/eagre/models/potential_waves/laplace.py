@@ -73,6 +73,7 @@ class LaplaceProblem(Laplace):
         multigrid: Mapping[str, Any] | None = None,
         correction: str | None = None,
         preconditioner: str = "modes",
+        points: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.device, self.vertical, self.shape, self.periodic = device, vertical, h.shape, periodic
         check_depth(h, vertical.order)
@@ -90,7 +91,7 @@ class LaplaceProblem(Laplace):
         squares, _ = part.squares_of(h.shape[0])
         self.test = part.test = StopTest(device, int(np.prod(squares)))
         part.squares = self.test.partials
-        self.real, self.points = part.real, (spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0]))
+        self.real, self.points = part.real, points or points_of(h, spacing)
         self.fields, self.eta, self.phi, self.w, self.psi = part.fields, part.eta, part.phi, part.w, part.psi
         self.geometry, self.lines = part.geometry, part.lines
         self._begin()
@@ -132,6 +133,11 @@ class LaplaceProblem(Laplace):
 
     def _bottom_squares(self) -> np.ndarray:
         return self.part.bottom_squares()
+
+
+def points_of(h: np.ndarray, spacing: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Places of points from 0 on, (nx,) and (ny,), m."""
+    return spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
 
 
 def factors_of(h: np.ndarray, spacing: tuple[float, float], order: int) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from eagre.backend.device import Launch
 from eagre.backend.exchange import LocalTransport, Message
 from eagre.backend.group import BARRIER, Group, Stage, in_turn
 from eagre.models.potential_waves import reference
-from eagre.models.potential_waves.laplace import ENOUGH, SMALLEST_SCREENING, check_depth, factors_of, is_large
+from eagre.models.potential_waves.laplace import (
+    ENOUGH,
+    SMALLEST_SCREENING,
+    check_depth,
+    factors_of,
+    is_large,
+    points_of,
+)
 from eagre.models.potential_waves.laplace_base import Laplace
 from eagre.models.potential_waves.laplace_part import LaplacePart
 from eagre.models.potential_waves.stencils import Vertical
@@ -53,6 +60,7 @@ class LaplaceBands(Laplace):
         self, h: np.ndarray, spacing: tuple[float, float], vertical: Vertical, periodic: tuple[bool, bool],
         group: Group, precision: str, linear: bool = False, plain: bool = False,
         multigrid: Mapping[str, Any] | None = None, correction: str | None = None,
+        points: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
         self.vertical, self.shape, self.periodic = vertical, h.shape, periodic
         check_depth(h, vertical.order)
@@ -72,7 +80,7 @@ class LaplaceBands(Laplace):
             for rank, member in enumerate(group.members)
         ]  # fmt: skip
         self.real = self.parts[0].real
-        self.points = spacing[1] * np.arange(h.shape[1]), spacing[0] * np.arange(h.shape[0])
+        self.points = points or points_of(h, spacing)
         self.fields, self.psi, self.w = self._of("fields", 2), self._of("psi", vertical.nz + 1), self._of("w", 1)
         self.eta, self.phi = self.fields[:1], self.fields[1:]
         self.geometry = self._of("geometry", reference.FIELDS)

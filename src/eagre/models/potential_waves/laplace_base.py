@@ -33,7 +33,7 @@ class Laplace:
     real : type
         Of the volume.
     points : (x, y)
-        Of the points, m: (nx,) and (ny,), from 0.
+        Of the points, m: (nx,) and (ny,), from 0 if they were not given.
     fields : array on the device, (2, ny, nx)
         Surface elevation, m, and potential on the surface, m2/s, as they are given, in double precision.
     w : array on the device, (1, ny, nx)
@@ -178,8 +178,9 @@ class Laplace:
         slopes = np.hypot(*self.device.host(self.geometry[reference.H_X : reference.H_Y + 1]))
         j, i = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
         if slopes[j, i] > STEEPEST:
+            x, y = self.points[0][i], self.points[1][j]
             raise InputError(
-                f"a bed of slope {slopes[j, i]:.3g} at x = {self.points[0][i]:g} m, y = {self.points[1][j]:g} m",
+                f"depth with a slope of {slopes[j, i]:.3g} at x = {x:.6g} m, y = {y:.6g} m",
                 allowed=f"{STEEPEST:g} at most",
                 fix=f"a step of 1 m over {np.ceil(10.0 / STEEPEST) / 10.0:g} m or more",
             )

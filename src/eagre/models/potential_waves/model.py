@@ -194,7 +194,7 @@ class PotentialWaves(BaseModel):
             tolerance=checked_number("tolerance", tolerance, SMALLEST_TOLERANCE[precision], 0.1),
             smallest=smallest_psi(surface, h, zones, paddles, grid, g),
             gravity=g,
-            zones=checked_zones(zones, grid, wraps),
+            zones=checked_zones(zones, grid, wraps, paddles),
             breaking=checked_breaking(breaking),
             multigrid=checked_multigrid(multigrid),
             preconditioner=checked_preconditioner(preconditioner, self.device),

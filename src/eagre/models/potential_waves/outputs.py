@@ -48,6 +48,7 @@ BREAKING_COLUMNS = (
 """Of a log of breaking crests; ratio is the speed of the water over that of the crest, steepness k times the crest."""
 
 FEWEST_POINTS = 10  # of a wave
+HIGHEST_OF_1000 = 1.86  # over Hs
 MOST_TOLD = 5  # breaking crests in the summary
 STEEP_INTO_WALL = 1e-3  # slope of the bed across a wall from which on the order is lost
 
@@ -135,9 +136,27 @@ def _wave_remarks(zone: Zone, setup: Setup) -> list[str]:
         )
     if zone.width < length:
         found.append(f"that zone is {zone.width / length:.2g} wave lengths wide; one reflects 8 %, two under 1 %")
+    found += _steep_sea(zone, length, depth)
     if steps < 16.0:
         found.append(f"{steps:.1f} steps a period of {zone.period:g} s; 30 or more keep its height and phase")
     return found
+
+
+def _steep_sea(zone: Zone, length: float, depth: float) -> list[str]:
+    """A sea whose highest wave of a thousand cannot stand.
+
+    1.86 Hs, where heights are those of Rayleigh: M. S. Longuet-Higgins, J. Mar. Res. 11, 245-266 (1952).
+    """
+    from eagre.waves import Sea, highest_wave
+
+    if not isinstance(zone.waves, Sea):
+        return []
+    high, most = HIGHEST_OF_1000 * zone.waves.significant_height, highest_wave(length, depth)
+    if high <= most:
+        return []
+    return [
+        f"that sea's highest wave of 1000, {high:.3g} m, is above what stands, {most:.3g} m: [breaking] or a lower Hs"
+    ]
 
 
 def _wall_remarks(setup: Setup) -> list[str]:

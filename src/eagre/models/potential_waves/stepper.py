@@ -72,13 +72,15 @@ class Stepper:
         slope, (j, i) = steepest(eta, setup)
         where = f"x = {grid.x[i]:.6g} m" + (f", y = {grid.y[j]:.6g} m" if grid.ny > 1 else "")
         height = f"{float(eta.max()):.4g} and {float(eta.min()):.4g} m"
+        breaking = "" if setup.breaking else "[breaking] in the case (breaking=True), with which steep waves run on; "
         return BlowUpError(
             self.time + setup.time_step,
             failure.cell or (j, i),
             f"{failure.what}; the surface is steepest, with a slope of {slope:.3g}, at {where}, "
             f"and between {height} over water {setup.depth[j, i]:.4g} m deep; "
             f"the last good state is of t = {self.time:.6g} s",
-            advice="lower waves (with a slope above 0.4 they are about to break), a shorter time_step, or more points",
+            advice=f"{breaking}lower waves (with a slope above 0.4 they are about to break), a shorter time_step, or "
+            "more points",
         )
 
     def state(self) -> State:

@@ -84,12 +84,12 @@ def _due(axis: Axis, other: Axis, stretched: float) -> bool:
 def advice(grid: Grid) -> str:
     """Numbers of points near those of a grid that can be halved often."""
     return " and ".join(
-        f"{' or '.join(map(str, _near(axis)))} along {name}" for name, axis in (("y", grid.y), ("x", grid.x))
+        f"{' or '.join(map(str, near(axis)))} along {name}" for name, axis in (("y", grid.y), ("x", grid.x))
         if axis.points > 1
     )  # fmt: skip
 
 
-def _near(axis: Axis) -> list[int]:
+def near(axis: Axis) -> list[int]:
     """The largest number below the points of an axis and the smallest above that are 2 to 7 times a power of two."""
     end = 0 if axis.periodic else 1
     fine = sorted({factor * 2**power + end for factor in (2, 3, 5, 7) for power in range(30)})
