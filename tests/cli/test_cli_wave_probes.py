@@ -97,6 +97,24 @@ def test_probes_under_a_small_wave(eagre, opened, tmp_path):
         assert eagre("plot", tmp_path / "wave_probes.nc", "--dpi", 40, *options).code == 0
 
 
+def test_a_plane_of_probes(eagre, opened, tmp_path):
+    text = AIRY.replace("x = 0.87", "x = [0.0, 0.5]\ny = [0.0, 0.01]").replace("sigma = 0.5", "z = [-0.4, -0.1]")
+    text = (
+        text.replace("nx = 32", "nx = 32\nny = 4\nlength_y = 0.25")
+        .replace('"x"', '"both"')
+        .replace("[numerics]", "[numerics]\norder = 6")
+    )
+    done = eagre("run", write(tmp_path, "plane", end=0.1, text=text))
+    assert done.code == 0, done.err
+    series = opened(tmp_path / "plane_probes.nc").isel(station=slice(5, None), time=-1)
+    names = [f"middle x={x} y={y} z={z}" for y in ("0", "0.01") for x in ("0", "0.5") for z in ("-0.4", "-0.1")]
+    assert series["station_name"].values.astype(str).tolist() == names
+    exact = airy(series["x"].values, series["z"].values, 0.1)
+    for name in ("velocity_x", "acceleration_z", "dynamic_pressure"):
+        close = 2e-4 * np.abs(exact[name]).max()
+        np.testing.assert_allclose(series[name], exact[name], rtol=0.0, atol=close, err_msg=name)
+
+
 @pytest.mark.parametrize("ending", [".nc", ".csv"])
 def test_probes_go_on_after_a_restart(eagre, tmp_path, ending):
     assert eagre("run", write(tmp_path, "whole", ending=ending)).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,8 +38,8 @@ class Measuring:
     flow : callable
         Gives the flow of the present surface.
     probes : mapping of str to mapping
-        Of each name: x, y, m, and one of z, below and sigma, a number or several, as of
-        `eagre.PotentialWaves.kinematics`. Several levels give stations ``"NAME z=-0.2"``.
+        Of each name: x, y (0 without it), m, and one of z, below and sigma, as of `eagre.PotentialWaves.kinematics`,
+        each a number or several: a column, a row or a plane has a station ``"NAME x=12 z=-0.2"`` at each of its points.
 
     Attributes
     ----------
@@ -62,14 +63,22 @@ class Measuring:
         rows: list[tuple[float, float, float, str]] = []
         for name, given in probes.items():
             level = {key: np.atleast_1d(value) for key, value in given.items() if key in LEVELS and value is not None}
-            x, y = float(given["x"]), float(given.get("y", 0.0))
-            self._probes.append(Probes(setup.depth, places, setup.vertical, setup.periodic, x, y, **level))
             (kind, values) = next(iter(level.items()))
-            rows += [(x, y, float(value), kind) for value in values]
-            self.names += [name if values.size == 1 else f"{name} {kind}={value:g}" for value in values]
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise InputError(f"two probes {name!r}", allowed="a name of its own for each level")
+            several = {"x": np.atleast_1d(given["x"]), "y": np.atleast_1d(given.get("y", 0.0)), kind: values}
+            points = [
+                (float(x), float(y), float(value)) for y in several["y"] for x in several["x"] for value in values
+            ]
+            along_x, along_y, at = np.transpose(points)
+            known = (setup.depth, places, setup.vertical, setup.periodic)
+            self._probes.append(Probes(*known, along_x, along_y, **{kind: at}))
+            rows += [(*point, kind) for point in points]
+            named = [key for key, of_key in several.items() if of_key.size > 1]
+            for point in points:
+                of_point = dict(zip(several, point, strict=True))
+                self.names.append(" ".join([name, *(f"{key}={of_point[key]:g}" for key in named)]))
+        for name, times in Counter(self.names).items():
+            if times > 1:
+                raise InputError(f"two probes {name!r}", allowed="a name of its own for each point")
         self.coordinates = _coordinates(rows)
 
     def sample(self) -> dict[str, np.ndarray]:

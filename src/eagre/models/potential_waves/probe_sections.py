@@ -29,11 +29,13 @@ Shares = Annotated[list[float], BeforeValidator(_several), Field(min_length=1)]
 
 
 class ProbeSection(Section):
-    """A column of probes at a place; one of z, below and sigma says at which levels."""
+    """Probes at a place, or on a row or a plane of places; one of z, below and sigma says at which levels."""
 
     name: str = Field(description="its name in the file; unlike the others", min_length=1, examples=["pile"])
-    x: Metres = Field(description="place, metres; between points the flow is interpolated", examples=[12.0])
-    y: Metres = Field(default=0.0, description="place, metres", examples=[0.0])
+    x: Lengths = Field(description="place or places, metres; between points the flow is interpolated", examples=[12.0])
+    y: Lengths = Field(
+        default=[0.0], description="place or places, metres: probes stand at every x and y", examples=[0.0]
+    )
     z: Lengths | None = Field(
         default=None, description="fixed level or levels, metres above still water", examples=[[-0.3, -0.2, 0.0]]
     )
