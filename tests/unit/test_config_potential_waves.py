@@ -231,6 +231,7 @@ def test_paddles_and_sponges():
     assert piston.absorbs and piston.speed == pytest.approx(0.01 * np.pi / np.sqrt(2.0), rel=0.05)
     assert (layer.side, layer.width, layer.period, layer.strength) == ("east", 4.0, 2.0, 6.0)
     assert model.settings()["paddle_1"] == "west, absorbs"
+    assert {"paddle in the west, absorbs", "sponge in the east, 4 m, 2 s, strength 6"} <= set(model.remarks)
     model.advance(0.5)
     assert model.field("surface_elevation").max() > 1e-3 and "volume_error" not in model.diagnostics()
 
@@ -241,7 +242,7 @@ def test_paddles_and_sponges():
         ('[[paddles]]\nside = "west"\n', ["paddles[1]", "neither velocity nor position"]),
         (
             '[[paddles]]\nside = "west"\nvelocity = {times = [0, 0.5], values = [0, 1]}\n',
-            ["paddles[1].velocity", "0.5 s"],
+            ["\npaddles[1].velocity", "0.5 s"],
         ),
         ('[[paddles]]\nside = "west"\nvelocity = {times = [0, 1], values = [0, 1]}\n', ["2 rows", "4 rows or more"]),
         ('[[sponges]]\nside = "east"\nwidth = 4\n', ["sponges[1].period"]),

@@ -228,9 +228,10 @@ class PotentialWavesCase(Case):
         check_input_memory(grid)
         depth = self._depth(grid)
         options: dict[str, Any] = {**self._surface(grid, depth), "zones": self._zones(grid, depth)}
-        with self.at("zones"):
-            check_sides(options["zones"], paddles := self._paddles())
-        options |= {"paddles": paddles, "sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
+        options["paddles"] = self._paddles()
+        with self.at("zones" if self.zones else "paddles"):
+            check_sides(options["zones"], options["paddles"])
+        options |= {"sponges": [SpongeLayer(**one.model_dump()) for one in self.sponges]}
         if self.breaking is not None:
             options["breaking"] = self.breaking.model_dump()
         if self.statistics is not None:

@@ -15,6 +15,7 @@ from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.stability import LIMIT, highest_frequency
 
 if TYPE_CHECKING:
+    from eagre.models.potential_waves.sides import Paddle, SpongeLayer
     from eagre.models.potential_waves.zones import Zone
 
 VARIABLES = (
@@ -100,15 +101,23 @@ def settings_of(setup: Setup) -> dict[str, str | float | int]:
         if seeds:
             found[f"zone_{number}_seeds"] = " ".join(map(str, seeds))
     for number, paddle in enumerate(setup.paddles, 1):
-        found[f"paddle_{number}"] = f"{paddle.side}{', absorbs' if paddle.absorbs else ''}"
+        found[f"paddle_{number}"] = _paddle_text(paddle)
     for number, layer in enumerate(setup.sponges, 1):
-        found[f"sponge_{number}"] = f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
+        found[f"sponge_{number}"] = _sponge_text(layer)
     return found
 
 
 def _zone_text(zone: Zone) -> str:
     does = "absorbs" if zone.waves is None else f"makes {zone.waves}"
     return f"{zone.side}, {zone.width:g} m, {does}"
+
+
+def _paddle_text(paddle: Paddle) -> str:
+    return f"{paddle.side}{', absorbs' if paddle.absorbs else ''}"
+
+
+def _sponge_text(layer: SpongeLayer) -> str:
+    return f"{layer.side}, {layer.width:g} m, {layer.period:g} s, strength {layer.strength:g}"
 
 
 def remarks_of(setup: Setup) -> list[str]:
@@ -118,6 +127,8 @@ def remarks_of(setup: Setup) -> list[str]:
     found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
         found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]
+    found += [f"paddle in the {_paddle_text(paddle)}" for paddle in setup.paddles]
+    found += [f"sponge in the {_sponge_text(layer)}" for layer in setup.sponges]
     return found + _wall_remarks(setup)
 
 
