@@ -57,13 +57,13 @@ def test_a_uniform_wind_and_a_constant_scalar_stay(ny):
 
 @pytest.mark.parametrize("wind", [8.0, -8.0])
 def test_what_is_carried_leaves_and_what_flows_in_is_what_was_there(wind):
-    """A warm bubble and a scalar leave; from the windward side comes the scalar that was on that side."""
+    """Warm air and a scalar leave; from the windward side comes the scalar that was there, and air that is not warm."""
     grid = Grid.of_points(21, 1, 2000.0, 1.0, periodic=(False, True))
     bump = np.exp(-(((grid.x - 1000.0) / 250.0) ** 2)) * np.ones((5, 1, 1))
     side = np.where(grid.x == (0.0 if wind > 0.0 else 2000.0), 0.5, 0.0)
     model = AnelasticFlow(
         grid, 5, height=400.0, atmosphere=boussinesq(gravity=1e-6, wind=(wind, 0.0)), sides={"x": "open"},
-        theta=bump, scalars={"dye": np.maximum(bump, side)}, time_step=10.0, tolerance=1e-10, **ON,
+        theta=np.maximum(bump, side), scalars={"dye": np.maximum(bump, side)}, time_step=10.0, tolerance=1e-10, **ON,
     )  # fmt: skip
     model.advance(500.0)
     assert np.abs(model.field("theta_perturbation")).max() < 1e-3

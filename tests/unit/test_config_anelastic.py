@@ -9,6 +9,7 @@ from eagre.config.problems import ConfigError
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.config import AnelasticCase
+from eagre.models.anelastic.model import AnelasticFlow
 
 CASE = """\
 model = "anelastic"
@@ -170,6 +171,7 @@ def test_profiles_that_drive_the_air(tmp_path):
         ("heating = {heights = [0.0, 1.0], values = [1.0]}", "2 heights and 1 values"),
         ('heating = {file = "no.csv"}', "no.csv"),
         ("nudging = {u = 1.0}", "time_scale"),
+        ("nudging = {u = 1.0, time_scale = 0.0}", r"forcing\.nudging\.time_scale \(line \d+\)"),
         ("geostrophic_u = 1.0\ngeostrophic_v = 0.0", "where nothing turns"),
         ("subsidence = {heights = [0.0, 1.0], values = [1.0, 1.0]}", "up to 1 m"),
     ],
@@ -177,6 +179,17 @@ def test_profiles_that_drive_the_air(tmp_path):
 def test_forcing_that_is_refused(tmp_path, lines, words):
     with pytest.raises(InputError, match=words):
         case(tmp_path, more=f"[forcing]\n{lines}").build("cpu")
+
+
+def test_watts_and_stretched_levels_are_noted(tmp_path):
+    """A flux in W/m2 for one in K m/s: 1.2e5 W/m2 are meant by nobody."""
+    model = case(tmp_path, more="[surface]\nheat_flux = 100.0").build("cpu", "double")
+    [told] = [one for one in model.remarks if "heat_flux" in one]
+    number = float(told.partition(" is ")[2].split()[0])
+    assert number == pytest.approx(100.0 * 1005.0 * float(model.setup.air.density(np.zeros(1))[0]), rel=0.05)
+    assert not any("heat_flux" in one for one in case(tmp_path, more="[surface]\nheat_flux = 0.3").build("cpu").remarks)
+    one = AnelasticFlow(Grid.of_points(4, 1, 40.0, 10.0), np.array([0.0, 10.0, 30.0]), device="cpu")
+    assert one.remarks[0].startswith("spacings 13.33, 10 and 10 to 20 m")
 
 
 def test_the_ground_of_a_case(tmp_path):

@@ -49,6 +49,17 @@ def test_files_have_the_bits_of_those_written_at_once(kind, precision, tmp_path,
         np.testing.assert_array_equal(values, found[1][name], err_msg=name)
 
 
+def test_a_snapshot_is_of_its_moment_whenever_it_is_asked():
+    model = small("anelastic")
+    model.advance(1e9, max_steps=1)
+    names = ["u", "theta", "pressure"]
+    taken, expected = model.snapshot(names), {name: model.field(name) for name in names}
+    model.advance(1e9, max_steps=2)
+    for name, values in taken().items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+        assert not np.array_equal(values, model.field(name))
+
+
 class Gate:
     """Holds records back until it is opened; counts those that are under way."""
 

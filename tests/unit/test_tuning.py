@@ -125,6 +125,7 @@ def test_occupancy_by_each_limit():
     assert [HOPPER.blocks_at_once(n) for n in (32, 128, 256, 1024)] == [32, 16, 8, 2]
     assert KEPLER.blocks_at_once(256, registers=64) == 4
     assert KEPLER.blocks_at_once(1024, registers=65) == 0  # 72 a thread are given
+    assert KEPLER.blocks_at_once(256, registers=33) == 6  # 40 a thread; of 33 there would be 7
     assert KEPLER.blocks_at_once(64, 32, 16 * 1024) == 3
     assert HOPPER.blocks_at_once(64, 32, 57 * 1024) == 3  # with the kilobyte that a block has beside
     assert HOPPER.blocks_at_once(64, 32, 227 * 1024) == 1
@@ -168,6 +169,7 @@ def test_block_at_run_time_with_limits_of_kepler():
 
 @pytest.mark.parametrize(("n", "columns", "rows"), [(64, 64, 16), (128, 128, 8)])
 def test_blocks_of_small_cubes_are_those_of_the_paper(n, columns, rows):
+    assert tile_bytes(1, 8)(rows, columns) == 8 * (rows + 2) * (columns + 2)
     block = choose_block(KEPLER, (n, n), shared=tile_bytes(1, 8))
     assert (block.columns, block.rows) == (columns, rows)
 

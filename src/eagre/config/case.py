@@ -130,7 +130,7 @@ class Case(Section):
 
     @contextmanager
     def naming(self, *places: str) -> Iterator[None]:
-        """Name the key in an `InputError` whose first word is a key of one of the sections `places`."""
+        """Name the key in an `InputError` whose first word is a key of one of `places`: "section", "section.within"."""
         try:
             yield
         except ConfigError:
@@ -138,9 +138,11 @@ class Case(Section):
         except InputError as error:
             word = error.what.partition(" ")[0]
             for place in places:
-                section = getattr(self, place)
+                section: Any = self
+                for name in place.split("."):
+                    section = getattr(section, name, None)
                 if section is not None and word in type(section).model_fields:
-                    raise self.problem((place, word), error) from None
+                    raise self.problem((*place.split("."), word), error) from None
             raise
 
     @contextmanager

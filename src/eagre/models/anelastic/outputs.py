@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from eagre.constants import DRY_AIR_HEAT_CAPACITY
 from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stability import COURANT, largest_courant
+from eagre.models.anelastic.surface import Surface
 from eagre.series import Series
 
+STRONG_HEAT = 2.0  # K m/s, some 2400 W/m2: above it W/m2 may be meant
 WIND = (
     Variable("u", "m s-1", "wind, x-component", "x_wind", levels=True),
     Variable("v", "m s-1", "wind, y-component", "y_wind", levels=True),
@@ -158,15 +161,29 @@ def _range_of(values: np.ndarray) -> str | float:
 def remarks_of(setup: Setup) -> list[str]:
     """The grid's spacings and what there is beside advection and pressure."""
     dz, dy, dx = setup.spacing
-    found = [f"spacings {dx:.4g}, {dy:.4g} and {dz:.4g} m; {setup.air.equations} equations"]
+    apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
+    up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
+    found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
     ends = zip("yx", setup.sides[1:], strict=True)
     if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
             f"open sides along {' and '.join(lateral)} without a layer that absorbs: waves come back from them"
         )
+    if setup.surface is not None and (flux := strongest_heat(setup.surface)) > STRONG_HEAT:
+        per_watt = DRY_AIR_HEAT_CAPACITY * float(np.max(setup.air.density(np.zeros(1))))
+        found.append(
+            f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2: kinematic fluxes are those in W/m2 over "
+            f"{per_watt:.4g}, density times heat capacity"
+        )
     if not setup.viscous:
         found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")
     return found
+
+
+def strongest_heat(surface: Surface) -> float:
+    """The largest size of the heat flux of the ground, K m/s, at any time and point."""
+    pattern = 1.0 if surface.pattern is None else float(np.abs(surface.pattern).max())
+    return float(np.abs(Series.of(surface.heat_flux, "heat_flux").values).max()) * pattern
 
 
 def facts_of(engine: Engine) -> list[tuple[str, str]]:
