@@ -57,6 +57,7 @@ def test_tables_with_units(tmp_path, text, humidity):
         ("1000 26 14\n250 27 13 -5 1\n", "kelvin"),
         ("1000 300 14\n", "one line"),
         ("z,temperature\n0,300\n10,301\n", "theta"),
+        ("z,theta\nnone\n", r"no row of numbers\n.*one row a level\n.*z,theta,u,v\n +0,300,5,0"),
         ("z (ft),theta\n0,300\n10,301\n", "z in 'ft'"),
     ],
 )

@@ -37,7 +37,7 @@ def read_heights(
         If the file or a column is missing, or a cell is no number.
     """
     full = input_file(path, "table of heights")
-    table = read_table(full)
+    table = read_table(full, "a level", ("z,value", "0,0.0"))
     if len(table.names) < 2:
         raise InputError(f"{full} with one column", allowed="two columns or more: heights and values")
     columns = [

@@ -105,7 +105,7 @@ def _input_sounding(path: Path, lines: list[tuple[int, list[str]]]) -> Sounding:
 
 
 def _from_table(path: Path) -> Sounding:
-    table = read_table(path)
+    table = read_table(path, "a level", ("z,theta,u,v", "0,300,5,0"))
     found: dict[str, np.ndarray] = {}
     for name, (names, units) in _COLUMNS.items():
         here = [n for n, column in enumerate(table.names) if split_unit(column)[0].casefold() in names]

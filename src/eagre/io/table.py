@@ -98,12 +98,12 @@ class Table:
                     )
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path, a_row: str = "a time", example: tuple[str, str] = ("time,value", "0,0.0")) -> Table:
     """Read the names and rows of a text table.
 
     Lines that are empty or start with ``#`` are skipped; so is what stands above the header. The header is the
     last line before the first row that starts with a number or an ISO date. Decimal commas are understood where
-    another character separates the columns.
+    another character separates the columns. Errors say what a row is of and show the header and a row of `example`.
 
     Raises
     ------
@@ -119,7 +119,9 @@ def read_table(path: Path) -> Table:
     first = next((k for k, (_, line) in enumerate(kept) if _starts_row(line)), None)
     if first is None:
         raise InputError(
-            f"{path}: no row of numbers", allowed="a header line, then one row a time", fix="time,value\n         0,0.0"
+            f"{path}: no row of numbers",
+            allowed=f"a header line, then one row {a_row}",
+            fix="\n         ".join(example),
         )
     delimiter = _delimiter(kept[first][1])
     rows = [line for _, line in kept[first:]]
