@@ -306,6 +306,34 @@ def test_the_longest_step_is_the_longest_that_is_stable(monkeypatch):
     assert heights[0.9] < 1e-3 and heights[1.1] > 1e-2
 
 
+def test_a_sponge_on_a_fine_grid_shortens_the_step(monkeypatch):
+    """Short waves fade at mu q, which Runge-Kutta's method bears up to 2.785 over it; the step by courant is above."""
+    grid, layer = Grid.of_points(129, 1, 2.0, 1.0), SpongeLayer("east", 0.5, 1.0)
+    zigzag = 1e-4 * (-1.0) ** np.arange(129)[None]
+    options = {"surface_elevation": zigzag, "linear": True, "order": 4, "layers": 6, "device": "cpu"}
+
+    def made(**more):
+        return PotentialWaves(grid, 0.4, precision="double", **options, **more)
+
+    free = made()
+    damped = made(sponges=[layer])
+    limit = damped.time_step / 0.9
+    fastest = (
+        layer.damping(free.setup.depth, GRAVITY)
+        * highest_frequency(free.setup.depth, grid, Vertical(6, 4), GRAVITY) ** 2
+        / GRAVITY
+    )
+    assert limit < free.time_step and limit == pytest.approx(2.785 / fastest, rel=0.05)
+    with pytest.raises(InputError, match="and for these sponges"):
+        made(sponges=[layer], time_step=1.1 * limit)
+    monkeypatch.setattr("eagre.models.potential_waves.model.check_time_step", lambda *_: None)
+    heights = []
+    for model in (damped, made(sponges=[layer], time_step=1.3 * limit)):
+        model.advance(1e3, max_steps=30)
+        heights.append(np.abs(model.field("surface_elevation")).max())
+    assert heights[0] <= 1e-4 and heights[1] > 1e-2
+
+
 def test_remarks_name_what_costs_accuracy():
     wave = AiryWave(height=0.01, depth=0.45, period=1.0)
     model = flume(20.0, 81, zones=[Zone("west", 1.0, 1.0, wave)], time_step=0.07)

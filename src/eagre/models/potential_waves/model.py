@@ -47,7 +47,7 @@ from eagre.models.potential_waves.outputs import (
 from eagre.models.potential_waves.probes import Probes
 from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
-from eagre.models.potential_waves.stability import check_time_step, courant_step, highest_frequency
+from eagre.models.potential_waves.stability import SPARE, check_time_step, courant_step, longest_step
 from eagre.models.potential_waves.stencils import Vertical
 from eagre.models.potential_waves.stepper import Stepper
 from eagre.models.potential_waves.zones import Zone
@@ -176,14 +176,15 @@ class PotentialWaves(BaseModel):
             checked_number("statistics_from", statistics_from, *ANY)
         asked = asked_of_waves(VARIABLES, averages, statistics_from)
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
-        wraps = PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))]
-        check_points(grid, wraps, order)
+        check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)
         h = checked_depth(depth, grid)
         surface = checked_surface(surface_elevation, surface_potential, h, grid)
         g = checked_number("gravity", gravity, 1e-6, 1e6)
+        longest = longest_step(h, grid, vertical, g, sponges)
         if time_step is None:
-            time_step = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
-        check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), highest_frequency(h, grid, vertical, g))
+            by_courant = courant_step(checked_number("courant", courant, 1e-6, 10.0), h, grid, g)
+            time_step = min(by_courant, SPARE * longest) if sponges else by_courant
+        check_time_step(checked_number("time_step", time_step, 1e-12, 1e12), longest, sponges)
         self.setup = Setup(
             grid=grid,
             depth=h,

@@ -12,7 +12,7 @@ from eagre.models.potential_waves.breaking import Breaker
 from eagre.models.potential_waves.diagnostics import steepest, surface_velocity
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.stability import LIMIT, highest_frequency
+from eagre.models.potential_waves.stability import longest_step
 
 if TYPE_CHECKING:
     from eagre.models.potential_waves.sides import Paddle, SpongeLayer
@@ -123,7 +123,7 @@ def _sponge_text(layer: SpongeLayer) -> str:
 def remarks_of(setup: Setup) -> list[str]:
     """The time step beside its limit, relative depths, and what costs accuracy."""
     grid = setup.grid
-    longest = LIMIT / highest_frequency(setup.depth, grid, setup.vertical, setup.gravity)
+    longest = longest_step(setup.depth, grid, setup.vertical, setup.gravity, setup.sponges)
     found = [f"time step {setup.time_step:.4g} s, {setup.time_step / longest:.0%} of the longest stable one"]
     for zone in setup.zones:
         found += [f"zone in the {_zone_text(zone)}", *_wave_remarks(zone, setup)]

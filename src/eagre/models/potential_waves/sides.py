@@ -11,7 +11,7 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet
 from eagre.models.potential_waves.laplace_base import Laplace
-from eagre.models.potential_waves.sponge import STRENGTH, Sponge
+from eagre.models.potential_waves.sponge import STRENGTH, Sponge, check_sponge, largest_damping
 from eagre.models.potential_waves.zones import SIDES
 from eagre.series import Series
 
@@ -114,6 +114,11 @@ class SpongeLayer:
         Of the waves that come, s.
     strength : float
         What is left of a wave there and back is exp(-strength), to first order.
+
+    Raises
+    ------
+    InputError
+        For another side, and numbers that are not above 0.
     """
 
     side: str
@@ -121,11 +126,22 @@ class SpongeLayer:
     period: float
     strength: float = STRENGTH
 
+    def __post_init__(self) -> None:
+        check_sponge(self.side, width=self.width, period=self.period, strength=self.strength)
+
     def sponge(self, laplace: Laplace, setup: Water) -> Sponge:
         """What adds to the rates of the surface."""
-        depth, last = setup.depth, -1 if self.side in ("east", "north") else 0
-        along = depth[:, last] if self.side in ("west", "east") else depth[last]
-        return Sponge(laplace, self.side, self.width, self.period, float(along.mean()), setup.gravity, self.strength)
+        depth = self._along(setup.depth)
+        return Sponge(laplace, self.side, self.width, self.period, depth, setup.gravity, self.strength)
+
+    def damping(self, depth: np.ndarray, gravity: float) -> float:
+        """`largest_damping` in a basin, m/s."""
+        return largest_damping(self.width, self.period, self._along(depth), gravity, self.strength)
+
+    def _along(self, depth: np.ndarray) -> float:
+        """Mean depth along the side, m."""
+        last = -1 if self.side in ("east", "north") else 0
+        return float((depth[:, last] if self.side in ("west", "east") else depth[last]).mean())
 
 
 def smooth(series: Series, derivative: int) -> Callable[[float], float]:

@@ -59,12 +59,7 @@ class Sponge:
         self, laplace: Laplace, side: str, width: float, period: float, depth: float, gravity: float,
         strength: float = STRENGTH,
     ) -> None:  # fmt: skip
-        if side not in SIDES:
-            raise InputError(f"a sponge along the {side!r} side", allowed=", ".join(SIDES), fix='side = "east"')
-        given = {"width": width, "period": period, "depth": depth, "strength": strength}
-        for name, value in given.items():
-            if not (math.isfinite(value) and value > 0.0):
-                raise InputError(f"{name} = {value:g} of a sponge", allowed="above 0")
+        check_sponge(side, width=width, period=period, depth=depth, strength=strength)
         s = np.clip(1.0 - from_side(side, *laplace.points) / width, 0.0, 1.0)
         mu = largest_damping(width, period, depth, gravity, strength) * s**2 * (3.0 - 2.0 * s)
         self._laplace = laplace
@@ -75,6 +70,15 @@ class Sponge:
         """As `Forcing.add`."""
         device = self._laplace.device
         device.run([device.over(self._loop, self._laplace.shape, (rates, self._mu))])
+
+
+def check_sponge(side: str, **numbers: float) -> None:
+    """Refuse another side, and numbers that are not above 0."""
+    if side not in SIDES:
+        raise InputError(f"a sponge along the {side!r} side", allowed=", ".join(SIDES), fix='side = "east"')
+    for name, value in numbers.items():
+        if not (math.isfinite(value) and value > 0.0):
+            raise InputError(f"{name} = {value:g} of a sponge", allowed="above 0")
 
 
 def largest_damping(width: float, period: float, depth: float, gravity: float, strength: float) -> float:
