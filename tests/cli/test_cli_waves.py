@@ -44,6 +44,24 @@ def test_reflection_along_a_line(eagre, gauges):
     assert refused.code == exits.BAD_INPUT and 'file = "gauges.nc"' in refused.err
 
 
+def test_spectra_are_written_for_all_gauges(eagre, gauges):
+    """Variance densities whose sum is the variance of the record, highest at the wave's frequency."""
+    target = gauges / "spectra.csv"
+    done = eagre("waves", gauges / "gauges.nc", "--spectrum", target)
+    assert done.code == 0 and f"wrote {target}" in done.out, done.err
+    with target.open() as stream:
+        head = stream.readline().strip().split(",")
+    assert head == ["frequency (Hz)", *(f"{name} variance density (m2/Hz)" for name in "abc")]
+    table = np.loadtxt(target, delimiter=",", skiprows=1)
+    width = table[1, 0] - table[0, 0]
+    assert table[table[:, 1].argmax(), 0] == pytest.approx(0.5, abs=width)
+    assert table[:, 1].sum() * width == pytest.approx(0.055**2 / 2.0, rel=0.02)
+    again = eagre("waves", gauges / "gauges.nc", "--spectrum", target)
+    assert again.code == exits.BAD_INPUT and "--overwrite" in again.err
+    assert eagre("waves", gauges / "gauges.nc", "--spectrum", target, "--overwrite").code == 0
+    assert "csv" in eagre("waves", gauges / "gauges.nc", "--spectrum", "spectra.nc").err
+
+
 def test_what_is_refused(eagre, gauges, fake_case, tmp_path):
     for words, said in (
         (["--from", "59.9 s"], "16 or more"),

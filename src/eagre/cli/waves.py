@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +25,10 @@ def waves(
     depth: Annotated[
         float | None, typer.Option("--depth", help="Metres: tell incident from reflected waves by all gauges (.nc).")
     ] = None,
+    spectrum: Annotated[
+        Path | None, typer.Option("--spectrum", help="Write variance densities over frequency (.csv).")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Tell significant heights, periods, skewness and set-up at gauges, and what is reflected along a line of them."""
     from eagre.cli.console import console, grid_table
@@ -31,6 +37,7 @@ def waves(
     from eagre.plots.results import GaugeFile
     from eagre.waves import sea_state
 
+    target = None if spectrum is None else _target(spectrum, overwrite)
     results = open_results(file)
     if not isinstance(results, GaugeFile):
         raise InputError(f"{file}, which holds no series", allowed="a file of [gauges]")
@@ -53,6 +60,31 @@ def waves(
     out.print(grid_table(heads, rows))
     if depth is not None:
         out.print(_reflection(file, values, interval, depth), markup=False, soft_wrap=True)
+    if target is not None:
+        _write_spectra(target, results.names, values, interval)
+        out.print(f"wrote {target}", markup=False, soft_wrap=True)
+
+
+def _target(path: Path, overwrite: bool) -> Path:
+    """Where spectra go; refuses what exists before anything is computed."""
+    from eagre.io.files import output_file
+
+    return output_file(path, suffixes=(".csv",), overwrite=overwrite, what="--spectrum", replace="--overwrite")
+
+
+def _write_spectra(target: Path, names: Sequence[str], values: np.ndarray, interval: float) -> None:
+    """Frequencies, Hz, and for each gauge variance densities, m2/Hz (`eagre.waves.power_spectrum`), in columns."""
+    import numpy as np
+
+    from eagre.waves import power_spectrum
+
+    spectra = [power_spectrum(surface, interval) for surface in values.T]
+    table = np.column_stack([spectra[0].frequency, *(one.values for one in spectra)])
+    heads = ["frequency (Hz)", *(f"{name} variance density (m2/Hz)" for name in names)]
+    with target.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(heads)
+        rows.writerows([f"{value:.9g}" for value in row] for row in table)
 
 
 def _even(results: GaugeFile, name: str, start: str | None, end: str | None) -> tuple[np.ndarray, np.ndarray]:

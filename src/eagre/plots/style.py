@@ -18,7 +18,8 @@ _BALANCE = ("#163a6b", "#2f78b4", "#8fc1dc", "#f4f3ee", "#f0b48d", "#cf5f42", "#
 _SPEED = ("#eef3e2", "#f6d98b", "#f2a65a", "#dd6b4d", "#a83a57", "#672360", "#2d1547")
 _WET = ("depth", "max_depth")  # beginnings of the names of variables that are never below 0
 _FAST = ("speed", "kinetic_energy", "max_speed", "max_unit_discharge", "max_hazard_rating", "hazard_class",
-         "time_of_max_depth", "arrival_time", "rise_time", "duration")  # fmt: skip
+         "significant_height", "variance", "turbulent_kinetic_energy", "eddy_kinetic_energy", "wind_speed",
+         "time_of_max", "arrival_time", "rise_time", "duration")  # fmt: skip
 
 RC: dict[Any, Any] = {
     "font.size": 9.5,

@@ -115,13 +115,13 @@ class WindSection(Section):
         """Curl over density and depth, (ny, nx), 1/s2, of stress_x and stress_y; at : names a key in errors."""
         from eagre.models.barotropic.inputs import curl_of_stress
 
-        fields = []
-        for name in ("stress_x", "stress_y"):
-            value = getattr(self, name)
-            with at("wind", name):
-                fields.append(0.0 if value is None else value.at_centres(grid))
+        fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}
+        for name in fields:
+            if (value := getattr(self, name)) is not None:
+                with at("wind", name):
+                    fields[name] = value.at_centres(grid)
         assert self.depth is not None
-        return curl_of_stress(*fields, grid, periodic) / (self.density * self.depth)
+        return curl_of_stress(**fields, grid=grid, periodic=periodic) / (self.density * self.depth)
 
 
 class TopographySection(Section):
