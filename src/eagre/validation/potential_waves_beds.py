@@ -71,6 +71,29 @@ def whalin(run: Run) -> Iterator[Check]:
     yield Check("largest second harmonic, mm", 1e3 * float(amplitudes[1][inside].max()), detail="257 x 17 x 7 points")
 
 
+def whalin_periods(run: Run) -> Iterator[Check]:
+    """T 1 s and 3 s, amplitudes 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
+    for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
+        steps, length = 50, 30.0 + 2.0 * ahead
+        grid = Grid.of_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
+        wave = StreamFunctionWave.over_still_water(height, 0.4572, period=period, stokes_current=0.0)
+        zones = [Zone("west", ahead, period, wave, ramp=5.0), Zone("east", ahead, period)]
+        model = PotentialWaves(
+            grid, wave_tanks.whalin_depth(*grid.mesh()), zones=zones, layers=layers, time_step=period / steps,
+            tolerance=1e-4, **run.options,
+        )  # fmt: skip
+        points = {f"{i}": (x, 3.048) for i, x in enumerate(grid.x)}
+        found = surface_at(model, points, 45.0 + np.arange(5 * steps) * (period / steps))
+        amplitudes = 1e3 * harmonics(np.column_stack(list(found.values())), 5, 3)
+        flat, behind = (grid.x > 0.5) & (grid.x < 6.0), (grid.x > 16.0) & (grid.x < 29.0)
+        own = 1e3 * harmonics(wave.elevation(0.0, 0.0, np.arange(steps) * (period / steps))[:, None], 1, 1)[0, 0]
+        apart = float(np.abs(amplitudes[0][flat].mean() / own - 1.0))
+        yield Check(f"T {period:g} s, mean harmonic 1 before the slope, relative error", apart, 0.02)
+        told = ", ".join(f"{high:.2f}" for high in amplitudes[:, behind].max(axis=1))
+        where = f"largest harmonics 1 to 3 behind the slope, {told} mm; {grid.nx} x {grid.ny} x {layers} points"
+        yield Check(f"T {period:g} s, largest harmonic 2, mm", float(amplitudes[1][behind].max()), detail=where)
+
+
 # -- the bar --------------------------------------------------------------------------------------
 
 GAUGES = (4.0, 10.5, 12.5, 13.5, 14.5, 15.7, 17.3, 19.0, 21.0)
@@ -133,4 +156,9 @@ def berkhoff(run: Run) -> Iterator[Check]:
     yield Check("its place along the tank, m behind the middle of the shoal", float(x), detail=f"y = {grid.y[j]:.3g} m")
 
 
-BEDS: dict[str, Validation] = {"whalin": each(whalin), "bar": each(bar), "berkhoff": once("single", berkhoff)}
+BEDS: dict[str, Validation] = {
+    "whalin": each(whalin),
+    "whalin-periods": once("single", whalin_periods),
+    "bar": each(bar),
+    "berkhoff": once("single", berkhoff),
+}
