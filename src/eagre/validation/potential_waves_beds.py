@@ -72,7 +72,7 @@ def whalin(run: Run) -> Iterator[Check]:
 
 
 def whalin_periods(run: Run) -> Iterator[Check]:
-    """T 1 s and 3 s, amplitudes 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
+    """T 1 s and 3 s, 19.5 and 6.8 mm: what comes in, and how high three harmonics become behind the shoal."""
     for period, height, layers, ahead in ((1.0, 0.039, 9, 5.0), (3.0, 0.0136, 7, 9.0)):
         steps, length = 50, 30.0 + 2.0 * ahead
         grid = Grid.of_points(round(length / 0.125) + 1, 25, length, 3.048, x0=-ahead)
