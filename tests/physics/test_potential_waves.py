@@ -211,6 +211,29 @@ def test_what_a_zone_makes_is_the_wave_at_all_its_points(direction):
     assert np.array_equal(found, np.stack([wave.elevation(*places), wave.surface_potential(*places)]))
 
 
+def test_zones_are_drawn_to_after_each_stage():
+    """Runge-Kutta's method with the transcription's rates; each stage sees what the zone made of the one before."""
+    problem, tank, eta, phi = laplace((5, 16), (False, True), Vertical(7, 4))
+    zone = Zone("south", 0.6, 1.0, AiryWave(height=0.05, depth=0.25, period=1.0, direction=0.5 * np.pi))
+    steps, dt, fields = Steps(problem, 9.81, 1e-14, [zone]), 0.02, np.stack([eta, 0.05 * phi])
+    DEVICE.fill(problem.fields, fields)
+    keep = zone.keep(*problem.points, dt)
+
+    def drawn(fields, time):
+        return keep * fields + (1.0 - keep) * zone.target(*problem.points, time)
+
+    for n in range(2):
+        steps.step(dt)
+        start, rates = fields, []
+        for share in (0.5, 0.5, 1.0):
+            rates.append(np.stack(tank.rates(*fields)))
+            fields = drawn(start + share * dt * rates[-1], (n + share) * dt)
+        rates.append(np.stack(tank.rates(*fields)))
+        mean = (rates[0] + 2.0 * rates[1] + 2.0 * rates[2] + rates[3]) / 6.0
+        fields = drawn(start + dt * mean, (n + 1.0) * dt)
+    assert np.abs(DEVICE.host(problem.fields) - fields).max() < 1e-10
+
+
 def test_zones_by_hand():
     x, y = np.linspace(0.0, 10.0, 11), np.array([0.0, 1.0])
     made = Zone("west", 4.0, 2.0, AiryWave(height=0.1, depth=1.0, period=2.0), ramp=2.0)

@@ -289,16 +289,17 @@ def test_states_that_are_refused(name, change, said):
     assert said in str(refused.value)
 
 
-def test_the_longest_step_is_the_longest_that_is_stable(monkeypatch):
-    """A checkerboard at the limit of the grid stays at 0.9 of it and grows at 1.1."""
+@pytest.mark.parametrize("depth", [0.5, 0.002])
+def test_the_longest_step_is_the_longest_that_is_stable(depth, monkeypatch):
+    """A checkerboard at the limit of the grid stays at 0.9 of it and grows at 1.1: of deep water, and of shallow."""
     grid = Grid.of_points(32, 1, 1.0, 1.0, periodic=(True, False))
     zigzag = 1e-3 * (-1.0) ** np.arange(32)[None]
-    longest = LIMIT / highest_frequency(np.full((1, 32), 0.5), grid, Vertical(9, 6), GRAVITY)
+    longest = LIMIT / highest_frequency(np.full((1, 32), depth), grid, Vertical(9, 6), GRAVITY)
     heights = {}
     monkeypatch.setattr("eagre.models.potential_waves.model.check_time_step", lambda *_: None)
     for share in (0.9, 1.1):
         model = PotentialWaves(
-            grid, 0.5, surface_elevation=zigzag, linear=True, periodic="x", device="cpu", precision="double",
+            grid, depth, surface_elevation=zigzag, linear=True, periodic="x", device="cpu", precision="double",
             time_step=share * longest,
         )  # fmt: skip
         model.advance(1e3, max_steps=40)
@@ -418,8 +419,25 @@ def test_the_preconditioner_changes_iterations_and_not_the_answer(multigrid):
         model.advance(4.0 * model.time_step)
         surfaces.append(model.field("surface_elevation"))
         assert 2.0 < model.statistics()["iterations_a_solve"] < 20.0
-    assert np.abs(surfaces[0] - surfaces[1]).max() < 1e-10
+    assert 0.0 < np.abs(surfaces[0] - surfaces[1]).max() < 1e-10
     assert all(model.settings()[f"multigrid_{name}"] == value for name, value in multigrid.items())
+
+
+def test_numbers_of_breaking_are_taken():
+    """A wave that breaks by a lower limit of speed or slope only, and loses more where more is asked for."""
+    grid, found = Grid.of_points(64, 1, 1.0, 1.0, periodic=(True, False)), []
+    wave = AiryWave(height=0.05, depth=0.5, length=1.0)  # crests of u / c and fronts of k a = 0.16
+    surface = wave.elevation(grid.x[None], 0.0, 0.0), wave.surface_potential(grid.x[None], 0.0, 0.0)
+    for given in ({}, {"limit": 0.1}, {"steepest": 0.1}, {"limit": 0.1, "strength": 0.2}):
+        model = PotentialWaves(
+            grid, 0.5, surface_elevation=surface[0], surface_potential=surface[1], periodic="x", device="cpu",
+            breaking=given,
+        )  # fmt: skip
+        model.advance(10.0, max_steps=20)
+        found.append((len(model.breakers), model.diagnostics()["energy"]))
+    counts, energies = zip(*found, strict=True)
+    assert counts[0] == 0 and min(counts[1:]) > 0
+    assert energies[0] > energies[1] > energies[3]
 
 
 def test_corrections_in_single_precision():

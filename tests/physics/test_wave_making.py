@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from eagre import Grid, PotentialWaves
+from eagre import Grid, PotentialWaves, SpongeLayer
 from eagre.backend.select import select
 from eagre.errors import InputError
 from eagre.models.potential_waves.inlet import Inlet, Wall, of_wall, shares, stroke_of_height
@@ -167,6 +168,13 @@ def test_active_absorption_of_long_waves():
     apart = separate_reflection(found[:, gauges].T, x[gauges], period / 32.0, depth=DEPTH)
     assert apart.coefficient < 0.05
     assert apart.incident_height == pytest.approx(0.01 * math.sqrt(2.0), rel=0.03)
+
+
+def test_a_sponge_is_as_strong_as_is_asked_for():
+    problem, _ = flume(lambda p, h: [], False, 8.0, 65)
+    setup = SimpleNamespace(depth=np.full((1, 65), DEPTH), gravity=GRAVITY)
+    mu = [DEVICE.host(SpongeLayer("east", 4.0, 1.6, *more).sponge(problem, setup)._mu) for more in ((), (3.0,))]
+    assert mu[1].max() > 0.0 and mu[0] == pytest.approx(2.0 * mu[1])
 
 
 def test_a_sponge_only_takes():

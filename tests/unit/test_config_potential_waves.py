@@ -129,6 +129,8 @@ def test_a_sea_in_a_zone_has_its_seeds_in_the_output():
         ),
         (FLUME.replace("0.5", "1e300"), ["basin.depth (line 8)", "depth = 1e+300 m", "up to 1e+09 m"]),
         (FLUME.replace("0.5", "1e-300"), ["basin.depth (line 8)", "depth = 1e-300 m", "above 0", "maximum(0.1, "]),
+        (FLUME.replace("0.5", "5000.0"), ["basin.depth (line 8)", "depth up to 5000 m in a basin of 16 m", "64 m"]),
+        (FLUME + "[numerics.multigrid]\npre = 0\npost = 0\n", ["numerics.multigrid (line 9)", "post = 1"]),
         (FLUME + 'periodic = "x"\n', ["basin.nx", "33 along a periodic axis", "nx = 34"]),
         (FLUME + "[numerics]\norder = 5\n", ["numerics.order (line 10)", "order = 6"]),
         (FLUME + "[numerics]\nlayers = 6\n", ["layers = 6", "layers = 9"]),

@@ -265,6 +265,8 @@ def test_the_finer_axis_is_halved_first():
     found = shapes(Axis(17, 0.4, False), Axis(33, 0.1, False))
     assert found[:4] == [(17, 33), (17, 17), (17, 9), (9, 5)]
     assert shapes(Axis(6, 0.4, False), Axis(33, 0.1, False))[-1] == (6, 2)  # what cannot be halved holds nothing up
+    solver = Multigrid((17, 33), (0.4, 0.1), stretched=np.inf, device="cpu")
+    assert [grid.shape for grid in solver.grids[:3]] == [(17, 33), (9, 17), (5, 9)]
 
 
 def test_factors_belong_to_an_axis_and_how_often_it_was_halved():
@@ -297,6 +299,7 @@ def test_factors_of_the_finest_grid_are_of_the_equation_and_coarser_ones_of_the_
         ({"screening": np.zeros((9, 9))}, "above 0"),
         ({"screening": np.ones((9, 8))}, "above 0"),
         ({"shape": (28, 30), "spacing": (0.02, 0.02)}, "29 along y and 29 or 33 along x"),
+        ({"screening": np.full((9, 9), 1e-9)}, "hardly holds the mean"),
     ],
 )
 def test_refused(given, said):

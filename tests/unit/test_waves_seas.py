@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 
 import numpy as np
@@ -362,6 +363,20 @@ def test_directional_spectrum_of_a_wave_model(kind, name, tmp_path):
     assert np.angle(vector) == pytest.approx(float(from_nautical(250.0)), abs=0.01)
     with pytest.raises(InputError, match="time = 3"):
         read_directional_spectrum(tmp_path / name, kind, time=3)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", ["swan", "ww3"])
+def test_a_file_that_holds_no_spectrum(kind, tmp_path):
+    """What the library raises then is of any kind."""
+    pytest.importorskip("wavespectra")
+    (tmp_path / "sea.txt").write_text("hello")
+    with pytest.raises(InputError) as caught:
+        read_directional_spectrum(tmp_path / "sea.txt", kind)
+    other = {"swan": "ww3", "ww3": "swan"}[kind]
+    assert "sea.txt, in which wavespectra finds no spectrum" in str(caught.value) and other in str(caught.value)
+    del caught
+    gc.collect()  # the library leaves the file open: here, and not in the next test
 
 
 def test_missing_library_is_told_with_the_line(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from eagre.waves.angles import from_nautical
 from eagre.waves.spreading import DirectionalSpectrum
 
 READERS = {"swan": "read_swan", "ww3": "read_ww3"}
+HELD = {"swan": "a file of spectra that SWAN wrote (SPECOUT)", "ww3": "point output of WAVEWATCH III in NetCDF (efth)"}
 
 
 def read_directional_spectrum(
@@ -48,7 +49,13 @@ def read_directional_spectrum(
             f"{found}, a spectrum by direction, without the library wavespectra", allowed="an installed wavespectra",
             fix="pip install 'eagre[spectra]'",
         ) from None  # fmt: skip
-    data: Any = getattr(library, READERS[kind])(str(found))["efth"]
+    try:
+        data: Any = getattr(library, READERS[kind])(str(found))["efth"]
+    except Exception as error:  # of many kinds: the library raises what its parsers meet
+        raise InputError(
+            f"{found}, in which wavespectra finds no spectrum ({type(error).__name__})", allowed=HELD[kind],
+            fix=f'kind = "{next(other for other in READERS if other != kind)}", if the file is of that model',
+        ) from error  # fmt: skip
     for name, index in (("time", time), ("site", site)):
         if name in data.dims:
             if not -data.sizes[name] <= index < data.sizes[name]:

@@ -64,7 +64,8 @@ class StokesWave(RegularWave):
         if ursell > LARGEST_URSELL:
             raise InputError(
                 f"H L^2 / h^3 = {ursell:.4g} of a wave of height {height:g} m and length {length:.6g} m",
-                allowed=f"up to {LARGEST_URSELL:g} for Stokes' expansion", fix="StreamFunctionWave(...)",
+                allowed=f"up to {LARGEST_URSELL:g} for Stokes' expansion",
+                fix='StreamFunctionWave(...); kind = "stream_function" in a case file',
             )  # fmt: skip
         found = profile(k)
         super().__init__(

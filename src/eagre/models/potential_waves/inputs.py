@@ -22,6 +22,7 @@ from eagre.models.potential_waves.setup import Setup
 from eagre.models.potential_waves.sides import Paddle
 from eagre.models.potential_waves.zones import Zone
 from eagre.solvers.multigrid.grids import Axis, near
+from eagre.solvers.multigrid.plan import TOO_WEAK
 from eagre.waves import wave_number
 
 SURFACE_WORDS = 40  # a column, in the precision of the run
@@ -66,6 +67,13 @@ def engine_of(setup: Setup, device: Device | Group, precision: str) -> Engine:
     except InputError as error:
         if not error.fix.startswith("Multigrid"):
             raise
+        if error.what == TOO_WEAK:
+            length = max((setup.grid.nx - 1) * setup.grid.dx, (setup.grid.ny - 1) * setup.grid.dy)
+            raise InputError(
+                f"depth up to {setup.depth.max():g} m in a basin of {length:g} m",
+                allowed=f"up to about {4.0 * length:.3g} m: no wave in it feels a bed below {length:.3g} m",
+                fix=f"depth = {2.0 * length:.3g}",
+            ) from None
         left = f"nx = {setup.grid.nx} and ny = {setup.grid.ny}, of {error.what.partition(', of ')[2]}"
         raise InputError(left, allowed=error.allowed, fix=better_points(setup.grid, setup.periodic)) from None
 

@@ -34,6 +34,12 @@ class MultigridSection(Section):
     )
     weight: float = Field(default=0.8, description="of Jacobi sweeps", gt=0, le=1, examples=[0.8])
 
+    @model_validator(mode="after")
+    def _sweeps(self) -> MultigridSection:
+        if self.pre + self.post < 1:
+            raise InputError("pre = 0 and post = 0", allowed="one sweep or more together", fix="post = 1")
+        return self
+
 
 class NumericsSection(Section):
     """Order, layers, the time step and choices of the scheme."""

@@ -19,14 +19,16 @@ POINTS_A_WAVE = 20  # of the wave whose celerity the Courant number has
 
 
 def highest_frequency(depth: np.ndarray, grid: Grid, vertical: Vertical, gravity: float) -> float:
-    """Of small waves on the grid, rad/s: omega^2 = g min(w_0 / d, k_N).
+    """Of small waves on the grid, rad/s: omega^2 = g min(w_0 / d, k_N, k_N^2 d).
 
-    w_0 is the weight of the surface in d/dsigma there, k_N the root of the largest second difference.
+    w_0 is the weight of the surface in d/dsigma there, k_N the root of the largest second difference. The last holds
+    where points are farther apart than the water is deep.
     """
     ratio = LARGEST[vertical.order]
     along = sum(1.0 / step**2 for step, count in ((grid.dx, grid.nx), (grid.dy, grid.ny)) if count > 1)
     short = 2.0 * math.sqrt(ratio * along)
-    return math.sqrt(gravity * min(float(vertical.first[0, 0]) / float(depth.min()), short))
+    shallow = short**2 * float(depth.max())
+    return math.sqrt(gravity * min(float(vertical.first[0, 0]) / float(depth.min()), short, shallow))
 
 
 def longest_step(

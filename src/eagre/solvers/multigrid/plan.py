@@ -16,6 +16,7 @@ CYCLES = ("V", "W", "F")
 SMOOTHERS = ("red-black", "jacobi")
 ENOUGH = 0.1  # to which the sweeps on the coarsest grid bring an error
 MOST_SWEEPS = 200
+TOO_WEAK = "a screening that hardly holds the mean of these points"
 
 
 class Choices(NamedTuple):
@@ -68,6 +69,9 @@ class Plan(NamedTuple):
         rate = self.choices.rate(self.grids[-1], min(self.layers) * q)
         needed = 1 if rate == 0.0 else math.ceil(math.log(ENOUGH) / math.log(rate)) if rate < 1.0 else 2 * MOST_SWEEPS
         if needed > MOST_SWEEPS and self.choices.levels is None:
+            if max(self.grids[-1].shape) <= 2:
+                allowed = "one that is not so weak over the whole length, since no fewer points can be left"
+                raise InputError(TOO_WEAK, allowed=allowed, fix="Multigrid(..., levels=1) if cycles may take long")
             raise InputError(
                 f"{self.grids[0].shape} points, of which {self.grids[-1].shape} are left when they are halved",
                 allowed=f"numbers that leave fewer: {advice(self.grids[0])}",
