@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import eagre
 from eagre import boundaries
@@ -55,6 +56,15 @@ def test_defaults_leave_the_choice_to_the_model(built):
     assert (taken["device"], taken["precision"]) == ("auto", "single")
     assert taken["boundaries"].closed
     assert taken["sources"] == []
+
+
+def test_a_record_of_a_bed_that_moved(built, tmp_path):
+    x, y = np.arange(10.0, 20.0), np.arange(0.0, 5.0)
+    beds = xr.DataArray(np.array([1.0, 5.0])[:, None, None] * np.ones((2, 5, 10)), {"y": y, "x": x}, ("time", "y", "x"))
+    xr.Dataset({"bed": beds}).to_netcdf(tmp_path / "beds.nc", engine="h5netcdf")
+    for record, height in ((1, 1.0), (-1, 5.0)):
+        taken = built(HEAD + GRID.replace("x0 = 10.0", "x0 = 11.0") + f'[bed]\nfile = "beds.nc"\nrecord = {record}\n')
+        np.testing.assert_allclose(taken["bed_elevation"], height)
 
 
 def test_device_and_precision_can_be_overridden(built):

@@ -342,6 +342,18 @@ def test_netcdf_choice_of_variable(tmp_path):
     np.testing.assert_array_equal(read_dem(tmp_path / "b.nc").elevation, 2 * VALUES)
 
 
+def test_netcdf_record_of_a_bed_that_moved(tmp_path):
+    values = np.stack([VALUES, 2.0 * VALUES, 3.0 * VALUES])
+    path = write_nc(tmp_path / "a.nc", values, dims=("time", "y", "x"), name="bed")
+    for record, times in ((1, 1.0), (2, 2.0), (-1, 3.0)):
+        np.testing.assert_array_equal(read_dem(path, record=record).elevation, times * VALUES)
+    np.testing.assert_array_equal(read_dem(path, record=2, positive="down").elevation, -2.0 * VALUES)
+    with pytest.raises(InputError, match=r"record = 4(.|\n)*1 to 3"):
+        read_dem(path, record=4)
+    with pytest.raises(InputError, match=r"bed on time, y, x(.|\n)*record = -1"):
+        read_dem(path)
+
+
 def test_netcdf_with_two_beds_asks_for_one(tmp_path):
     """Both have names of beds: which one is meant, nobody but the user knows. For Manning's n no name says anything."""
     import xarray as xr

@@ -110,6 +110,9 @@ class BedSection(Section):
     )
     band: int = Field(default=1, description="the band of a GeoTIFF, from 1", ge=1)
     variable: str | None = Field(default=None, description="the variable of a NetCDF file that holds several")
+    record: int | None = Field(
+        default=None, description="of a NetCDF variable over time, from 1; -1 is the last", examples=[-1]
+    )
     levees: list[LeveeSection] = Field(default_factory=list, description="the tables [[bed.levees]]")
 
     @model_validator(mode="after")
@@ -211,7 +214,7 @@ def _dems(bed: BedSection, place: Around | None) -> list[Dem]:
     """The rasters of a bed, in the file's system where they are to be warped."""
     from eagre.io import read_dem
 
-    options: dict[str, Any] = {"positive": bed.positive, "band": bed.band, "variable": bed.variable}
+    options: dict[str, Any] = {name: getattr(bed, name) for name in ("positive", "band", "variable", "record")}
     place = None if any(bed.shift) else place
     dems = [read_dem(file, vertical_offset=bed.offset, around=place, **options) for file in bed.file or ()]
     return [dem.shifted(*bed.shift) for dem in dems]

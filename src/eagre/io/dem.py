@@ -87,6 +87,7 @@ def read_dem(
     band: int = 1,
     vertical_offset: float = 0.0,
     variable: str | None = None,
+    record: int | None = None,
     around: Around | None = None,
 ) -> Dem:
     """Read a bed as elevation, metres, positive up.
@@ -106,6 +107,8 @@ def read_dem(
         Added to the elevation after the sign, m: the height of the file's datum above the model's.
     variable : str, optional
         Variable of a NetCDF file that holds several.
+    record : int, optional
+        Of a NetCDF variable with a time, such as a bed that moved: which one, from 1; -1 is the last.
     around : Around, optional
         As of `read_raster`.
 
@@ -126,7 +129,7 @@ def read_dem(
         )
     if not (isinstance(vertical_offset, (int, float, np.number)) and math.isfinite(vertical_offset)):
         raise InputError(f"vertical_offset = {vertical_offset!r}", allowed="a number of metres", fix="offset = 0.0")
-    raw = read_raster(path, band=band, variable=variable, names=_NAMES, around=around)
+    raw = read_raster(path, band=band, variable=variable, names=_NAMES, record=record, around=around)
     if raw.positive not in (None, positive):
         raise InputError(
             f"positive = {positive!r} for {raw.name}, which says that its values count {raw.positive}",

@@ -170,7 +170,7 @@ def _choose_variable(
         name = wanted if wanted in over_time else None if wanted or fitting else over_time[0]
         if name is not None and name not in fitting:
             got = f"{path}: {name} on {', '.join(map(str, dataset[name].dims))}"
-            raise InputError(got, allowed="two dimensions, or, but for the bed, one record of three", fix="record = -1")
+            raise InputError(got, allowed="two dimensions, or one record of three", fix="record = -1")
     if wanted is not None:
         choose(wanted, fitting, f"{path}: variable", 'variable = "{}"')
         return wanted
