@@ -1,6 +1,6 @@
-"""Seconds of the whole decaying turbulence, 128^3 points and 400 steps, by transforms and by GCR(1); and of its parts.
+"""Seconds of the whole decaying turbulence, 128^3 points and 400 steps, by transforms and GCR(1), and of its parts.
 
-    python benchmarks/studies/turbulence_times.py [--points 128] [--steps 400] [--iteration 256] [--device cuda]
+    python benchmarks/studies/turbulence_times.py [--points 128] [--steps 400] [--sweeps 2 4 6 8] [--device cuda]
 
 Runs are by the wall clock around `advance`, with its looks, after one like it has compiled all and made its graphs;
 dt times the divergence is 1e-7 at most after every step. Largest flow through the ground: |n . v| over the wind.
@@ -25,14 +25,15 @@ WORDS = 10  # of an iteration in two kernels
 
 
 def turbulence(points: int, pressure: str, precision: str, device: str) -> AnelasticFlow:
-    """The vortices, with the pressure by transforms or by GCR(1) without a preconditioner."""
+    """The vortices, with the pressure by transforms ("fft"), by GCR(1) ("gcr"), or after so many sweeps of it ("6")."""
     model = _turbulence(points, "fft", tolerance=TOLERANCE, device=device, precision=precision)
-    if pressure == "gcr":
+    if pressure != "fft":
+        preconditioner, sweeps = ("none", 2) if pressure == "gcr" else ("chebyshev", int(pressure))
         engine, steps = model.engine, model.engine.steps
         steps.projection = Projection(
             engine.device, precision, engine.metric, steps.rest.density, velocity=steps.fields.now,
             forces=steps.fields.forces, hat_in_forces=steps.is_free, tolerance=TOLERANCE, method="gcr",
-            preconditioner="none", kept=1,
+            preconditioner=preconditioner, sweeps=sweeps, kept=1,
         )  # fmt: skip
         if engine.has_legs:
             engine._legs = Legs(steps, engine._kept())
@@ -94,9 +95,10 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=128)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--iteration", type=int, default=256, help="points of the cube whose iteration is timed")
+    parser.add_argument("--sweeps", type=int, nargs="*", default=[2, 4, 6, 8], help="of Chebyshev before GCR(1)")
     parser.add_argument("--device", default="cuda")
     given = parser.parse_args()
-    for pressure in ("fft", "gcr"):
+    for pressure in ("fft", "gcr", *map(str, given.sweeps)):
         for precision in ("single", "double"):
             whole(given.points, given.steps, pressure, precision, given.device)
     if given.device != "cpu":

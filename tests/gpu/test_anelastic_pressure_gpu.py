@@ -41,6 +41,8 @@ def projected(name, precision, sides, terrain, **options):
         (("wall", "periodic", "wall"), True, {}),
         (("wall", "periodic", "wall"), True, {"kept": 3, "preconditioner": "line-jacobi"}),
         (("wall", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "none"}),
+        (("wall", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "chebyshev", "sweeps": 6}),
+        (("periodic", "periodic", "periodic"), False, {"method": "gcr", "preconditioner": "chebyshev", "sweeps": 3}),
     ],
 )
 def test_as_the_cpu(sides, terrain, options, precision):

@@ -9,9 +9,12 @@ from scipy import sparse
 from eagre.backend.device import CpuDevice, PlainDevice
 from eagre.errors import ConvergenceError, InputError
 from eagre.models.anelastic.metric import Metric
+from eagre.models.anelastic.polynomial import Polynomial
 from eagre.models.anelastic.pressure import PressureOperator
 from eagre.models.anelastic.projection import Projection
+from eagre.models.anelastic.stars import largest_of, star_of
 from eagre.models.anelastic.sweeps import Sweeps
+from eagre.solvers.gcr.polynomial import chebyshev_weights
 from oracle.anelastic_pressure import Pressure, gcr
 
 WALL, PERIODIC, OPEN = "wall", "periodic", "open"
@@ -307,8 +310,11 @@ def test_first_guesses(guess):
     assert projection.steps == (0.8, 0.5)
 
 
-@pytest.mark.parametrize("preconditioner", ["fft", "line-jacobi", "richardson", "none"])
-@pytest.mark.parametrize("terrain", [False, True])
+@pytest.mark.parametrize(
+    ("preconditioner", "terrain"),
+    [(kind, terrain) for kind in ("fft", "line-jacobi", "richardson", "none") for terrain in (False, True)]
+    + [("chebyshev", False)],
+)
 def test_preconditioners_solve_the_same_problem(preconditioner, terrain):
     """Also after another time step has changed C."""
     both = Both((5, 3, 6), (WALL, PERIODIC, WALL), terrain)
@@ -318,6 +324,30 @@ def test_preconditioners_solve_the_same_problem(preconditioner, terrain):
     projection.set_coefficients(*both.c)
     projection.solve(1.0)
     assert np.abs(velocity_of(projection) - expected).max() < 1e-11
+
+
+@pytest.mark.parametrize("sweeps", [2, 5])
+@pytest.mark.parametrize("sides", [(WALL, PERIODIC, WALL), (PERIODIC, WALL, PERIODIC)])
+def test_sweeps_of_a_polynomial(sides, sweeps):
+    """r - L q = prod(1 + w L) r of the transcription's matrix, whose eigenvalues lie between -b and 0."""
+    both, device = Both((5, 4, 6), sides), PlainDevice()
+    polynomial, oracle = Polynomial(both.operator(device), sweeps), both.oracle
+    q, matrix = np.zeros(both.shape), oracle.matrix.toarray()
+    device.run(polynomial.launches(both.phi, q))
+    bound = largest_of(star_of(both.operator(device)))
+    values = np.linalg.eigvals(matrix)
+    assert -bound <= values.real.min() < -0.3 * bound and values.real.max() < 1e-10
+    left = both.phi.ravel()
+    for weight in chebyshev_weights(bound, sweeps):
+        left = left + weight * (matrix @ left)
+    found = both.phi.ravel() - matrix @ q.ravel()
+    assert np.abs(found - left).max() < 1e-12 * np.abs(both.phi).max()
+
+
+def test_sweeps_of_a_polynomial_over_a_hill_are_refused():
+    both = Both((5, 3, 6), (WALL, PERIODIC, WALL), True)
+    with pytest.raises(InputError, match="'chebyshev' over terrain"):
+        both.projection(PlainDevice(), method="gcr", preconditioner="chebyshev")
 
 
 def column_parts(both):

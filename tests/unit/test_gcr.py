@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eagre.errors import ConvergenceError, InputError
-from eagre.solvers.gcr import gcr
+from eagre.solvers.gcr import chebyshev, gcr
+from eagre.solvers.gcr.polynomial import REACH, chebyshev_weights
 from oracle.anelastic_pressure import Pressure
 from oracle.anelastic_pressure import gcr as transcribed
 
@@ -41,6 +42,47 @@ def test_a_preconditioner_that_is_the_inverse_needs_one_iteration():
     right = np.arange(6.0)
     found = gcr(lambda x: matrix @ x, right, preconditioner=lambda r: np.linalg.solve(matrix, r), tolerance=1e-12)
     assert found.iterations == 1 and np.allclose(matrix @ found.solution, right)
+
+
+@pytest.mark.parametrize("sweeps", [2, 3, 6, 16])
+def test_weights_are_those_of_the_polynomial_that_stays_smallest(sweeps):
+    """prod(1 - w x) = T_m((a + b - 2 x) / (b - a)) / T_m((a + b) / (b - a)), a = b / (1.5 m^2)."""
+    largest = 7.0
+    least, x = largest / (1.5 * sweeps**2), np.linspace(0.0, largest, 50)
+    polynomial = np.polynomial.chebyshev.Chebyshev.basis(sweeps)
+    there, at_zero = (largest + least - 2.0 * one for one in (x, 0.0))
+    expected = polynomial(there / (largest - least)) / polynomial(at_zero / (largest - least))
+    left = np.prod([1.0 - weight * x for weight in chebyshev_weights(largest, sweeps)], axis=0)
+    np.testing.assert_allclose(left, expected, atol=1e-10)
+    assert REACH == 1.5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sweeps_of_a_polynomial_divide_iterations(dtype):
+    """By about their number, and the answer is the same."""
+
+    def second(u):
+        return np.roll(u, 1) - 2 * u + np.roll(u, -1)
+
+    right = second(np.cumsum(np.random.default_rng(1).standard_normal(256))).astype(dtype)
+    small = 1e-3 * float(abs(right).max())
+    counts, answers = [], []
+    for sweeps in (1, 2, 4, 8):
+        before = chebyshev(second, 4.0, sweeps) if sweeps > 1 else None
+        found = gcr(second, right, kept=1, tolerance=small, preconditioner=before)
+        assert found.solution.dtype == dtype and abs(second(found.solution) - right).max() < 1.1 * small
+        counts.append(found.iterations)
+        answers.append(found.solution - found.solution.mean())
+    for sweeps, count in zip((2, 4, 8), counts[1:], strict=True):
+        assert count <= 1.25 * counts[0] / sweeps + 1
+
+
+@pytest.mark.parametrize(
+    ("largest", "sweeps", "told"), [(4.0, 1, "2 to 16"), (4.0, 2.5, "2 to 16"), (0.0, 4, "above 0")]
+)
+def test_sweeps_that_are_refused(largest, sweeps, told):
+    with pytest.raises(InputError, match=told):
+        chebyshev(lambda u: -u, largest, sweeps)
 
 
 def test_an_operator_that_is_not_symmetric_wants_directions():

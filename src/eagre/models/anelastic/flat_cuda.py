@@ -6,6 +6,7 @@ As `operator.set_residual` and `operator.set_wind` with profiles for coefficient
                  in `partials`, (2, 1, blocks)
     divergence   r = -(1 / rho*) div(rho* v^)
     wind         v = v^ - C grad phi, and half forces
+    sweep        a q + b L q + c r while an iteration goes on
     add forces   what is advected, and the past velocity: `kernels.add_force_to_wind`
 """
 
@@ -51,6 +52,11 @@ def divergence(vector: int) -> Entry:
 def wind(vector: int, in_place: bool, finishes: bool) -> Entry:
     """in_place, finishes : as of `operator`."""
     return kernel(flat_text.WIND, vector, OWN, IN_PLACE=int(in_place), FINISHES=int(finishes))
+
+
+def sweep(vector: int, has_right: bool) -> Entry:
+    """has_right : whether c is not 0."""
+    return kernel(flat_text.SWEEP, vector, OWN, HAS_RIGHT=int(has_right))
 
 
 def add_force_to_wind(vector: int, driven: bool) -> Entry:

@@ -153,3 +153,41 @@ def add_force_to_wind_cuda(x, force, drag, numbers, past):
                 a[v] += half * d[v]
         store(x, n, 0, ({a}))
 """
+
+SWEEP = """
+def sweep_cuda(q, r, numbers, out, star, periodic, planes, control):
+    if is_iterating(control):
+        i = np.uint32((cuda.blockIdx.x * LANES + cuda.threadIdx.x) * VECTOR)
+        j = np.uint32(cuda.blockIdx.y * ROWS + cuda.threadIdx.y)
+        nz, ny, nx = q.shape
+        if i < nx and j < ny:
+            n = near(star, j, i, nx)
+            bottom, size = cuda.blockIdx.z * planes, ny * nx
+            own, image, its = numbers[0, 0, 0], numbers[0, 0, 1], numbers[0, 0, 2]
+            {a} = load(q, level(bottom - 2, nz, size, periodic), n.here)
+            {b} = load(q, level(bottom - 1, nz, size, periodic), n.here)
+            {c} = load(q, level(bottom, nz, size, periodic), n.here)
+            {d} = load(q, level(bottom + 1, nz, size, periodic), n.here)
+            for m in range(bottom, min(nz, bottom + planes)):
+                k = np.uint32(m)
+                start = np.uint32(k * np.uint32(size))
+                {e} = load(q, level(m + 2, nz, size, periodic), n.here)
+                {north} = load(q, start, n.to_north)
+                {south} = load(q, start, n.to_south)
+                {west} = load_beside(q, start, n.to_west)
+                {east} = load_beside(q, start, n.to_east)
+                if HAS_RIGHT:
+                    {right} = load(r, start, n.here)
+                across, up, down = star.across[k], star.up[k], star.down[k]
+                for v in range(VECTOR):
+                    total[v] = n.east * ((east[v + SIDE - VECTOR] if v + SIDE >= VECTOR else c[v + 2]) - c[v])
+                    total[v] += n.west * ((west[v] if v < SIDE else c[v - 2]) - c[v])
+                    total[v] += n.north * (north[v] - c[v]) + n.south * (south[v] - c[v])
+                    total[v] = across * total[v] + up * (e[v] - c[v]) + down * (a[v] - c[v])
+                    total[v] = own * c[v] + image * total[v]
+                    if HAS_RIGHT:
+                        total[v] += its * right[v]
+                store(out, start, n.here, ({total}))
+                for v in range(VECTOR):
+                    a[v], b[v], c[v], d[v] = b[v], c[v], d[v], e[v]
+"""

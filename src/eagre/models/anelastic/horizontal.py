@@ -1,8 +1,8 @@
-"""The horizontal part of the pressure operator at a point, and what column systems are made of, as plain cells."""
+"""The horizontal part of the pressure operator at a point, and what preconditioners are made of, as plain cells."""
 
 from eagre.backend.cells import cell, real
 from eagre.models.anelastic.lines import centre, lower, upper
-from eagre.models.anelastic.operator import c11_at, density_at, tensor_at
+from eagre.models.anelastic.operator import c11_at, density_at, residual_of, tensor_at
 
 
 @cell
@@ -81,3 +81,11 @@ def set_weighed(q, hat, out, medium, normal, z, y, x):
     """rho* q."""
     k, j, i = z.here, y.here, x.here
     out.x[k, j, i] = density_at(medium.density, k, j, i) * q[k, j, i]
+
+
+@cell
+def set_sweep(q, hat, out, medium, normal, z, y, x):
+    """a q + b L q + c r; hat: r, and a, b, c as (1, 1, 3)."""
+    k, j, i = z.here, y.here, x.here
+    total = hat.y[0, 0, 0] * q[k, j, i] + hat.y[0, 0, 1] * residual_of(q, hat, medium, normal, z, y, x)
+    out.x[k, j, i] = total + hat.y[0, 0, 2] * hat.x[k, j, i]

@@ -105,6 +105,11 @@ class PressureOperator(Coefficients):
         """out = rho* q."""
         return self._over(horizontal.set_weighed, q, cells.Vector(q, q, q), cells.Vector(out, out, out), forced=False)
 
+    def sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Launch:
+        """out = a q + b L q + c r, of which `numbers` has a, b, c, (1, 1, 3); out is another array than q."""
+        given = cells.Vector(r, numbers, r)
+        return self._over(horizontal.set_sweep, q, given, cells.Vector(out, out, out), forced=False)
+
     def line_system(self, over_beta: float, out: tuple[Any, Any, Any]) -> Launch:
         """What `sweeps` factorises: d, w d, a; d = rho* / beta, or -(diagonal of H) where 1 / beta is 0."""
         number = self.device.array(np.full((1, 1, 1), over_beta, check_precision(self.precision)))

@@ -59,6 +59,12 @@ def star_of(operator: PressureOperator) -> Star:
     return _star(c11, tables)
 
 
+def largest_of(star: Star) -> float:
+    """A bound of the sizes of the eigenvalues of L: twice the largest on its diagonal, as no row has more beside it."""
+    beside = (star.east + star.west).max() + (star.north + star.south).max()
+    return 2.0 * float((star.across * beside + star.up + star.down).max())
+
+
 def divergence_of(operator: PressureOperator) -> Star:
     """(1 / rho*) div(rho* v): what velocities of neighbours are multiplied by."""
     rho = operator.rho[:, 0, 0]
@@ -128,6 +134,11 @@ class FlatKernels:
         """The residual of phi = 0."""
         program = self._program(flat_cuda.divergence(self.tiles.vector))
         return self.tiles.launch(program, (*hat, r, self._first, self._periodic, self.tiles.planes))
+
+    def sweep(self, q: Any, r: Any, numbers: Any, out: Any, control: Any) -> Launch:
+        """As `PressureOperator.sweep` while the iteration of `control` goes on; where r is q, c is 0."""
+        program = self._program(flat_cuda.sweep(self.tiles.vector, r is not q))
+        return self.tiles.launch(program, (q, r, numbers, out, self._star, self._periodic, self.tiles.planes, control))
 
     def _program(self, entry: Any) -> Any:
         registers = self._device.layout("solver:gcr").registers[self._precision]

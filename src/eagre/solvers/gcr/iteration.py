@@ -93,6 +93,8 @@ class GcrIteration:
     weights : Weights
     kept : int
         k.
+    test : ResidualTest, optional
+        Of r, with as many rows as there are directions, and two at the least; else its own.
     look_every : int
         Iterations between looks of the host at a GPU; what `apply` and `precondition` launch is run up to so often
         in vain.
@@ -115,10 +117,11 @@ class GcrIteration:
         weights: Weights,
         kept: int = 1,
         look_every: int = 4,
+        test: ResidualTest | None = None,
     ) -> None:
         real = check_precision(precision)
         self._device, self._precision, self._weights = device, precision, weights
-        self.test = ResidualTest(device, precision, r, max(2, kept))
+        self.test = test or ResidualTest(device, precision, r, max(2, kept))
         self._scalars = device.zeros((kernels.NUMBERS + 2 * kept,), np.float64)
         p, images = (device.zeros((kept, *r.shape), real) for _ in range(2))
         q, image = (r if precondition is None else device.zeros(r.shape, real)), device.zeros(r.shape, real)

@@ -1,0 +1,73 @@
+"""The preconditioner of Chebyshev sweeps for the pressure over flat ground, as launches on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.device import Work, check_precision
+from eagre.errors import InputError
+from eagre.models.anelastic.pressure import PressureOperator
+from eagre.models.anelastic.stars import FlatKernels, is_star, largest_of, star_of
+from eagre.solvers.gcr.polynomial import chebyshev_weights
+
+
+class Polynomial:
+    """q = P r by sweeps of `eagre.solvers.gcr.polynomial`, of which the first two are one.
+
+    Parameters
+    ----------
+    operator : PressureOperator
+        Over flat ground, of profiles, without Coriolis.
+    sweeps : int
+        From 2 to 16.
+    flat : FlatKernels, optional
+        Kernels of a GPU that do nothing once `control` says that the iteration has ended.
+    control : array, optional
+        Of these.
+
+    Raises
+    ------
+    InputError
+        For another operator or number.
+    """
+
+    def __init__(
+        self, operator: PressureOperator, sweeps: int, flat: FlatKernels | None = None, control: Any = None
+    ) -> None:
+        if not is_star(operator):
+            said = "preconditioner = 'chebyshev' over terrain, with Coriolis or coefficients that vary along x or y"
+            raise InputError(said, allowed='"fft", "line-jacobi", "richardson", "none"', fix='preconditioner="fft"')
+        self._operator, self._flat, self._control, self._sweeps = operator, flat, control, sweeps
+        device, self._real = operator.device, check_precision(operator.precision)
+        self._other = device.zeros(operator.metric.shape, self._real)
+        self._numbers = [device.zeros((1, 1, 3), self._real) for _ in range(sweeps - 1)]
+        self._image = device.array(np.array([[[0.0, 1.0, 0.0]]], self._real))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the operator's coefficients."""
+        first, second, *others = chebyshev_weights(largest_of(star_of(self._operator)), self._sweeps)
+        numbers = [(-first - second, -first * second, 0.0), *((1.0, one, -one) for one in others)]
+        for array, values in zip(self._numbers, numbers, strict=True):
+            self._operator.device.fill(array, np.array([[values]], self._real))
+
+    def _sweep(self, q: Any, r: Any, numbers: Any, out: Any) -> Work:
+        if self._flat is not None:
+            return self._flat.sweep(q, r, numbers, out, self._control)
+        return self._operator.sweep(q, r, numbers, out)
+
+    def apply(self, q: Any, image: Any) -> list[Work]:
+        """image = L q."""
+        return [self._sweep(q, q, self._image, image)]
+
+    def launches(self, r: Any, q: Any) -> list[Work]:
+        """q = P r, both (nz, ny, nx)."""
+        there, found = (q, self._other), []
+        last = r
+        for n, numbers in enumerate(self._numbers):
+            out = there[(len(self._numbers) - 1 - n) % 2]
+            found.append(self._sweep(last, r, numbers, out))
+            last = out
+        return found
