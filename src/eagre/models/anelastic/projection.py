@@ -104,7 +104,7 @@ class Projection:
     kept : int, optional
         k of GCR(k): 1, and 3 with Coriolis over terrain or between walls, where the operator is not symmetric.
     sweeps : int
-        Of these; of "chebyshev" 2 to 16, and 6 serve well.
+        Of these; of "chebyshev" 2 to 16, and 6 to 8 serve well.
     guess : {"previous", "extrapolated", "zero"}
     most : int
         Iterations.
