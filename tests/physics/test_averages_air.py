@@ -37,6 +37,17 @@ def test_gusts_at_the_ground_include_the_first_instant():
     assert model.maps.dimensions["max_wind_speed"] == ("y", "x")
 
 
+def test_a_map_of_one_level_over_a_hill_says_its_altitude():
+    """z = h + (1 - h / H) Z, not the height over the ground."""
+    model = flow_over_a_hill(averages=eagre.Averages(mean=["u"], levels=[3]), device="cpu")
+    found = {one.name: one for one in model.maps.axes}["altitude"]
+    levels = model.setup.levels
+    ground, top, z = np.asarray(levels.ground), levels.height[-1], levels.height[3]
+    assert ground.max() > 100.0 and 0.0 < z < top
+    np.testing.assert_allclose(found.values, ground + (1.0 - ground / top) * z, rtol=1e-12)
+    assert found.dimensions == ("y", "x") and found.attributes["standard_name"] == "altitude"
+
+
 def test_averages_of_air_go_on_after_a_restart_whoever_looks():
     """Of every third step, with a restart between, steps that follow the flow, and on two devices."""
     asked = eagre.Averages(["u"], ["theta"], [("u", "w")], every=3)
