@@ -49,7 +49,10 @@ def every_example() -> list[str]:
 
 def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "monai_valley"]
-    assert every_example() == [*known, "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide"]
+    assert every_example() == [
+        *known, "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide",
+        "valley_flood",
+    ]  # fmt: skip
 
 
 def measured(folder: Path) -> Path:
@@ -229,6 +232,41 @@ def test_a_cyclone_piles_up_water_to_the_right_of_its_track(tmp_path):
     assert 2.0 < right.max() < 6.0 and right.max() > centre.max() + 0.5 > left.max() + 1.0
     assert left.min() < -1.0 < -0.2 < right.min()
     assert 12.0 < gauges["time"][right.argmax()] / 3600.0 < 18.0  # the eye crosses the coast in the 15th hour
+
+
+def test_a_levee_keeps_the_storm_in_the_town(tmp_path):
+    """At twice the cell: water stands behind the levee, not as far south of the river; rain leaves in the west."""
+    import xarray as xr
+    from typer.testing import CliRunner
+
+    from eagre.cli.main import app
+
+    output, printed = run_case("valley_flood", tmp_path, dx="40.0")
+    assert "m3 of rain" in printed
+    with xr.open_dataset(output / "maps.nc") as maps:
+        deepest = maps["max_depth"].squeeze()
+        places = {"x": slice(500950.0, 501850.0), "y": slice(5301120.0, 5301240.0)}
+        town, fields = deepest.sel(places), deepest.sel(places | {"y": slice(5300760.0, 5300880.0)})
+        assert 0.3 < float(town.max()) < 1.0 and float(fields.max()) < 0.15
+    with xr.open_dataset(output / "town.nc") as town, xr.open_dataset(output / "valley.nc") as valley:
+        assert town.sizes["time"] == 25 and valley.sizes["time"] == 9
+        assert 29 <= town.sizes["x"] <= 31 and valley.sizes["x"] == 38
+    discharge = read_gauges(output / "lines.csv")["outlet discharge"]
+    assert np.isfinite(discharge[1:]).all() and 20.0 < discharge[1:].max() < 100.0 and discharge[1] < 1.0
+    for name in ("flood.tif", "flood.geojson"):
+        result = CliRunner().invoke(app, ["export", str(output / "maps.nc"), "-o", str(output / name)])
+        assert result.exit_code == 0 and (output / name).stat().st_size > 500, result.output
+
+
+def test_what_the_valley_reads_is_what_its_program_makes(tmp_path, script):
+    import rasterio
+
+    script("examples/valley_flood/make_data.py").main(tmp_path)
+    for name in ("lower.tif", "upper.tif", "cover.tif"):
+        with rasterio.open(tmp_path / name) as made, rasterio.open(EXAMPLES / "valley_flood" / name) as kept:
+            assert made.crs == kept.crs and np.allclose(made.read(), kept.read(), atol=1e-3)
+    kept = EXAMPLES / "valley_flood" / "levee.geojson"
+    assert json.loads((tmp_path / "levee.geojson").read_text()) == json.loads(kept.read_text())
 
 
 def test_a_bar_makes_short_waves_of_long_ones(tmp_path):
