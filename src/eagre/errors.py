@@ -88,9 +88,9 @@ class ConvergenceError(EagreError, ArithmeticError):
     wanted : float
     """
 
-    def __init__(self, iterations: int, norm: float, wanted: float) -> None:
+    def __init__(self, iterations: int, norm: float, wanted: float, advice: str | None = None) -> None:
         self.iterations, self.norm, self.wanted = iterations, norm, wanted
+        advice = advice or "more iterations, a larger tolerance, or a shorter time step"
         super().__init__(
-            f"a norm of {norm:.3g} after {iterations} iterations\nallowed: up to {wanted:.3g}\n"
-            "try:     more iterations, a larger tolerance, or a shorter time step"
+            f"a norm of {norm:.3g} after {iterations} iterations\nallowed: up to {wanted:.3g}\ntry:     {advice}"
         )

@@ -21,6 +21,8 @@ def still(shape):
         (((4, 4, 4, 4),), {}, "one to three"),
         (((4, 4), "ring"), {}, "boundaries 'ring'"),
         (((4, 4), ("wall",)), {}, "for all 2 axes"),
+        (((4, 4), ("wall", Open(np.nan, 1.0))), {}, r"boundaries Open\(low=nan"),
+        (((4, 4), Open("low", 1.0)), {}, "finite numbers, or None"),
         (((4, 4),), {"passes": 0}, "passes = 0"),
         (((4, 4),), {"passes": 3}, 'variant = "sign-preserving"'),
         (((4, 4),), {"variant": "classic"}, "variant = 'classic'"),
@@ -48,7 +50,12 @@ def test_what_is_no_scheme(arguments, options, message):
         ({"h": np.full((4, 6), np.nan)}, "h with values that are not finite"),
         ({"steps": -1}, "steps = -1"),
         ({"odd": (2,)}, r"odd = \(2,\)"),
+        ({"odd": 0}, "odd = 0"),
         ({"out": np.zeros((4, 5))}, "out, ndarray"),
+        ({"out": np.broadcast_to(0.0, (4, 6))}, "out, whose memory is read-only"),
+        ({"v": None}, "v of type NoneType"),
+        ({"x": np.ma.masked_greater(np.ones((4, 6)), 0.5)}, "x with 24 masked values"),
+        ({"h": np.ma.masked_greater(np.ones((4, 6)), 0.5)}, "h with 24 masked values"),
     ],
 )
 def test_what_is_no_step(change, message):
@@ -95,6 +102,25 @@ def test_several_fields_at_once_and_any_strides():
     assert np.array_equal(both, [scheme.step(x, v, h), scheme.step(1 - x, v, h)])
     turned = [np.asfortranarray(a) for a in (x, *v, h)]
     assert np.array_equal(scheme.step(turned[0], turned[1:4], turned[4]), both[0])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_read_only_memory(order):
+    """Files that are mapped, broadcast numbers and constants of other libraries are read-only."""
+    x, v, h = rough((4, 6, 5))
+    scheme = Mpdata((4, 6, 5), order=order)
+    known = scheme.step(x, v, h)
+    fixed = [np.array(a, order=order) for a in (x, *v, h)]
+    for a in fixed:
+        a.flags.writeable = False
+    assert np.array_equal(scheme.step(fixed[0], fixed[1:4], fixed[4]), known)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_an_answer_in_the_place_of_the_density(steps):
+    x, v, h = rough((4, 6, 5))
+    known = Mpdata((4, 6, 5)).step(x, v, h, steps=steps)
+    assert np.array_equal(Mpdata((4, 6, 5)).step(x, v, h, steps=steps, out=h), known)
 
 
 def test_axes_of_one_point_are_no_axes():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from numbers import Real
 from typing import Any
 
+import numpy as np
+
+from eagre.advection.ghosts import Open
 from eagre.advection.plan import Advector, StagedPlan
 from eagre.backend.arrays import array_module, on_gpu
 from eagre.errors import InputError
@@ -19,6 +23,28 @@ def check_field(name: str, a: Any, like: Any, shape: tuple[int, ...] | None = No
     if tuple(getattr(a, "shape", ())) != wanted or a.dtype != like.dtype or on_gpu(a) != on_gpu(like):
         got = f"{type(a).__name__} of shape {getattr(a, 'shape', '?')} and type {getattr(a, 'dtype', '?')}"
         raise InputError(f"{name}, {got}", allowed=f"{type(like).__name__} of shape {wanted} and type {like.dtype}")
+    check_whole(name, a)
+
+
+def check_whole(name: str, a: Any) -> None:
+    """Raise `InputError` for an array some values of which are masked."""
+    if np.ma.is_masked(a):
+        count = int(np.ma.getmaskarray(a).sum())
+        raise InputError(f"{name} with {count} masked values", allowed="a value everywhere", fix=f"{name}.filled(0.0)")
+
+
+def check_out(out: Any, like: Any) -> None:
+    """Raise `InputError` unless out is an array like another one that can be written to."""
+    check_field("out", out, like)
+    if not getattr(out.flags, "writeable", True):
+        raise InputError("out, whose memory is read-only", allowed="memory that can be written to", fix="out=None")
+
+
+def check_axes(odd: Any, ndim: int) -> None:
+    """Raise `InputError` unless odd are some of the axes."""
+    axes: Collection[Any] = odd if isinstance(odd, Collection) else (None,)
+    if not all(isinstance(axis, int | np.integer) and 0 <= axis < ndim for axis in axes):
+        raise InputError(f"odd = {odd!r}", allowed=f"a tuple of axes, 0 to {ndim - 1}", fix="odd = (0,)")
 
 
 def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order: str) -> list[Any]:
@@ -26,9 +52,11 @@ def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order
     several, form = (x.shape[1:], f"(fields, *{shape})") if order == "C" else (x.shape[:-1], f"(*{shape}, fields)")
     if tuple(x.shape) != shape and tuple(several) != shape:
         raise InputError(f"x of shape {tuple(x.shape)}", allowed=f"{shape}, or several fields, {form}")
-    faces = [v] if hasattr(v, "dtype") and len(shape) == 1 else list(v)
+    check_whole("x", x)
+    faces = [v] if hasattr(v, "dtype") and len(shape) == 1 else list(v) if hasattr(v, "__len__") else []
     if len(faces) != len(shape):
-        raise InputError(f"v of {len(faces)} arrays", allowed=f"{len(shape)}, one an axis")
+        got = f"{len(faces)} arrays" if faces else f"type {type(v).__name__}"
+        raise InputError(f"v of {got}", allowed=f"a list of {len(shape)}, one an axis")
     for axis, a in enumerate(faces):
         check_field(f"v[{axis}]", a, x, tuple(n + (axis == b) for b, n in enumerate(shape)))
     if h is not None:
@@ -37,10 +65,20 @@ def check_arrays(shape: tuple[int, ...], x: Any, v: Sequence[Any], h: Any, order
 
 
 def contiguous(shape: tuple[int, ...], x: Any, faces: Sequence[Any], h: Any) -> tuple[Any, list[Any], Any]:
-    """x as (fields, and the axes), v and h, as they are or copied to C order."""
-    xp = array_module(x)
-    fields = xp.ascontiguousarray(x).reshape(-1, *shape)
-    return fields, [xp.ascontiguousarray(a) for a in faces], None if h is None else xp.ascontiguousarray(h)
+    """x as (fields, and the axes), v and h, as they are; or copied, to C order and to memory that may be written to."""
+
+    def as_read(a: Any) -> Any:  # compiled kernels are of arrays that may be written to, whether they do or not
+        return array_module(a).ascontiguousarray(a) if on_gpu(a) else np.require(a, requirements=("C", "W", "E"))
+
+    fields = as_read(x).reshape(-1, *shape)
+    return fields, [as_read(a) for a in faces], None if h is None else as_read(h)
+
+
+def check_open(side: str | Open) -> None:
+    """Raise `InputError` for open sides through which something flows in that is no finite number."""
+    for value in () if isinstance(side, str) else side:
+        if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
+            raise InputError(f"boundaries {side!r}", allowed="finite numbers, or None", fix="Open(0.0, None)")
 
 
 def check_sign(x: Any, any_sign: bool) -> None:

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from eagre.advection import plan_cpu, plan_cuda
-from eagre.advection.checks import check_arrays, check_courant, check_field, check_sign, contiguous
+from eagre.advection.checks import (
+    check_arrays,
+    check_axes,
+    check_courant,
+    check_open,
+    check_out,
+    check_sign,
+    contiguous,
+)
 from eagre.advection.ghosts import KINDS, Open
 from eagre.advection.plan import Advector, Options, StagedPlan
 from eagre.advection.repeated import with_repeated_points, without_checks, without_repeated_points
@@ -72,7 +80,8 @@ class Mpdata:
     (a quarter in corners). A constant stays as it is if the divergence of v is 0.
 
     Precision and array type of the answer are those of x: float32 or float64, NumPy or CuPy. Arrays in the order
-    `order` are read where they lie, others are copied; so it is with `out`, unless it shares memory with x.
+    `order` are read where they lie, those in other orders and in read-only memory are copied; so it is with `out`,
+    unless it shares memory with x, v or h.
 
     References
     ----------
@@ -167,7 +176,7 @@ class Mpdata:
             raise InputError(f"steps = {steps!r}", allowed="a whole number from 0 on", fix="steps = 1")
         faces = check_arrays(self.shape, x, v, h, self.order)
         if out is not None:
-            check_field("out", out, x)
+            check_out(out, x)
         if self._turned is not None:
             return self._step_turned(x, faces, h, steps=int(steps), odd=odd, out=out, check=check)
         if self._distinct is not None:
@@ -180,7 +189,7 @@ class Mpdata:
             if check:
                 check_sign(x, self.options.gauge)
                 check_courant(plan, advector, self.shape, self._turns)
-            whole = out is not None and out.flags.c_contiguous and not array_module(x).may_share_memory(out, x)
+            whole = out is not None and out.flags.c_contiguous and not _shares_memory(out, (x, *faces, h))
             result: Any = out if whole else device.zeros(fields.shape, fields.dtype)
             after = result.reshape(fields.shape)
             lifted = (fields.shape[0], *plan.shape)
@@ -195,7 +204,7 @@ class Mpdata:
     def _step_turned(self, x: Any, faces: Sequence[Any], h: Any, *, odd: Collection[int], out: Any, **rest: Any) -> Any:
         """A step of arrays in Fortran order: with the axes the other way round they lie in C order as they are."""
         assert self._turned is not None
-        _mirrored(odd, len(self.shape))
+        check_axes(odd, len(self.shape))
         across = [len(self.shape) - 1 - axis for axis in odd]
         turned = [a.T for a in reversed(faces)]
         after = None if out is None else out.T
@@ -300,11 +309,16 @@ def _advance(plan: StagedPlan, x: Any, out: Any, v: Advector, odd: tuple[bool, b
     plan.device.run(step(x, last))
 
 
+def _shares_memory(out: Any, read: Sequence[Any]) -> bool:
+    """Whether an answer would be written where something is still to be read."""
+    may = array_module(out).may_share_memory
+    return any(a is not None and may(out, a) for a in read)
+
+
 def _mirrored(odd: Collection[int], ndim: int) -> tuple[bool, bool, bool]:
     """Which of the axes k, j, i the caller's axes `odd` are."""
+    check_axes(odd, ndim)
     places = PLACES[ndim]
-    if not all(isinstance(axis, Integral) and 0 <= axis < ndim for axis in odd):
-        raise InputError(f"odd = {odd!r}", allowed=f"axes, 0 to {ndim - 1}", fix="odd = (0,)")
     found = {places[axis] for axis in odd}
     return 0 in found, 1 in found, 2 in found
 
@@ -326,6 +340,7 @@ def _checked_sides(boundaries: Any, shape: tuple[int, ...]) -> tuple[str | Open,
             fix='boundaries = "periodic"',
         )
     for axis, (side, n) in enumerate(zip(sides, shape, strict=True)):
+        check_open(side)
         if side == DUPLICATED and n < 2:
             raise InputError(f"a duplicated axis {axis} of {n} point", allowed="two points or more")
     return sides

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from eagre.backend.arrays import array_module
@@ -21,6 +22,8 @@ from eagre.checks import one_of
 from eagre.errors import ConvergenceError, InputError
 
 NORMS = ("max", "2")
+NO_DIRECTION = "another right side: the operator makes nothing of what is left of this one"
+NOT_FINITE = "a look at the operator and the preconditioner: what they made is not finite"
 
 
 class Found(NamedTuple):
@@ -31,9 +34,9 @@ class Found(NamedTuple):
     solution : array
     iterations : int
     norm : float
-        Of the last residual.
+        Of the last residual, from the solution itself.
     norms : list of float
-        Of all residuals, that of the guess first.
+        Of all residuals, that of the guess first; those between the first and the last follow from the recurrence.
     """
 
     solution: Any
@@ -60,10 +63,10 @@ def gcr(
     Parameters
     ----------
     operator : function
-        L: an array of the shape of `right` to another one.
+        L: an array of the shape of `right` to another one. What it gives is taken in the precision of `right`.
     right : array
         f, NumPy or CuPy, of any shape, float32 or float64, in C or Fortran order; the solution is of its kind.
-    guess : array, optional
+    guess : array of the shape of `right`, optional
         Else zero.
     kept : int
         k >= 1, directions. Where L P is symmetric in the inner product one is as good as many.
@@ -80,8 +83,15 @@ def gcr(
 
     Raises
     ------
+    InputError
+        For arguments outside these ranges, and for an operator or preconditioner whose answer has another shape.
     ConvergenceError
         If the norm is not reached after `most` iterations, stops being finite, or no direction is left.
+
+    Notes
+    -----
+    The norm is reached when that of operator(x) - right is, which is made anew once the recurrence has come there: in
+    single precision rounding parts them. Where they differ, iterations go on from the new residual.
 
     Examples
     --------
@@ -91,6 +101,7 @@ def gcr(
     (array([2., 3.]), 2)
     """
     _check(right, kept, tolerance, norm, most)
+    _check_arrays(right, guess, weights)
     module = array_module(right)
 
     def product(a: Any, b: Any) -> float:
@@ -99,27 +110,50 @@ def gcr(
     def size(r: Any) -> float:
         return float(abs(r).max()) if norm == "max" else math.sqrt(product(r, r))
 
-    precondition = preconditioner or (lambda r: r.copy(order="K"))
-    x = module.zeros_like(right) if guess is None else guess.copy(order="K")
-    r = -right if guess is None else operator(x) - right
-    directions, images, lengths = [], [], []
+    def residual(x: Any) -> Any:
+        return _answer("operator", operator, x) - right
+
+    x = module.zeros_like(right) if guess is None else guess.astype(right.dtype, order="K")
+    r = -right if guess is None else residual(x)
+    directions: list[tuple[Any, Any, float]] = []  # p, L p and <L p, L p>
     norms = [size(r)]
-    while not (norms[-1] <= tolerance and len(norms) > least):
-        p = precondition(r)
-        image = operator(p)
-        for one, its, length in zip(directions, images, lengths, strict=True):
-            alpha = -product(image, its) / length
-            p, image = p + p.dtype.type(alpha) * one, image + p.dtype.type(alpha) * its
-        if len(directions) == kept:
-            directions, images, lengths = [], [], []
+    while True:
+        if norms[-1] <= tolerance and (len(norms) > least or norms[-1] == 0.0):
+            r, directions = residual(x), []
+            norms[-1] = size(r)
+            if norms[-1] <= tolerance:
+                return Found(x, len(norms) - 1, norms[-1], norms)
+        p = r.copy(order="K") if preconditioner is None else _answer("preconditioner", preconditioner, r)
+        image = _answer("operator", operator, p)
+        for one, its, length in directions:
+            alpha = p.dtype.type(-product(image, its) / length)
+            p, image = p + alpha * one, image + alpha * its
         length = product(image, image)
+        if directions and length == 0.0:  # those that are kept span all there is; what is left is rounding
+            directions = []
+            continue
         if len(norms) > most or not 0.0 < length < math.inf or not math.isfinite(norms[-1]):
-            raise ConvergenceError(len(norms) - 1, norms[-1], tolerance)
-        directions, images, lengths = [*directions, p], [*images, image], [*lengths, length]
+            raise ConvergenceError(len(norms) - 1, size(residual(x)), tolerance, _advice(length, norms[-1]))
+        directions = [*(directions if len(directions) < kept else []), (p, image, length)]
         beta = r.dtype.type(-product(r, image) / length)
         x, r = x + beta * p, r + beta * image
         norms.append(size(r))
-    return Found(x, len(norms) - 1, norms[-1], norms)
+
+
+def _answer(name: str, function: Callable[[Any], Any], a: Any) -> Any:
+    """What a function makes of an array, in its precision and in memory of its own: the next call may reuse theirs."""
+    found = function(a)
+    if getattr(found, "shape", None) != a.shape or found.dtype.kind not in "iuf":
+        got = f"{type(found).__name__} of shape {getattr(found, 'shape', '?')} and type {getattr(found, 'dtype', '?')}"
+        raise InputError(f"from the {name} {got}", allowed=f"an array of shape {a.shape} and type {a.dtype}")
+    return found.astype(a.dtype, order="K")
+
+
+def _advice(length: float, norm: float) -> str | None:
+    """What to try where iterations end without a solution; None: more of them."""
+    if not (math.isfinite(length) and math.isfinite(norm)):
+        return NOT_FINITE
+    return None if length > 0.0 else NO_DIRECTION
 
 
 def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:
@@ -127,7 +161,26 @@ def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> Non
     one_of("norm", norm, NORMS)
     if str(getattr(right, "dtype", "")) not in ("float32", "float64"):
         raise InputError("this right side", allowed="a float32 or float64 array of NumPy or CuPy")
-    if kept != int(kept) or kept < 1:
+    if not isinstance(kept, Integral) or kept < 1:
         raise InputError(f"kept = {kept!r}", allowed="1 or more", fix="kept=3")
     if not tolerance > 0.0 or not most >= 0:
         raise InputError(f"tolerance, most = {tolerance!r}, {most!r}", allowed="above 0; 0 or more")
+
+
+def _check_arrays(right: Any, guess: Any, weights: Any) -> None:
+    """Refuse arrays of other shapes, and values that no residual could be made of."""
+    module = array_module(right)
+    if not right.size or not bool(module.isfinite(right).all()):
+        raise InputError(f"a right side of shape {right.shape}", allowed="finite numbers, one or more")
+    if guess is not None and (getattr(guess, "shape", None) != right.shape or guess.dtype.kind not in "iuf"):
+        got = f"{type(guess).__name__} of shape {getattr(guess, 'shape', '?')}"
+        raise InputError(f"guess, {got}", allowed=f"real numbers of shape {right.shape}", fix="guess=None")
+    weight = module.asarray(weights)
+    if not _fits(weight.shape, right.shape) or not bool(((weight > 0.0) & (weight < math.inf)).all()):
+        raise InputError(f"weights of shape {weight.shape}", allowed=f"finite numbers above 0, one or {right.shape}")
+
+
+def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether an array of a shape is one number for each of another shape, or for several of them."""
+    pairs = zip(reversed(shape), reversed(whole), strict=False)
+    return len(shape) <= len(whole) and all(n in (1, most) for n, most in pairs)
