@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from pydantic import BeforeValidator
 
 from eagre.cli.new import template
-from eagre.config.problems import ConfigError, spell_key
+from eagre.config.problems import ConfigError, Problems, spell_key
+from eagre.config.section import Section, check
 from eagre.errors import InputError
 from eagre.models.registry import KINDS, find_kind, load_case
 from eagre.models.shallow_water.config import ShallowWaterCase
@@ -40,6 +42,29 @@ def with_line(section: str, line: str) -> str:
         kept.append(f"[{section}]")
     kept.insert(kept.index(f"[{section}]") + 1, line)
     return "\n".join(kept)
+
+
+def sections_of(section: type[Section]) -> list[type[Section]]:
+    """All sections that derive from one."""
+    return [one for own in section.__subclasses__() for one in (own, *sections_of(own))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [(bool, ["yes", "true", 1]), (int, ["2", True, 2.0]), (float, ["2.5", True])]
+)
+def test_values_have_the_type_that_is_declared(kind, values):
+    for name in KINDS:
+        find_kind(name).case_class()
+    fields = [(own, key, field) for own in sections_of(Section) for key, field in own.model_fields.items()]
+    found = [(own, key, field) for own, key, field in fields if field.annotation in (kind, kind | None)]
+    plain = [(own, key) for own, key, field in found if not any(isinstance(m, BeforeValidator) for m in field.metadata)]
+    assert plain
+    for own, key in plain:
+        for value in values:
+            with pytest.raises((Problems, ConfigError)) as caught:
+                check(own, {key: value})
+            told = [str(one) for one in caught.value.problems if one.key == (key,)]
+            assert len(told) == 1 and (kind is not bool or f"{key} = true" in told[0]), (own, key, value, told)
 
 
 def test_good_case():
@@ -84,8 +109,19 @@ def test_good_case():
         ("output", 'file = "out.txt"', "output.file", [".nc", 'file = "out.nc"']),
         ("output", "interval = 5", "output.file", ["nothing", 'file = "out.nc"']),
         ("output", 'variables = ["depth", "depth"]', "output.variables", ["depth more than once"]),
-        ("output", "overwrite = 3", "output.overwrite", ["boolean"]),
+        ("output", "overwrite = 3", "output.overwrite", ["true or false", "overwrite = false"]),
+        ("output", 'overwrite = "yes"', "output.overwrite", ['"yes"', "true or false", "overwrite = true"]),
         ("output", "compression = 10", "output.compression", ["10", "9"]),
+        ("output", "compression = true", "output.compression", ["a whole number", "compression = 0"]),
+        ("output", 'stride = "2"', "output.stride", ["a whole number", "stride = 4"]),
+        ("output", "extent = [true, 1, 0, 1]", "output.extent[1]", ["true", "extent = [0.0, 1000.0, 0.0, 500.0]"]),
+        ("output", "variables = []", "output.variables", ["variables = []", 'variables = ["depth"]']),
+        ("maps", 'mean = ["depth", "depth"]', "maps.mean", ["depth more than once", 'mean = ["depth"]']),
+        ("maps", "maximum = []", "maps.maximum", ["maximum = []", "leave the key out"]),
+        ("maps", "variables = []", "maps.variables", ['variables = ["max_depth"]']),
+        ("maps", 'covariance = ["depth", "speed"]', "maps.covariance[1]", ["a valid list", "covariance = [["]),
+        ("numerics", 'theta = "1.3"', "numerics.theta", ["a valid number", "theta = 1.3"]),
+        ("numerics", 'early_exit = "yes"', "numerics.early_exit", ["auto, on, off", 'early_exit = "auto"']),
         ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),
         ("gauges", "points = 5", "gauges.points", ["a table"]),
         ("restart", 'from = "restart.nc"', "restart.from", ["there is no such file"]),

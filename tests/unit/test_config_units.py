@@ -69,7 +69,7 @@ def test_example_of_every_dimension_can_be_read(name):
         ("soon", "time", ('"soon"', 'such as "2 h"')),
         ("2 h 3", "time", ('"2 h 3"',)),
         ("1 m3/s)", "discharge", ("m3/s",)),
-        (True, "time", ("True",)),
+        (True, "time", ("true",)),
         (None, "time", ("None",)),
         (math.inf, "time", ("inf", "finite")),
         ([1], "time", ("[1]",)),

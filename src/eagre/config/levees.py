@@ -11,7 +11,7 @@ from eagre.boundaries.inside import share_of_cells
 from eagre.config.features import FeatureValue
 from eagre.config.section import Section
 from eagre.config.units import parse_quantity
-from eagre.config.values import VectorFile
+from eagre.config.values import PointXY, VectorFile
 from eagre.errors import InputError
 from eagre.grid import Grid
 
@@ -19,7 +19,7 @@ from eagre.grid import Grid
 class LeveeSection(Section):
     """A levee, road or wall along a line: the ground of the cells that it crosses is no lower than its crest."""
 
-    points: list[tuple[float, float]] | None = Field(
+    points: list[PointXY] | None = Field(
         default=None, min_length=2, description="points [x, y] of a line, metres, through which it goes straight",
         examples=[[[100.0, 0.0], [100.0, 250.0]]],
     )  # fmt: skip

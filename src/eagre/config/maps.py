@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from eagre.config.sections import MeasuredSection
-from eagre.config.values import FieldsFile, Metres, PositiveSeconds, Seconds, VariableNames
+from eagre.config.values import AveragedNames, FieldsFile, Metres, PositiveSeconds, Seconds, TwoNames, variable_names
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
@@ -28,11 +28,11 @@ class AveragesSection(MeasuredSection):
     interval: PositiveSeconds | None = Field(  # type: ignore[assignment]
         default=None, description="the time between records, each up to its time; without it the last", examples=["1 h"]
     )
-    mean: VariableNames = Field(
+    mean: AveragedNames = Field(
         default=[], description="names of fields; velocity is both components", examples=[["velocity"]]
     )
-    variance: VariableNames = Field(default=[], description="names of fields", examples=[["velocity"]])
-    covariance: list[tuple[str, str]] = Field(
+    variance: AveragedNames = Field(default=[], description="names of fields", examples=[["velocity"]])
+    covariance: list[TwoNames] = Field(
         default=[], description="pairs of names of fields", examples=[[["velocity_x", "velocity_y"]]]
     )
     from_: Seconds | None = Field(
@@ -44,11 +44,11 @@ class AveragesSection(MeasuredSection):
         ge=1,
         examples=[10],
     )
-    maximum: VariableNames = Field(
+    maximum: AveragedNames = Field(
         default=[], description="names of fields whose largest value at each place is wanted", examples=[["speed"]]
     )
-    minimum: VariableNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
-    time_of_maximum: VariableNames = Field(
+    minimum: AveragedNames = Field(default=[], description="the smallest likewise", examples=[["velocity_x"]])
+    time_of_maximum: AveragedNames = Field(
         default=[], description="names of fields: when the largest value came first", examples=[["speed"]]
     )
 
@@ -96,7 +96,7 @@ class AveragesSection(MeasuredSection):
 class MapsSection(AveragesSection):
     """Maps of what was largest, soonest and longest, averages and extremes over time, in NetCDF or a Zarr store."""
 
-    variables: VariableNames | None = Field(
+    variables: Annotated[list[str], variable_names("max_depth")] | None = Field(
         default=None,
         description="of max_surface_elevation, max_depth, time_of_max_depth, max_speed, max_unit_discharge, "
         "max_hazard_rating and hazard_class; the first four if not given, unless averages or extremes are asked for",

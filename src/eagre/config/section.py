@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
@@ -13,15 +14,20 @@ from eagre.config.problems import Problem, Problems, problem_of
 from eagre.config.toml import literal
 from eagre.errors import InputError
 
+_YES = ("1", "1.0", "true", "yes", "y", "on", "t")  # texts and numbers that stand for true elsewhere
+
 
 class Section(BaseModel):
     """A table of a case file. Keys that are not declared are refused with the nearest name.
 
+    Values are of the type that is declared: the text "yes" is no true, true is no 1, "2" and 2.0 are no whole numbers.
     A key's ``description`` says what is allowed and its first ``examples`` entry is the value to write;
     both go into the messages.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, arbitrary_types_allowed=True
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -55,24 +61,28 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, Problems):
         return [problem.under(key) for problem in cause.problems]
-    if isinstance(cause, InputError):
-        return problem_of(cause, key)
     name = str(key[0]) if key else ""
-    if kind == "extra_forbidden":
-        return [_unknown_key(section, key, value)]
     field = _field(section, name)
     example = field.examples[0] if field and field.examples else None
-    fix = f"{name} = {literal(example)}" if example is not None and len(key) == 1 else ""
+    items = key[1:]
+    own = all(isinstance(part, int) for part in items)  # the key itself, or an item of its list
+    fix = f"{name} = {literal(example)}" if example is not None and own else ""
+    if isinstance(cause, InputError):
+        found = problem_of(cause, key)
+        return [replace(one, fix=fix) for one in found] if items and fix else found
+    if kind == "extra_forbidden":
+        return [_unknown_key(section, key, value)]
     if kind == "missing":
         return [Problem(key, "nothing: this key is needed", _description(field), fix)]
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         keys = f"a table with the keys {', '.join(section.keys())}" if not key else "a table"
         return [Problem(key, _shown(value), keys)]
-    if kind.startswith("int_"):
-        return [Problem(key, _shown(value, name), _description(field) or "a whole number", fix)]
+    if kind == "bool_type":
+        return [_no_flag(key, value, field)]
     if kind == "too_short":
         return [Problem(key, _shown(value, name), f"one or more ({_description(field)})", fix)]
-    message = details["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    message = "a whole number" if kind.startswith("int_") else details["msg"].removeprefix("Input should be ")
+    message = message.removeprefix("Value error, ").replace("valid tuple", "valid list")
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]
@@ -87,6 +97,14 @@ def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: obje
     if near:
         fix = f"[{near}]" if isinstance(value, dict) and len(literal(value)) > 40 else f"{near} = {literal(value)}"
     return Problem(key, what, "the keys " + ", ".join(keys), fix)
+
+
+def _no_flag(key: tuple[int | str, ...], value: object, field: FieldInfo | None) -> Problem:
+    """A value that is neither true nor false; the line to write says what it seems to mean."""
+    name, text = str(key[-1]), _description(field)
+    meant = "true" if str(value).casefold() in _YES else "false"
+    allowed = f"true or false ({text})" if text else "true or false"
+    return Problem(key, _shown(value, name), allowed, f"{name} = {meant}")
 
 
 def _field(section: type[Section], name: str) -> FieldInfo | None:

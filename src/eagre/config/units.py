@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from eagre.config.nearest import did_you_mean
+from eagre.config.toml import literal
 from eagre.errors import InputError
 
 Exponents = tuple[int, int, int]
@@ -159,7 +160,7 @@ def parse_quantity(value: object, dimension: str, key: str = "value") -> float:
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         number = float(value)
     else:
-        raise InputError(f"{key} = {value!r}", allowed=allowed, fix=fix)
+        raise InputError(f"{key} = {literal(value)}", allowed=allowed, fix=fix)
     if not math.isfinite(number):
         raise InputError(f"{key} = {value!r}", allowed=f"a finite number, {wanted.si}", fix=fix)
     return number

@@ -172,12 +172,23 @@ def _shift(shift: list[float]) -> list[float]:
 Shift = Annotated[list[float], AfterValidator(_shift)]
 
 
-def _variable_names(names: list[str]) -> list[str]:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
-        what = f"{', '.join(twice)} more than once" if twice else "an empty list"
-        raise InputError(what, allowed="each variable once, at least one", fix='variables = ["depth"]')
-    return names
+def variable_names(example: str = "") -> AfterValidator:
+    """Validator of names of variables: each once, at least one; `example` is one to write."""
+
+    def read(names: list[str], info: ValidationInfo) -> list[str]:
+        key, once = key_of(info), list(dict.fromkeys(names))
+        if not names:
+            fix = f'{key} = ["{example}"]' if example else ""
+            raise InputError(f"{key} = []", allowed="one variable or more; leave the key out for none", fix=fix)
+        if len(once) < len(names):
+            twice = ", ".join(name for name in once if names.count(name) > 1)
+            raise InputError(f"{twice} more than once", allowed="each variable once", fix=f"{key} = {literal(once)}")
+        return names
+
+    return AfterValidator(read)
 
 
-VariableNames = Annotated[list[str], AfterValidator(_variable_names)]
+PointXY = Annotated[tuple[float, float], Field(strict=False)]  # a list in a file
+TwoNames = Annotated[tuple[str, str], Field(strict=False)]
+VariableNames = Annotated[list[str], variable_names("depth")]
+AveragedNames = Annotated[list[str], variable_names()]

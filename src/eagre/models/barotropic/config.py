@@ -17,6 +17,7 @@ from eagre.config.values import (
     Beta,
     Frequency,
     Metres,
+    PointXY,
     PositiveMetres,
     PositiveSeconds,
     SeriesOutputFile,
@@ -156,7 +157,7 @@ class TracerSection(Section):
 class ParticlesSection(Section):
     """Particles that drift with the (upper) flow, and the file of their tracks (.nc or .csv)."""
 
-    positions: list[tuple[float, float]] | None = Field(
+    positions: list[PointXY] | None = Field(
         default=None, description="x, y at the start, metres", examples=[[[1e5, 2e5]]], min_length=1
     )
     every: PositiveMetres | None = Field(

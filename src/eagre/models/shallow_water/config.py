@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from eagre.config.fieldvalues import ManningField
 from eagre.config.section import Section
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from eagre.models.shallow_water.model import ShallowWater
 
 USUAL_SCHEME = "rk2"
+
+
+def _on_or_off(value: Any) -> Any:
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+EarlyExit = Annotated[str, one_of("auto", "on", "off"), BeforeValidator(_on_or_off)]
 
 
 class FrictionSection(Section):
@@ -33,7 +40,7 @@ class NumericsSection(Section):
     wet_dry: Annotated[str, one_of("hydrostatic", "kurganov-petrova")] | None = Field(
         default=None, description="hydrostatic or kurganov-petrova"
     )
-    early_exit: Annotated[str, one_of("auto", "on", "off")] | bool | None = Field(
+    early_exit: EarlyExit | None = Field(
         default=None, description="auto, on or off: work on tiles with water only", examples=["auto"]
     )
     theta: float | None = Field(
