@@ -37,28 +37,26 @@ from eagre.bench.tuner import begin_compiling, tune_benchmark
 from eagre.bench.tuner_schemes import tune_schemes
 from eagre.cases import amundsen2014, waves
 from eagre.tuning.space import words
-from eagre.tuning.statistics import typical
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
 FEWER_FROM = 8192  # cells a side, from which only RK2 and Euler are timed: starts take long
 SINGLE_FROM = 16384  # cells a side, from which only single precision is
 SLOWER = 0.02  # asked: tuned layouts are slower than the general ones by this part at most
-APART = 0.03  # asked: what a search picks takes longer than the best of its trials by this part at most
+APART = 0.03  # asked: what a search picks takes longer than the best of all choices by this part at most
 WALL = 180.0  # asked: s that a search of the whole space takes
 Row = tuple[str, Callable[[], Any]]
 
 
-def tuned_row(found: Any, kind: str) -> dict[str, Any]:
+def tuned_row(found: Any) -> dict[str, Any]:
     """What is told of a search."""
     outcome = found.outcome
-    good = [trial for trial in outcome.trials if not trial.failed]
-    best = min(typical(trial.seconds, kind) for trial in good)
-    own = [typical(trial.seconds, kind) for trial in good if trial.values == outcome.values]
+    failed = sum(bool(trial.failed) for trial in outcome.trials)
+    again = sum(bool(trial.again) for trial in outcome.trials)
     return {
         "space": outcome.space.name, "scheme": found.use.scheme, "precision": found.use.precision,
         "shape": list(found.shape), "size": found.use.size, "before": outcome.before, "after": outcome.after,
-        "best": words(outcome.best), "apart": own[0] / best - 1.0 if own else 0.0, "tried": len(outcome.trials),
-        "failed": len(outcome.trials) - len(good), "same_bits": outcome.same_bits,
+        "best": words(outcome.best), "apart": outcome.apart, "again": again, "tried": len(outcome.trials),
+        "failed": failed, "same_bits": outcome.same_bits,
     }  # fmt: skip
 
 
@@ -70,7 +68,7 @@ def searched(device: Device, asked: Any, rows: Results, time_is_up: Callable[[],
         for precision in missing:
             begin, found = time.perf_counter(), []
             for one in tune_benchmark(MODEL, device, precision, asked.tune_sizes, compilers=compilers):
-                found.append(tuned_row(one, device.kind))
+                found.append(tuned_row(one))
                 print(f"   {found[-1]}", flush=True)
                 if time_is_up():
                     break
@@ -183,17 +181,17 @@ def print_searches(rows: dict[str, Any]) -> None:
     found = [one for rows_of in prefixed(rows, "tune ").values() for one in rows_of]
     if not found:
         return
-    print(
-        "\n| space | scheme | precision | cells | before, us | after, us | gain | best | from the best of all trials |"
-    )
+    names = "space, scheme, precision, cells, before us, after us, gain, best, from the best that was timed again"
+    print(f"\n| {names.replace(', ', ' | ')} |")
     print("|---|---|---|---|---|---|---|---|---|")
     for one in found:
         size, gain = " x ".join(map(str, one["shape"])), one["before"] / one["after"] - 1.0
         line = f"| {one['space']} | {one['scheme'] or 'all'} | {one['precision']} | {size} | {1e6 * one['before']:.2f} "
-        line += f"| {1e6 * one['after']:.2f} | {gain:+.1%} | {one['best']} | {one['apart']:.1%} of {one['tried']} |"
+        line += f"| {1e6 * one['after']:.2f} | {gain:+.1%} | {one['best']} "
+        line += f"| {one['apart']:.1%} of {one['again']}, {one['tried']} tried |"
         print(line)
     worst = max(one["apart"] for one in found)
-    print(f"\npicks: at most {worst:.1%} from the best of their trials (asked {APART:.0%})")
+    print(f"\npicks: at most {worst:.1%} from the best that was timed again beside them (asked {APART:.0%})")
     print(f"searches: {rows.get('wall', 0.0):.0f} s (asked {WALL:.0f} s for the whole space)")
 
 

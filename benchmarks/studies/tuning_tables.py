@@ -3,12 +3,12 @@
 ``PYTHONPATH=src python benchmarks/studies/tuning_tables.py search 512 1024 4096`` searches the spaces of the explicit
 model at these sizes on the wet basin, in single precision (``double``: in double), and prints for each microseconds of
 a step with the shipped layouts and with those that were picked, in turn, the gain, and how far the pick is from the
-best of all trials. ``cases`` instead times steps with the shipped and the tuned layouts in turn, in the three cases of
-the thesis: a wet sine, a circular dam on water, one on a dry bed (Manning 0.03, as the basin has). ``exhaustive`` times
-all choices of a march but whether it starts early, and tells what a descent finds among them. ``compile`` before any
-of these compiles only. ``scheme=rk2``, ``space=NAME``, ``model=barotropic`` narrow it or search another model;
-``pick=16,80`` compares with so many rows and registers in the first stage in place of what was found. ``kept=FILE``
-holds what was measured, from which another call goes on; ``EAGRE_TUNING`` says where the timings of searches go.
+best that was timed again. ``cases`` instead times steps with the shipped and the tuned layouts in turn, in the three
+cases of the thesis: a wet sine, a circular dam on water, one on a dry bed (Manning 0.03, as the basin has).
+``exhaustive`` times all choices of a march but whether it starts early, and tells what a descent finds among them.
+``compile`` before any of these compiles only. ``scheme=rk2``, ``space=NAME``, ``model=barotropic`` narrow it or search
+another model; ``pick=16,80`` compares with so many rows and registers in the first stage in place of what was found.
+``kept=FILE`` holds what was measured, from which another call goes on; ``EAGRE_TUNING`` says where timings go.
 """
 
 from __future__ import annotations
@@ -114,18 +114,15 @@ def cases(device: Device, precision: str, sizes: list[int], schemes: tuple[str, 
 
 
 def told(found: Found) -> str:
-    """One line of the table, and how far the pick is from the fastest of all trials."""
-    outcome, kind = found.outcome, "cuda"
-    good = [trial for trial in outcome.trials if not trial.failed]
-    best = min(typical(trial.seconds, kind) for trial in good)
-    own = [trial for trial in good if trial.values == outcome.values]
-    apart = typical(own[0].seconds, kind) / best - 1.0 if own else float("nan")
+    """One line of the table, and how far the pick is from the fastest that was timed again."""
+    outcome = found.outcome
+    again = sum(bool(trial.again) for trial in outcome.trials)
     size = " x ".join(map(str, found.shape))
     line = f"{outcome.space.name} {found.use.scheme} {found.use.precision} {size}: {1e6 * outcome.before:.2f} -> "
     line += f"{1e6 * outcome.after:.2f} us, gain {outcome.gain:.1%}, {words(outcome.best) or 'as shipped'}, "
     failed = sum(bool(trial.failed) for trial in outcome.trials)
     bits = "same bits" if outcome.same_bits else "other rounding"
-    return f"{line}{apart:.1%} from the best of {len(good)} trials ({failed} failed, {outcome.pruned} pruned), {bits}"
+    return f"{line}{outcome.apart:.1%} from the best of {again} ({len(outcome.trials)} tried, {failed} failed), {bits}"
 
 
 def exhaustive(

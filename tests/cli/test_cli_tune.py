@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
-from eagre.bench import tuner, tuner_schemes, workload
+from eagre.bench import tuner, tuner_schemes, tuner_targets, workload
 from eagre.layouts import store
 from eagre.tuning import session
+from eagre.tuning.journal import Trial
 from eagre.tuning.spaces import common
 
+SOURCE = Path(tuner.__file__).parents[1]
 CASE = still_water("0.02 s", more="[friction]\nmanning = 0.03")
 
 
@@ -132,8 +135,15 @@ def test_a_search_that_is_stopped_says_what_it_found(eagre, monkeypatch):
 def test_a_forced_slow_scheme_is_not_chosen(monkeypatch):
     """Whole runs, their errors beside them; one that is less accurate does not count, however fast (F40)."""
     runs = {"rk2": (1.0, 1e-4), "slow": (1.2, 1e-4), "rough": (0.5, 1e-3), "fast": (0.7, 1.1e-4)}
-    monkeypatch.setattr(tuner_schemes, "whole_run", lambda device, precision, scheme, size: runs[scheme][0])
-    monkeypatch.setattr(tuner_schemes, "error_of", lambda device, precision, scheme: runs[scheme][1])
+    timed, wrong = [], []
+
+    def whole_runs(device, precision, schemes, size):
+        timed.append((*schemes, size))
+        return {name: [runs[name][0]] * 5 for name in schemes}
+
+    monkeypatch.setattr(tuner_schemes, "whole_runs", whole_runs)
+    monkeypatch.setattr(tuner_schemes, "exact_peak", wrong.append)
+    monkeypatch.setattr(tuner_schemes, "error_of", lambda device, precision, scheme, exact: runs[scheme][1])
     lines = []
     cpu = select("cpu")
 
@@ -146,28 +156,82 @@ def test_a_forced_slow_scheme_is_not_chosen(monkeypatch):
     found = tuner_schemes.tune_schemes("shallow-water", cpu, "single", schemes=("rk2", "slow"))
     assert [one.use.size for one in found] == ["small", "memory"]
     assert tuner_schemes.tune_schemes("barotropic", cpu, "single", [64], schemes=("rk2", "fast")) == []
+    assert timed[:3] == [("rk2", "slow", 64), ("rk2", "slow", "fast", 64), ("rk2", "slow", 256)] and len(wrong) == 4
+
+
+def test_whole_runs_are_kept_and_errors_beside_them(monkeypatch):
+    """The same command times nothing again, but for runs with other layouts; what is forgotten is timed anew."""
+    timed, cpu = [], select("cpu")
+
+    def whole_runs(device, precision, schemes, size):
+        timed.append(size)
+        return {name: [2.0 if name == "rk2" else 1.0] * 5 for name in schemes}
+
+    def error_of(device, precision, scheme, exact):
+        timed.append(scheme)
+        return 1e-4 if scheme != "ds2" else 1e-3
+
+    def found(sizes=(16, 24)):
+        timed.clear()
+        return tuner_schemes.tune_schemes("shallow-water", cpu, "single", sizes)
+
+    monkeypatch.setattr(tuner_schemes, "whole_runs", whole_runs)
+    monkeypatch.setattr(tuner_schemes, "exact_peak", lambda device: None)
+    monkeypatch.setattr(tuner_schemes, "error_of", error_of)
+    assert [one.scheme for one in found((16,))] == ["srk2"] and timed == ["rk2", "srk2", "ds2", 16]
+    assert [one.seconds for one in found((16,))] == [{"rk2": 2.0, "srk2": 1.0}] and timed == []
+    assert len(found((512, 1024))) == 2 and timed == ["rk2", "srk2", "ds2", 512, 1024]  # other journals
+    use = tuner_schemes.target_at("shallow-water", cpu, "single", 512).use._replace(scheme="srk2")
+    origin = tuner_schemes.target_at("shallow-water", cpu, "single", 512).journal("any").head["origin"]
+    entry = store.Entry("a space", use, {"cpu.shallow-water.rows": 16}, True, {}, origin=store.Origin(**origin))
+    store.add(file_of(cpu), entry)
+    assert found((512, 1024)) and timed == [512]  # errors are kept
+    tuner.forget("shallow-water", cpu, ["single"], [512], only=["shallow-water: cpu"])
+    assert found((512,)) and timed == []
+    tuner.forget("shallow-water", cpu, ["single"], [512])
+    assert found((512,)) and timed == ["rk2", "srk2", "ds2", 512]
+
+
+def test_timings_count_for_the_source_of_what_was_timed(monkeypatch):
+    """Another set-up of a benchmark, or another way to time it: all anew."""
+    cpu = select("cpu")
+    target = tuner_targets.target_at("shallow-water", cpu, "single", 16)
+    target.journal("one").add(Trial({}, {}, [1.0]))
+    assert len(target.journal("one").trials) == 1
+    monkeypatch.setattr(tuner_targets, "timed_source", lambda: "another")
+    assert not target.journal("one").trials
+    asked = []
+    monkeypatch.undo()
+    monkeypatch.setattr(tuner_targets, "hash_of", lambda root, folders: (asked.extend(folders), "0")[1])
+    tuner_targets.timed_source.__wrapped__()
+    assert {"bench", "cases", "tuning"} <= set(asked) and all((SOURCE / one).is_dir() for one in asked)
 
 
 def test_a_scheme_is_timed_in_five_whole_runs_from_the_start(monkeypatch):
     """After one that compiles; on a CPU the least of them counts (F40)."""
-    made, times = [], iter([9.0, 5.0, 4.0, 3.0, 6.0, 7.0, 1.0])
+    made, times = [], iter([9.0, 8.0, 5.0, 5.1, 4.0, 4.1, 3.0, 3.1, 6.0, 6.1, 7.0, 7.1, 1.0])
     model = SimpleNamespace(
         state=lambda: "start", restore=made.append, advance=lambda until: made.append(until == tuner_schemes.TIME)
     )
     monkeypatch.setattr(tuner_schemes, "timer_of", lambda device: lambda work: (work(), next(times))[1])
     asked = []
     monkeypatch.setattr(
-        tuner_schemes, "chosen", lambda device, *given: (asked.append(given), SimpleNamespace(device="tuned"))[1]
+        tuner_schemes,
+        "chosen",
+        lambda device, *given: (asked.append(given), SimpleNamespace(device="tuned", threads=0))[1],
     )
     monkeypatch.setattr(tuner_schemes, "started", lambda case, device, *given: (asked.append(device), model)[1])
-    assert tuner_schemes.whole_run(select("cpu"), "single", "ds2", 16) == 3.0
-    assert made == ["start", True] * 6
-    assert asked == [("shallow-water", 256, "single", "ds2"), "tuned"]  # with the layouts that were found for it
+    found = tuner_schemes.whole_runs(select("cpu"), "single", ["rk2", "ds2"], 16)
+    assert found == {"rk2": [5.0, 4.0, 3.0, 6.0, 7.0], "ds2": [5.1, 4.1, 3.1, 6.1, 7.1]}  # in turn
+    assert made == ["start", True] * 12
+    assert asked[::2] == [("shallow-water", 256, "single", name) for name in ("rk2", "ds2")]
+    assert asked[1::2] == ["tuned", "tuned"]  # with the layouts that were found for them
 
 
 @pytest.mark.slow
 def test_schemes_of_second_order_have_errors_alike():
     cpu = select("cpu")
-    assert tuner_schemes.whole_run(cpu, "single", "rk2", 64) > 0.0
-    errors = [tuner_schemes.error_of(cpu, "single", name) for name in tuner_schemes.SCHEMES]
+    assert min(tuner_schemes.whole_runs(cpu, "single", ["rk2"], 64)["rk2"]) > 0.0
+    exact = tuner_schemes.exact_peak(cpu)
+    errors = [tuner_schemes.error_of(cpu, "single", name, exact) for name in tuner_schemes.SCHEMES]
     assert 0.0 < max(errors) < tuner_schemes.ALIKE * min(errors) < 5e-3

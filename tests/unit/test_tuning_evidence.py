@@ -20,8 +20,8 @@ def evidence(script, monkeypatch):
 def searched(before, after, apart, best="rows 16", precision="single"):
     return {
         "space": "shallow-water.march", "scheme": "rk2", "precision": precision, "size": "memory",
-        "shape": [2048, 2048], "before": before, "after": after, "best": best, "apart": apart, "tried": 20, "failed": 0,
-        "same_bits": True,
+        "shape": [2048, 2048], "before": before, "after": after, "best": best, "apart": apart, "again": 3, "tried": 20,
+        "failed": 0, "same_bits": True,
     }  # fmt: skip
 
 
@@ -42,8 +42,8 @@ def test_tables_of_what_was_kept(evidence, tmp_path, capsys):
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert evidence.main([str(tmp_path), "--only-print"]) == 0
     out = capsys.readouterr().out
-    assert "| 2048 x 2048 | 180.00 | 160.00 | +12.5% | rows 16 | 0.1% of 20 |" in out
-    assert "at most 2.0% from the best" in out and "171 s (asked 180 s" in out
+    assert "| 2048 x 2048 | 180.00 | 160.00 | +12.5% | rows 16 | 0.1% of 3, 20 tried |" in out
+    assert "at most 2.0% from the best that was timed again" in out and "171 s (asked 180 s" in out
     assert "| 1024 wet sine, rk2, single | 2000.00 | +25.0% | +5.3% | 0.55 |" in out
     assert "1024 wet sine, single: most cell-steps: ds2 1.02, rk2 0.55" in out
     assert "worst: -2.9% (1024 wet sine, ds2, single: tuned;" in out

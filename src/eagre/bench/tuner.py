@@ -14,7 +14,7 @@ from eagre.backend.origin import origin_of
 from eagre.backend.tuned import file_of, shipped_values, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.compilers import Compilers
-from eagre.bench.tuner_targets import Target, sizes_of, target_at, target_of
+from eagre.bench.tuner_targets import WHOLE_RUNS, Target, sizes_of, target_at, target_of
 from eagre.bench.workload import StepsOfBenchmark, StepsOfModel, base_of, first_needed
 from eagre.contract import Model
 from eagre.errors import EagreError, InputError, MemoryNeededError
@@ -103,9 +103,14 @@ def forget(
 ) -> None:  # fmt: skip
     """Remove the timings of searches on a model's benchmark, which then begin anew; what was found stays in the store.
 
-    Parameters are those of `tune_benchmark`.
+    Those of whole runs of schemes are removed as well, unless single spaces or schemes are asked for. Parameters are
+    those of `tune_benchmark`.
     """
-    _forget((target, space) for target, space, _ in _searches(kind, device, precisions, sizes, only, schemes))
+    searches = list(_searches(kind, device, precisions, sizes, only, schemes))
+    _forget((target, space) for target, space, _ in searches)
+    if not (list(only) or list(schemes)):
+        for target, _, _ in searches:
+            target.path(WHOLE_RUNS).unlink(missing_ok=True)
 
 
 def _searches(
@@ -134,7 +139,7 @@ def begin_compiling(
         return
     jobs = []
     for target, space, size in _searches(kind, device, precisions, sizes, only, schemes):
-        journal, precision = target.journal(space), target.use.precision
+        journal, precision = target.journal(space.name, space.scheme), target.use.precision
         job, variants = first_needed(space, device, precision, size)
         base = base_of(space, device, precision, size)
         jobs.append((job, [{**base, **values} for values in variants if journal.find(values) is None]))
@@ -178,7 +183,7 @@ def tune_case(
 
 def _forget(searches: Iterable[tuple[Target, Space]]) -> None:
     for target, space in searches:
-        target.journal_path(space).unlink(missing_ok=True)
+        target.path(space.name, space.scheme).unlink(missing_ok=True)
 
 
 def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> Iterator[Found]:
@@ -187,7 +192,7 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
     for space in spaces:
         of_scheme = target.use_of(space)
         try:
-            outcome = tune(space, make(space), target.journal(space), tell)
+            outcome = tune(space, make(space), target.journal(space.name, space.scheme), tell)
         except MemoryNeededError:
             raise
         except EagreError as error:  # others can be searched

@@ -7,20 +7,25 @@ they are faster and less accurate, and a run asks for them by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from eagre.backend.device import Device
-from eagre.backend.tuned import chosen, use_of
+from eagre.backend.tuned import chosen
+from eagre.bench.machine import threads_limited
 from eagre.bench.tuner import choose_scheme
-from eagre.bench.tuner_targets import sizes_of
+from eagre.bench.tuner_targets import WHOLE_RUNS, sizes_of, target_at
 from eagre.bench.workload import timer_of
 from eagre.cases.amundsen2014 import gaussian_peak, sine
 from eagre.cases.water import WaterCase
 from eagre.layouts.store import Scheme
 from eagre.models.shallow_water.model import ShallowWater
+from eagre.tuning.journal import Journal, Trial
+from eagre.tuning.space import identity
 from eagre.tuning.spaces.shallow_water import MODEL, SCHEMES
 from eagre.tuning.statistics import typical
 
@@ -34,7 +39,9 @@ def tune_schemes(
     kind: str, device: Device, precision: str, sizes: Sequence[int] | None = None, *,
     schemes: Sequence[str] = SCHEMES, tell: Callable[[str], None] = lambda text: None,
 ) -> list[Scheme]:  # fmt: skip
-    """Time whole runs of each scheme with its tuned layouts, five each, and store the fastest.
+    """Time whole runs of each scheme with its tuned layouts, five each, in turn, and store the fastest.
+
+    Timings are kept: runs with the same layouts are not made again.
 
     Parameters
     ----------
@@ -47,11 +54,13 @@ def tune_schemes(
         return []
     found, largest = [], {}
     for size in sizes or sizes_of(kind, device, precision):
-        largest[use_of(device, kind, "", precision, size * size).size] = size
-    errors = {name: error_of(device, precision, name) for name in schemes}
+        largest[target_at(kind, device, precision, size).use.size] = size
+    journals = {size: target_at(kind, device, precision, size).journal(WHOLE_RUNS) for size in largest.values()}
+    errors = _errors(device, precision, schemes, journals.values())
     alike = [name for name in schemes if errors[name] <= ALIKE * min(errors.values())]
-    for size in largest.values():
-        times = {name: whole_run(device, precision, name, size) for name in alike}
+    for size, journal in journals.items():
+        runs = _whole_runs_once(device, precision, alike, size, errors, journal)
+        times = {name: typical(runs[name], device.kind) for name in alike}
         for name in schemes:
             told = f"{times[name]:.4g} s a run" if name in times else "left out"
             tell(f"{name}: {size} x {size}: {told}, error {errors[name]:.2e} m")
@@ -59,26 +68,64 @@ def tune_schemes(
     return found
 
 
-def whole_run(device: Device, precision: str, scheme: str, size: int) -> float:
-    """Seconds of a run of the sine with a scheme and its tuned layouts, typical of five."""
-    timer, times = timer_of(device), []
-    where = chosen(device, MODEL, size * size, precision, scheme).device
-    model = started(sine(size), where, precision, scheme)
-    start = model.state()
+def _errors(device: Device, precision: str, schemes: Sequence[str], journals: Iterable[Journal]) -> dict[str, float]:
+    """Mean error of each scheme, m, found once: a journal of any size has it."""
+    kept = [trial.choice for journal in journals for trial in journal.trials.values()]
+    found = {one["scheme"]: one["error"] for one in kept if "error" in one and one.get("scheme") in schemes}
+    missing = [name for name in schemes if name not in found]
+    if missing:
+        exact = exact_peak(device)
+        found |= {name: error_of(device, precision, name, exact) for name in missing}
+    return found
+
+
+def _whole_runs_once(
+    device: Device, precision: str, schemes: Sequence[str], size: int, errors: Mapping[str, float], journal: Journal
+) -> dict[str, list[float]]:
+    """Runs of schemes with the layouts that are chosen now, of a journal or made and kept there; errors beside them."""
+    shipped = device.table.values
+    values: dict[str, dict[str, Any]] = {}
+    for name in schemes:
+        own = chosen(device, MODEL, size * size, precision, name).device.table.values
+        values[name] = {"scheme": name, **{key: value for key, value in own.items() if value != shipped[key]}}
+    kept = [journal.find(one) for one in values.values()]
+    if any(trial is None or trial.failed for trial in kept):
+        for name, runs in whole_runs(device, precision, schemes, size).items():
+            journal.add(Trial({"scheme": name, "error": errors[name]}, values[name], runs))
+    for name in errors.keys() - set(schemes):
+        if journal.find({"scheme": name}) is None:
+            journal.add(Trial({"scheme": name, "error": errors[name]}, {"scheme": name}, failed="less accurate"))
+    return {name: journal.trials[identity(values[name])].seconds for name in schemes}
+
+
+def whole_runs(device: Device, precision: str, schemes: Sequence[str], size: int) -> dict[str, list[float]]:
+    """Seconds of runs of the sine with each scheme and its tuned layouts, five each, in turn: disturbed alike."""
+    timer, models, threads = timer_of(device), {}, {}
+    times: dict[str, list[float]] = {name: [] for name in schemes}
+    for name in schemes:
+        found = chosen(device, MODEL, size * size, precision, name)
+        models[name], threads[name] = started(sine(size), found.device, precision, name), found.threads
+    starts = {name: model.state() for name, model in models.items()}
     for _ in range(RUNS + 1):
-        model.restore(start)
-        times.append(timer(lambda: model.advance(TIME)))
-    return typical(times[1:], device.kind)
+        for name, model in models.items():
+            model.restore(starts[name])
+            with threads_limited(device, threads[name]) if threads[name] else nullcontext():
+                times[name].append(timer(partial(model.advance, TIME)))
+    return {name: runs[1:] for name, runs in times.items()}  # the first one compiles
 
 
-def error_of(device: Device, precision: str, scheme: str) -> float:
-    """Mean error of the depth of a smooth peak on its way outwards, m."""
+def exact_peak(device: Device) -> np.ndarray:
+    """Depth of a smooth peak on its way outwards, m, on coarse cells: means of what is on as many finer ones."""
     fine = started(gaussian_peak(COARSE * FINER), device, "double", SCHEMES[0])
+    fine.advance(PEAK_TIME)
+    return fine.field("depth").reshape(COARSE, FINER, COARSE, FINER).mean(axis=(1, 3))
+
+
+def error_of(device: Device, precision: str, scheme: str, exact: np.ndarray) -> float:
+    """Mean error of the depth of a smooth peak on its way outwards, m, against `exact_peak`."""
     ours = started(gaussian_peak(COARSE), device, precision, scheme)
-    for model in (fine, ours):
-        model.advance(PEAK_TIME)
-    means = fine.field("depth").reshape(COARSE, FINER, COARSE, FINER).mean(axis=(1, 3))
-    return float(np.abs(ours.field("depth") - means).mean())
+    ours.advance(PEAK_TIME)
+    return float(np.abs(ours.field("depth") - exact).mean())
 
 
 def started(case: WaterCase, device: Device, precision: str, scheme: str) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from eagre.backend.device import Device
 from eagre.backend.layouts import slug
-from eagre.backend.origin import origin_of
+from eagre.backend.origin import hash_of, origin_of
 from eagre.backend.tuned import file_of, use_of
 from eagre.bench.benchmark import subject_of
 from eagre.bench.workload import use_of_model
@@ -29,6 +30,15 @@ SIZES = {
 }
 """Cells or points a side on which a model is tuned; of a class of sizes the last (`sizes_of`). Few are "large": such a
 search takes long, and the shipped values of the explicit model were chosen there."""
+WHOLE_RUNS = "whole runs of schemes"  # name of the timings of `eagre.bench.tuner_schemes`
+TIMED = (
+    "bench",
+    "cases",
+    "config",
+    "io",
+    "tuning",
+    "waves",
+)  # folders of what is timed: set-ups, cases, clocks, searches
 
 
 @dataclass(frozen=True)
@@ -58,15 +68,21 @@ class Target:
         """Runs that take what is found in a space: of its scheme only, if it has one."""
         return self.use._replace(scheme=space.scheme)
 
-    def journal_path(self, space: Space) -> Path:
-        """Where the timings of a search lie: in a folder beside the store."""
-        parts = space.name, space.model, space.scheme, self.use.precision, "x".join(map(str, self.shape)), self.case
+    def path(self, name: str, scheme: str = "") -> Path:
+        """Where timings lie that have a name: in a folder beside the store."""
+        parts = name, self.use.model, scheme, self.use.precision, "x".join(map(str, self.shape)), self.case
         return file_of(self.device).with_suffix("") / f"{slug('-'.join(parts))}.jsonl"
 
-    def journal(self, space: Space) -> Journal:
-        """What was timed of a space before."""
-        path, origin = self.journal_path(space), origin_of(self.device, self.use.model)
-        return Journal(path, space.name, self.use_of(space), origin, self.shape, self.content)
+    def journal(self, name: str, scheme: str = "") -> Journal:
+        """What was timed before under a name, that of a space or `WHOLE_RUNS`."""
+        use, origin = self.use._replace(scheme=scheme), origin_of(self.device, self.use.model)
+        return Journal(self.path(name, scheme), name, use, origin, self.shape, self.content, timed_source())
+
+
+@cache
+def timed_source() -> str:
+    """Hash of the source of what searches time, beside that of the kernels, and of how they do it."""
+    return hash_of(Path(__file__).resolve().parents[1], TIMED)
 
 
 def sizes_of(kind: str, device: Device, precision: str) -> list[int]:

@@ -25,7 +25,7 @@ from eagre.tuning.space import Card, Space, identity
 CHECKED_STEPS = 4  # after which results are compared
 LARGEST_COMPARED = 2**22  # cells of fields that are compared whole
 SAMPLED = 4096  # cells that are compared of larger ones
-LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.2}  # of a run
+LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.1}  # of a run
 Make = Callable[[Device], Model]
 
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from eagre.plots.style import new_figure
+from eagre.tuning.statistics import relative
 
 SHIPPED = "as shipped"
 
@@ -15,10 +16,13 @@ SHIPPED = "as shipped"
 def draw_landscape(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw all trials of `eagre.bench.tuner.dump`, a row of panels for each search.
 
+    Times are those over the shipped values' beside them, times what these took in the quietest trial: without what
+    disturbed both.
+
     Parameters
     ----------
     rows : sequence of dict
-        Trials with "space", "shape", "precision", "choice", "seconds" and "failed".
+        Trials with "space", "shape", "precision", "choice", "seconds", "beside" and "failed".
     path : Path
         A picture: .png, .pdf or .svg.
     """
@@ -46,7 +50,8 @@ def _panel(panel: Any, axis: str, found: Sequence[Mapping[str, Any]]) -> None:
         return
     names = [str(one["choice"].get(axis, SHIPPED)) for one in found]
     places = {name: n for n, name in enumerate(sorted(set(names), key=_order))}
-    times = [1e6 * fmean(one["seconds"]) for one in found]
+    shipped = min(fmean(one["beside"] or one["seconds"]) for one in found)
+    times = [1e6 * shipped * relative(one["seconds"], one["beside"], "cuda") for one in found]
     panel.plot([places[name] for name in names], times, "o", alpha=0.5, markersize=4)
     best = [min(time for name, time in zip(names, times, strict=True) if name == one) for one in places]
     panel.plot(list(places.values()), best, "-", linewidth=1.0)

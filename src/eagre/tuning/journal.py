@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from eagre.errors import InputError
 from eagre.layouts.store import Origin, Use
 from eagre.tuning.space import identity
 
@@ -24,6 +25,10 @@ class Trial:
         Of the axes, and what stands in the table of layouts for it.
     seconds : list of float
         Of a step, one a run.
+    beside : list of float
+        Of a step with the shipped values, one before each of these runs; none of their own trial.
+    again, again_beside : list of float
+        The same, where the choice was timed once more.
     same_bits : bool
     failed : str
         Why it cannot be used, or "".
@@ -32,14 +37,33 @@ class Trial:
     choice: dict[str, Any]
     values: dict[str, Any]
     seconds: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
+    again_beside: list[float] = field(default_factory=list)
     same_bits: bool = True
     failed: str = ""
+
+
+_KEYS = {one.name for one in fields(Trial)}
+_ALLOWED = "a file of timings of eagre tune; without it they are made anew"
+
+
+def _is_trial(content: Any) -> bool:
+    """Whether a line holds what `Trial` has: as many runs beside others, and some unless it failed."""
+    if not isinstance(content, dict) or content.keys() != _KEYS:
+        return False
+    runs = [content[name] for name in ("seconds", "beside", "again", "again_beside")]
+    if not all(isinstance(one, list) and all(isinstance(s, float) and s > 0.0 for s in one) for one in runs):
+        return False
+    seconds, beside, again, again_beside = map(len, runs)
+    good = beside in (0, seconds) and again == again_beside and bool(seconds or content["failed"])
+    return good and isinstance(content["choice"], dict) and isinstance(content["values"], dict)
 
 
 class Journal:
     """Trials of one space, kept in a file of JSON lines, the first of which is the key; without a path in none.
 
-    A file of another key does not count, nor does a last line that was cut off.
+    A file of another key does not count, nor does what is behind a line that was cut off.
 
     Parameters
     ----------
@@ -52,6 +76,8 @@ class Journal:
         (nz,) ny, nx of what is timed.
     case : str
         Hash of the case that is timed; "" for the benchmark.
+    source : str
+        Hash of the source of what is timed, beside that of the kernels: set-ups, and how they are timed.
 
     Attributes
     ----------
@@ -60,24 +86,30 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path | None, space: str, use: Use, origin: Origin, shape: tuple[int, ...] = (), case: str = ""
-    ) -> None:
+        self, path: Path | None, space: str, use: Use, origin: Origin, shape: tuple[int, ...] = (), case: str = "",
+        source: str = "",
+    ) -> None:  # fmt: skip
         self.path = path
-        key = {"space": space, "shape": list(shape), "case": case}
+        key = {"space": space, "shape": list(shape), "case": case, "source": source}
         self.head = {**key, "use": use._asdict(), "origin": origin._asdict()}
         self.trials: dict[str, Trial] = {}
         self._begun = False
         if path is not None and path.exists():
-            self._read(path.read_text(encoding="utf-8").splitlines())
+            self._read(path.read_text(encoding="utf-8", errors="replace"))
 
-    def _read(self, lines: list[str]) -> None:
-        found: list[dict[str, Any]] = []
+    def _read(self, text: str) -> None:
+        lines = text.splitlines()
+        found: list[Any] = []
         with suppress(json.JSONDecodeError):
             for line in lines:
                 found.append(json.loads(line))
-        if found and found[0] == self.head:
-            for one in found[1:]:
-                self.trials[identity(one["values"])] = Trial(**one)
+        if not found or found[0] != self.head:
+            return
+        for number, one in enumerate(found[1:], 2):
+            if not _is_trial(one):
+                raise InputError(f"{self.path}: line {number} is no trial", allowed=_ALLOWED, fix=f"rm {self.path}")
+            self.trials[identity(one["values"])] = Trial(**one)
+        self._begun = len(found) == len(lines) and text.endswith("\n")
 
     def find(self, values: Mapping[str, Any]) -> Trial | None:
         """The trial of some values, if there was one."""

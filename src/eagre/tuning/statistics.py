@@ -1,4 +1,4 @@
-"""What to make of repeated timings."""
+"""What to make of repeated timings, and of timings in turn with others."""
 
 from __future__ import annotations
 
@@ -30,9 +30,40 @@ def typical(times: Sequence[float], kind: str) -> float:
     return min(times) if kind == "cpu" else fmean(without_outliers(times))
 
 
-def uncertainty(times: Sequence[float]) -> float:
-    """Standard error of the mean without outliers, relative to it; of a single timing unknown: infinite."""
-    kept = without_outliers(times)
-    if len(kept) < 2:
+def ratios(seconds: Sequence[float], beside: Sequence[float]) -> list[float]:
+    """Runs over those of something else that were made in turn with them."""
+    return [one / other for one, other in zip(seconds, beside, strict=True)]
+
+
+def relative(seconds: Sequence[float], beside: Sequence[float], kind: str) -> float:
+    """Time of runs relative to that of other ones, in turn with them; 1 where there are no others.
+
+    What disturbs both for a while cancels. On a GPU the mean of the middle half of the ratios: a disturbance that
+    begins or ends between two runs changes one ratio, upwards or downwards. On a CPU the best over the best.
+    """
+    if not beside:
+        return 1.0
+    if kind == "cpu":
+        return min(seconds) / min(beside)
+    found = sorted(ratios(seconds, beside))
+    left_out = len(found) // 4
+    return fmean(found[left_out : len(found) - left_out])
+
+
+def least(seconds: Sequence[float], beside: Sequence[float]) -> float:
+    """The least that `relative` may be, were the runs made again: some of them may have been disturbed."""
+    return min(relative(seconds, beside, kind) for kind in ("cpu", "cuda"))
+
+
+def doubt(seconds: Sequence[float], beside: Sequence[float]) -> float:
+    """Standard error of `relative` on a GPU, over it: of a mean of the middle half (Tukey & McLaughlin 1963).
+
+    Spikes do not count, but for the runs that they cost; of less than four runs nothing is known: infinite.
+    """
+    found = sorted(ratios(seconds, beside))
+    left_out = len(found) // 4
+    if left_out < 1:
         return math.inf
-    return stdev(kept) / math.sqrt(len(kept)) / fmean(kept)
+    middle = found[left_out : len(found) - left_out]
+    pulled_in = [*left_out * middle[:1], *middle, *left_out * middle[-1:]]
+    return stdev(pulled_in) * math.sqrt(len(found)) / len(middle) / fmean(middle)
