@@ -198,10 +198,47 @@ def test_the_ground_of_a_case(tmp_path):
     assert surface.heat_flux(1800.0) == 0.1 and surface.roughness[0, 3] == 0.1 and surface.pattern[0, 3] == 3.0
 
 
+@pytest.mark.parametrize("ground", ["", "ground = '400 - x / 2'"])
+def test_a_flux_of_sensible_heat(tmp_path, ground):
+    """F / (rho_b c_p pi) of the reference where the ground is: theta' of a flux is T' / pi of it."""
+    (tmp_path / "flux.csv").write_text("t (h),H (W/m2)\n0,0\n1,240\n")
+    air = '[atmosphere]\nsurface_pressure = "900 hPa"\nreference_frequency = 0.01'
+    more = f'{ground}\n{air}\n[surface]\nsensible_heat_flux = {{file = "flux.csv"}}\npattern = 0.5'
+    setup = case(tmp_path, more=more).build("cpu", "double").setup
+    z = setup.levels.z[0] * np.ones(setup.grid.shape)
+    density = setup.air.density(z)
+    pressure = 9e4 - 9.81 * np.array([[integral(setup.air.density, height) for height in row] for row in z])
+    expected = 0.5 * 120.0 / (density * 1004.0 * (pressure / 1e5) ** (287.0 / 1004.0))
+    np.testing.assert_allclose(setup.surface.heat_flux(1800.0) * setup.surface.pattern, expected, rtol=1e-4)
+    assert setup.surface.heat_flux(1800.0) == pytest.approx(240.0 * expected.min() / 120.0, rel=1e-4)
+
+
+def integral(density, height):
+    """The mass between z = 0 and a height, kg/m2."""
+    z = np.linspace(0.0, height, 101)
+    return float(np.trapezoid(density(z), z))
+
+
+def test_heat_with_units(tmp_path):
+    (tmp_path / "kinematic.csv").write_text("t (h),Q (K m s-1)\n0,0\n1,0.2\n")
+    for lines in ('heat_flux = "10 K cm/s"', "heat_flux = 0.1", 'heat_flux = {file = "kinematic.csv"}'):
+        surface = case(tmp_path, more=f"[surface]\n{lines}").build("cpu", "double").setup.surface
+        assert surface.heat_flux(1800.0) == pytest.approx(0.1)
+    (tmp_path / "cooling.csv").write_text("z (km),rate (K/d)\n0,-2\n1,-4\n")
+    for lines in ('heating = "-2 K/d"', 'heating = {file = "cooling.csv"}', 'heating = "-2 / 86400"'):
+        forcing = case(tmp_path, more=f"[forcing]\n{lines}").build("cpu", "double").setup.forcing
+        found = forcing.heating if isinstance(forcing.heating, float) else float(forcing.heating(np.zeros(1))[0])
+        assert found == pytest.approx(-2.0 / 86400.0)
+    assert case(tmp_path, more='[atmosphere]\ntheta = "290 K"').build("cpu").setup.air.ambient(np.zeros(1)) == 290.0
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
         ('heat_flux = "0.1 W"', "heat_flux"),
+        ('heat_flux = "120 W/m2"', 'write:   sensible_heat_flux = "120 W/m2"'),
+        ('sensible_heat_flux = "0.1 K m/s"', 'write:   heat_flux = "0.1 K m/s"'),
+        ("heat_flux = 0.1\nsensible_heat_flux = 120.0", "both heat_flux and sensible_heat_flux"),
         ("heat_flux = {times = [0.0, 0.1], values = [0.0, 0.1]}", "a series that covers the whole run"),
         ("roughness = -1.0", "roughness"),
         ("roughness = 100.0", "below a first level at 250 m"),

@@ -44,6 +44,11 @@ from eagre.errors import InputError
         ("1e-4 1/s", "frequency", 1e-4),
         ("2e-11 m-1 s-1", "beta", 2e-11),
         ("9.81 m/s/s", "acceleration", 9.81),
+        ("0.1 K m/s", "kinematic heat flux", 0.1),
+        ("12 K cm s-1", "kinematic heat flux", 0.12),
+        ("0.12 kW/m2", "heat flux", 120.0),
+        ("120 W m-2", "heat flux", 120.0),
+        ("-2 K/d", "heating", -2.0 / 86400.0),
         ("5 %", "number", 0.05),
         ("0.5", "number", 0.5),
         (3, "time", 3.0),
@@ -97,6 +102,8 @@ EVERY_UNIT = {  # in SI, written out by hand
     "pressure": {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0, "kPa": 1000.0, "bar": 100000.0, "N/m2": 1.0}
     | {"kg/m/s2": 1.0, "g/m/s2": 0.001},
     "frequency": {"Hz": 1.0},
+    "temperature": {"K": 1.0},
+    "heat flux": {"W/m2": 1.0, "kW/m2": 1000.0, "N/m/s": 1.0},
 }
 
 

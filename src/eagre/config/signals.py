@@ -176,4 +176,6 @@ def _in_time(text: str) -> bool:
 
 
 StressSignal = Annotated[Signal, signal("stress")]
+HeatFluxSignal = Annotated[Signal, signal("heat flux")]
+KinematicHeatFluxSignal = Annotated[Signal, signal("kinematic heat flux")]
 NumberSignal = Annotated[Signal, signal("number")]

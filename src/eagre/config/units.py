@@ -15,10 +15,10 @@ from eagre.config.nearest import did_you_mean
 from eagre.config.toml import literal
 from eagre.errors import InputError
 
-Exponents = tuple[int, int, int]
-"""Powers of (metre, kilogram, second)."""
+Exponents = tuple[int, int, int, int]
+"""Powers of (metre, kilogram, second, kelvin)."""
 
-_METRE, _SECOND, _PASCAL, _NONE = (1, 0, 0), (0, 0, 1), (-1, 1, -2), (0, 0, 0)
+_METRE, _SECOND, _PASCAL, _NONE = (1, 0, 0, 0), (0, 0, 1, 0), (-1, 1, -2, 0), (0, 0, 0, 0)
 
 UNITS: dict[str, tuple[float, Exponents]] = {
     "1": (1.0, _NONE),
@@ -37,18 +37,21 @@ UNITS: dict[str, tuple[float, Exponents]] = {
     **dict.fromkeys(("h", "hr", "hour", "hours"), (3600.0, _SECOND)),
     **dict.fromkeys(("d", "day", "days"), (86400.0, _SECOND)),
     **dict.fromkeys(("week", "weeks"), (604800.0, _SECOND)),
-    "g": (1e-3, (0, 1, 0)),
-    "kg": (1.0, (0, 1, 0)),
-    **dict.fromkeys(("l", "L"), (1e-3, (3, 0, 0))),
-    **dict.fromkeys(("kn", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1))),
-    "N": (1.0, (1, 1, -2)),
+    "g": (1e-3, (0, 1, 0, 0)),
+    "kg": (1.0, (0, 1, 0, 0)),
+    **dict.fromkeys(("l", "L"), (1e-3, (3, 0, 0, 0))),
+    **dict.fromkeys(("kn", "knot", "knots"), (1852.0 / 3600.0, (1, 0, -1, 0))),
+    "N": (1.0, (1, 1, -2, 0)),
     "Pa": (1.0, _PASCAL),
     **dict.fromkeys(("hPa", "mbar"), (1e2, _PASCAL)),
     "kPa": (1e3, _PASCAL),
     "bar": (1e5, _PASCAL),
-    "Hz": (1.0, (0, 0, -1)),
+    "Hz": (1.0, (0, 0, -1, 0)),
+    "K": (1.0, (0, 0, 0, 1)),
+    "W": (1.0, (2, 1, -3, 0)),
+    "kW": (1e3, (2, 1, -3, 0)),
 }
-"""Known unit names: factor to SI and powers of metre, kilogram and second."""
+"""Known unit names: factor to SI and powers of metre, kilogram, second and kelvin."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Dimension:
     Parameters
     ----------
     exponents : tuple of int
-        Powers of (metre, kilogram, second).
+        Powers of (metre, kilogram, second, kelvin).
     si : str
         The SI unit, in which plain numbers are taken.
     units : str
@@ -76,15 +79,19 @@ class Dimension:
 DIMENSIONS = {
     "time": Dimension(_SECOND, "s", "ms, s, min, h, d", "2 h"),
     "length": Dimension(_METRE, "m", "mm, cm, m, km, ft", "10 m"),
-    "speed": Dimension((1, 0, -1), "m/s", "m/s, cm/s, km/h, kn", "0.5 m/s"),
-    "rain": Dimension((1, 0, -1), "m/s", "mm/h, mm/d, m/s", "20 mm/h"),
-    "discharge": Dimension((3, 0, -1), "m3/s", "m3/s, l/s, m3/h", "0.5 m3/s"),
+    "speed": Dimension((1, 0, -1, 0), "m/s", "m/s, cm/s, km/h, kn", "0.5 m/s"),
+    "rain": Dimension((1, 0, -1, 0), "m/s", "mm/h, mm/d, m/s", "20 mm/h"),
+    "discharge": Dimension((3, 0, -1, 0), "m3/s", "m3/s, l/s, m3/h", "0.5 m3/s"),
     "pressure": Dimension(_PASCAL, "Pa", "Pa, hPa, kPa, mbar, bar", "1013 hPa"),
     "stress": Dimension(_PASCAL, "N/m2", "N/m2, Pa", "0.1 N/m2"),
-    "acceleration": Dimension((1, 0, -2), "m/s2", "m/s2", "9.81 m/s2"),
-    "viscosity": Dimension((2, 0, -1), "m2/s", "m2/s", "10 m2/s"),
-    "frequency": Dimension((0, 0, -1), "1/s", "1/s, Hz", "1e-4 1/s"),
-    "beta": Dimension((-1, 0, -1), "1/(m s)", "m-1 s-1", "2e-11 m-1 s-1"),
+    "acceleration": Dimension((1, 0, -2, 0), "m/s2", "m/s2", "9.81 m/s2"),
+    "viscosity": Dimension((2, 0, -1, 0), "m2/s", "m2/s", "10 m2/s"),
+    "frequency": Dimension((0, 0, -1, 0), "1/s", "1/s, Hz", "1e-4 1/s"),
+    "beta": Dimension((-1, 0, -1, 0), "1/(m s)", "m-1 s-1", "2e-11 m-1 s-1"),
+    "temperature": Dimension((0, 0, 0, 1), "K", "K", "300 K"),
+    "heating": Dimension((0, 0, -1, 1), "K/s", "K/s, K/h, K/d", "-2 K/d"),
+    "kinematic heat flux": Dimension((1, 0, -1, 1), "K m/s", "K m/s", "0.1 K m/s"),
+    "heat flux": Dimension((0, 1, -3, 0), "W/m2", "W/m2, kW/m2", "120 W/m2"),
     "number": Dimension(_NONE, "1", "none, %", "0.5"),
 }
 """Dimensions that keys can declare."""
@@ -116,7 +123,7 @@ def unit_factor(unit: str, dimension: str, key: str = "units") -> float:
     wanted = DIMENSIONS[dimension]
     allowed = f"units of {dimension}: {wanted.units}"
     unit = unit.strip()
-    factor, exponents, position = 1.0, (0, 0, 0), 0
+    factor, exponents, position = 1.0, _NONE, 0
     while position < len(unit):
         match = _FACTOR.match(unit, position)
         if match is None:

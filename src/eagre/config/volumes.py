@@ -53,4 +53,5 @@ def _volume(dimension: str | None) -> PlainValidator:
 
 
 SpeedVolume = Annotated[VolumeValue, _volume("speed")]
+TemperatureVolume = Annotated[VolumeValue, _volume("temperature")]
 NumberVolume = Annotated[VolumeValue, _volume(None)]

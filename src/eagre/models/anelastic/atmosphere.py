@@ -86,6 +86,14 @@ class Atmosphere:
             return np.zeros(np.shape(z))
         return self.gravity * slope(self.ambient, z, spacing) / self.reference(z)
 
+    def heat_capacity(self, z: Array) -> Array:
+        """What a flux of sensible heat, W m-2, is divided by for one of potential temperature, K m s-1: J m-3 K-1.
+
+        rho_b c_p (p/p00)^(Rd/c_p) of anelastic air, rho_b c_p of other air, whose theta is its temperature.
+        """
+        exner = self.density.exner(z) if isinstance(self.density, Density) else 1.0
+        return DRY_AIR_HEAT_CAPACITY * self.density(z) * exner
+
     @property
     def profiles(self) -> list[tuple[str, Profile]]:
         """All of them with their names."""

@@ -17,10 +17,11 @@ from eagre.config.values import (
     InputFile,
     Metres,
     PositiveMetres,
+    Temperature,
     one_of,
     quantity,
 )
-from eagre.config.volumes import NumberVolume, SpeedVolume, VolumeValue
+from eagre.config.volumes import NumberVolume, SpeedVolume, TemperatureVolume, VolumeValue
 from eagre.constants import GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
 from eagre.grid import Grid, Levels
@@ -128,7 +129,7 @@ class AtmosphereSection(Section):
     equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
         default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
     )
-    theta: float = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
+    theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
     buoyancy_frequency: Frequency = Field(
         default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
     )
@@ -200,7 +201,7 @@ class AtmosphereSection(Section):
 class NoiseSection(Section):
     """Random theta at the start, the same for the same seed."""
 
-    amplitude: float = Field(description="largest, K", gt=0, examples=[0.1])
+    amplitude: Temperature = Field(description="largest, K", gt=0, examples=[0.1])
     seed: int = Field(default=1, description="of the random numbers", ge=0)
     below: PositiveMetres | None = Field(
         default=None, description="height up to which there is any, metres", examples=[400.0]
@@ -223,7 +224,7 @@ class InitialSection(Section):
         default=None, description="wind along y, m/s; without it the ambient one", examples=[0.0]
     )
     w: SpeedVolume = Field(default=VolumeValue(0.0), description="upward wind, m/s", examples=[0.0])
-    theta: NumberVolume = Field(
+    theta: TemperatureVolume = Field(
         default=VolumeValue(0.0), description="potential temperature over that of the ambient air, K",
         examples=["2 * exp(-hypot(x, z - 2000)**2 / 1e6)"],
     )  # fmt: skip
@@ -335,7 +336,7 @@ class AnelasticCase(Case):
                 **self.numerics.options(),
                 **({} if self.absorber is None else self.absorber.options()),
                 forcing=forcing,
-                surface=self._surface(grid),
+                surface=self._surface(grid, air.heat_capacity(levels.z[0])),
                 closure=None if self.closure is None else self.closure.make(),
                 averages=None if self.maps is None else self.maps.averages(),
                 **self.place(device, precision, grid.cells * levels.height.size),
@@ -354,12 +355,12 @@ class AnelasticCase(Case):
         check_input_memory(Grid(grid.nx, grid.ny * count, 1.0, 1.0))
         return grid, vertical
 
-    def _surface(self, grid: Grid) -> Surface | None:
+    def _surface(self, grid: Grid, capacity: np.ndarray) -> Surface | None:
         if self.surface is None:
             return None
         run = self.run
         with self.at("surface"):
-            return self.surface.make(grid, lambda signal: signal.resolve(0.0, run.end_time, run.start_date))
+            return self.surface.make(grid, lambda signal: signal.resolve(0.0, run.end_time, run.start_date), capacity)
 
     def _levels(self, grid: Grid) -> tuple[Levels, np.ndarray | float | None]:
         """Heights of the points, and of the ground if it is not flat."""

@@ -9,7 +9,14 @@ from pydantic import Field, model_validator
 from eagre.config.section import Section
 from eagre.errors import InputError
 from eagre.models.anelastic.forcing import Forcing, Nudging
-from eagre.models.anelastic.height_values import HeightValue, NumberHeights, SpeedHeights, TimeHeights
+from eagre.models.anelastic.height_values import (
+    HeatingHeights,
+    HeightValue,
+    NumberHeights,
+    SpeedHeights,
+    TemperatureHeights,
+    TimeHeights,
+)
 
 PROFILE = "a number, an expression in z, {heights, values} or {file}"
 
@@ -20,7 +27,7 @@ class NudgingSection(Section):
     time_scale: TimeHeights = Field(description=f"time scale, s: {PROFILE}", examples=["1 h"])
     u: SpeedHeights | None = Field(default=None, description=f"wind along x, m/s: {PROFILE}", examples=[10.0])
     v: SpeedHeights | None = Field(default=None, description=f"wind along y, m/s: {PROFILE}", examples=[0.0])
-    theta: NumberHeights | None = Field(
+    theta: TemperatureHeights | None = Field(
         default=None, description=f"potential temperature, K: {PROFILE}", examples=["300 + 0.003 * z"]
     )
     scalars: dict[str, NumberHeights] = Field(default_factory=dict, description=f"a table of name = {PROFILE}")
@@ -45,8 +52,8 @@ class ForcingSection(Section):
         default=None, description=f"large-scale upward wind, m/s, below 0 where air sinks: {PROFILE}",
         examples=["-5e-6 * z"],
     )  # fmt: skip
-    heating: NumberHeights | None = Field(
-        default=None, description=f"of theta, K/s, below 0 where air cools: {PROFILE}", examples=["-2 / 86400"]
+    heating: HeatingHeights | None = Field(
+        default=None, description=f"of theta, K/s, below 0 where air cools: {PROFILE}", examples=["-2 K/d"]
     )
     nudging: NudgingSection | None = Field(default=None, description="the section [forcing.nudging]")
 

@@ -52,8 +52,8 @@ class HeightFile(Section):
         from eagre.io import read_heights
 
         def scale(written: str) -> float:
-            unit = self.units or written.strip()
-            return 1.0 if unit in ("", "-") or dimension == "number" else unit_factor(unit, dimension)
+            unit = self.units or ("" if dimension == "number" else written.strip())  # a scalar's unit is its own
+            return 1.0 if unit in ("", "-") else unit_factor(unit, dimension)
 
         heights, values = read_heights(self.file, height=self.height, value=self.value, scale=scale)
         return Table(heights, values, f"{name} of {self.file}")
@@ -107,5 +107,7 @@ def height_value(dimension: str) -> PlainValidator:
 
 
 SpeedHeights = Annotated[HeightValue, height_value("speed")]
+TemperatureHeights = Annotated[HeightValue, height_value("temperature")]
+HeatingHeights = Annotated[HeightValue, height_value("heating")]
 NumberHeights = Annotated[HeightValue, height_value("number")]
 TimeHeights = Annotated[HeightValue, height_value("time")]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from eagre.constants import DRY_AIR_HEAT_CAPACITY
 from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
@@ -170,10 +169,10 @@ def remarks_of(setup: Setup) -> list[str]:
             f"open sides along {' and '.join(lateral)} without a layer that absorbs: waves come back from them"
         )
     if setup.surface is not None and (flux := strongest_heat(setup.surface)) > STRONG_HEAT:
-        per_watt = DRY_AIR_HEAT_CAPACITY * float(np.max(setup.air.density(np.zeros(1))))
+        per_watt = float(np.max(setup.air.heat_capacity(np.zeros(1))))
         found.append(
-            f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2: kinematic fluxes are those in W/m2 over "
-            f"{per_watt:.4g}, density times heat capacity"
+            f"heat_flux up to {flux:.4g} K m/s is {flux * per_watt:.2g} W/m2: one in W/m2 is sensible_heat_flux, here "
+            f"{per_watt:.4g} times as much"
         )
     if not setup.viscous:
         found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")

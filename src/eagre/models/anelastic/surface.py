@@ -23,7 +23,8 @@ class Surface:
     Parameters
     ----------
     heat_flux : float or Series, K m/s
-        Kinematic, > 0 upwards, through a horizontal area.
+        Kinematic: the flux w' theta' of potential temperature, > 0 upwards, through a horizontal area. One of sensible
+        heat, W/m2, is that times `Atmosphere.heat_capacity` at the ground, some 1200 J m-3 K-1.
     pattern : (ny, nx) array, optional
         A factor on it at each point.
     roughness : float or (ny, nx) array, m, optional

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, model_validator
 
 from eagre.config.fieldvalues import LengthField, NumberField
 from eagre.config.section import Section
-from eagre.config.signals import NumberSignal, Signal
+from eagre.config.signals import HeatFluxSignal, KinematicHeatFluxSignal, Signal
+from eagre.config.units import DIMENSIONS, parse_quantity
 from eagre.config.values import PositiveMetres, one_of
+from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.surface import Surface
@@ -40,14 +43,23 @@ class ClosureSection(Section):
         return Smagorinsky(self.constant, self.prandtl, self.length)
 
 
+FLUXES = {"heat_flux": "kinematic heat flux", "sensible_heat_flux": "heat flux"}  # keys and dimensions
+
+
 class SurfaceSection(Section):
     """What the ground does to the air."""
 
-    heat_flux: NumberSignal = Field(
-        default=Signal(0.0, "number"),
-        description="kinematic heat flux, K m/s, above 0 upwards: a number, or a table with file, times and values, or "
-        "expression",
-        examples=[0.1],
+    heat_flux: KinematicHeatFluxSignal | None = Field(
+        default=None,
+        description="kinematic heat flux, that of potential temperature, K m/s, above 0 upwards: a number, or a table "
+        "with file, times and values, or expression",
+        examples=["0.1 K m/s"],
+    )
+    sensible_heat_flux: HeatFluxSignal | None = Field(
+        default=None,
+        description="in place of heat_flux: W/m2, likewise; divided by density times heat capacity (and the Exner "
+        "function) of the reference at the ground",
+        examples=["120 W/m2"],
     )
     pattern: NumberField | None = Field(
         default=None, description="a factor on the heat flux at each point", examples=["where(x < 0, 1, 0)"]
@@ -56,7 +68,51 @@ class SurfaceSection(Section):
         default=None, description="roughness length of the log law, metres; without it the wind slips", examples=[0.1]
     )
 
-    def make(self, grid: Grid, resolve: Callable[[Signal], float | Series]) -> Surface:
-        """What the model takes; `resolve` makes a number or a series of a signal."""
+    @model_validator(mode="before")
+    @classmethod
+    def _by_unit(cls, data: Any) -> Any:
+        """A flux with the unit of the other key is told that key."""
+        for key, other in (tuple(FLUXES), tuple(FLUXES)[::-1]):
+            value = data.get(key) if isinstance(data, dict) else None
+            if isinstance(value, str) and _is_of(value, FLUXES[other]):
+                raise InputError(
+                    f'{key} = "{value}"', allowed=f"a {FLUXES[key]} in {DIMENSIONS[FLUXES[key]].si}",
+                    fix=f'{other} = "{value}"',
+                )  # fmt: skip
+        return data
+
+    @model_validator(mode="after")
+    def _one_flux(self) -> SurfaceSection:
+        if self.heat_flux is not None and self.sensible_heat_flux is not None:
+            raise InputError("both heat_flux and sensible_heat_flux", allowed="one of them")
+        return self
+
+    def make(
+        self, grid: Grid, resolve: Callable[[Signal], float | Series], capacity: np.ndarray | float = 1.0
+    ) -> Surface:
+        """What the model takes.
+
+        Parameters
+        ----------
+        grid : Grid
+        resolve : function
+            Makes a number or a series of a signal.
+        capacity : (ny, nx) array or float, J m-3 K-1
+            Of the air at the ground (`Atmosphere.heat_capacity`).
+        """
         pattern, roughness = (None if one is None else one.at_centres(grid) for one in (self.pattern, self.roughness))
-        return Surface(resolve(self.heat_flux), pattern, roughness)
+        if self.sensible_heat_flux is None:
+            return Surface(resolve(self.heat_flux or Signal(0.0, "kinematic heat flux")), pattern, roughness)
+        most = float(np.max(capacity))
+        flux = Series.of(resolve(self.sensible_heat_flux), "sensible_heat_flux")
+        found = np.broadcast_to((1.0 if pattern is None else pattern) * (most / capacity), grid.shape)
+        return Surface(Series(flux.times, flux.values / most, flux.name), found, roughness)
+
+
+def _is_of(text: str, dimension: str) -> bool:
+    """Whether a text is a quantity of a dimension."""
+    try:
+        parse_quantity(text, dimension)
+    except InputError:
+        return False
+    return True
