@@ -28,8 +28,8 @@ from eagre.bench import machine
 from eagre.cases import mike21
 from eagre.constants import GRAVITY
 from eagre.models.barotropic.bands import Bands
+from eagre.models.shallow_water import bands
 from eagre.models.shallow_water import setup as explicit
-from eagre.models.shallow_water import split
 from eagre.models.shallow_water.datum import Datum
 from eagre.models.shallow_water_adi.bands import engine_for
 from eagre.models.shallow_water_adi.engine import Setup
@@ -131,7 +131,7 @@ class Basin:
             datum=Datum(0.0, precision == "single"),
         )  # fmt: skip
         self.device = select_devices(device)
-        self.engine = split.engine_for(setup, self.device, precision)
+        self.engine = bands.engine_for(setup, self.device, precision)
         self.bytes = 17 * np.dtype(self.engine.real).itemsize
         across, along = (np.exp(-(((at - n / 2) / (n / 4)) ** 2)) for at, n in ((grid.x, nx), (grid.y, ny)))
         still = np.broadcast_to(0.0, grid.shape)
@@ -152,7 +152,7 @@ class Basin:
     def pair(self) -> list[Any]:
         """The launches, or the stages, of two steps, which the clock is ready for."""
         engine = self.engine
-        if isinstance(engine, split.Bands):
+        if isinstance(engine, bands.Bands):
             engine.arrange()  # anew: exchanges may be left out
         engine.give_orders(1e9, 2**50)
         self.device.run(engine.begin)

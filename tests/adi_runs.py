@@ -30,7 +30,7 @@ def series(*values):
 
 
 def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
-    """A partly dry bay with islands, all terms, and all conditions on all sides, parts of which bands cut."""
+    """A partly dry bay with islands, all terms, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 90.0, 70.0)
     x, y = grid.mesh()
@@ -57,8 +57,14 @@ def bay(device, precision="double", nx=37, ny=201, time_step=10.0, **options):
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 900.0) * np.cos(y / 800.0)),
         ),
+        "lines": {
+            "across": [(50.0, 2000.0), (0.9 * wide, 0.8 * high)],
+            "seams": [(wide if i else 0.0, 70.0 * (j % ny)) for j in (67, 100) for i in (0, 1)],
+        },
     }  # fmt: skip
-    return ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
+    model = ShallowWaterADI(grid, bed, time_step, device=device, precision=precision, **(given | options))
+    model.lines.sample()  # discharges are means since then
+    return model
 
 
 def pool(device, precision="double", nx=19, ny=200, time_step=3.0, **options):

@@ -33,7 +33,7 @@ def series(*values):
 
 
 def bay(device, precision="double", nx=37, ny=61, **options):
-    """A partly dry bay with islands, all sources, and all conditions on all sides, parts of which bands cut."""
+    """A partly dry bay with islands, all sources, conditions on all sides, parts of which bands cut, and lines."""
     rng = np.random.default_rng(5)
     grid = Grid(nx, ny, 2.0, 1.5)
     x, y = grid.mesh()
@@ -59,8 +59,14 @@ def bay(device, precision="double", nx=37, ny=61, **options):
             WindStress(series(0.4, -0.2, 0.5, 0.1), -0.3),
             AtmosphericPressure(101325.0 + 80.0 * np.sin(x / 9.0) * np.cos(y / 8.0)),
         ],
+        "lines": {
+            "across": [(1.0, 20.0), (0.9 * wide, 0.8 * high)],
+            "seams": [(0.5, 1.5 * (j % ny)) if i else (wide - 0.5, 1.5 * (j % ny)) for j in (21, 41) for i in (0, 1)],
+        },
     }  # fmt: skip
-    return ShallowWater(grid, bed, device=device, precision=precision, **(given | options))
+    model = ShallowWater(grid, bed, device=device, precision=precision, **(given | options))
+    model.lines.sample()  # discharges are means since then
+    return model
 
 
 def basin(device, precision="double", nx=41, ny=38, sides=None, **options):

@@ -17,7 +17,7 @@ import numpy as np
 import eagre
 from eagre.backend.timing import times_of
 from eagre.models.shallow_water import schedules
-from eagre.models.shallow_water.split import engine_for
+from eagre.models.shallow_water.bands import engine_for
 from eagre.moving import Instants, MovingField, Nodes
 from eagre.terms.collect import terms_of
 

@@ -38,6 +38,9 @@ def test_as_one_device(precision, devices):
         for name, value in found.items():
             assert value == pytest.approx(expected[name], rel=1e-5 if precision == "single" else 1e-11, abs=1e-7), name
     assert len(theirs.inflow) == 6 and all(theirs.inflow.values())
+    through, expected = ours.lines.volumes(), theirs.lines.volumes()
+    assert all(expected.values())
+    assert through == pytest.approx(expected, rel=1e-5 if precision == "single" else 1e-11)
 
 
 def test_without_drying_as_one_device():
@@ -145,23 +148,30 @@ def test_a_run_goes_on_with_another_number_of_devices(tmp_path):
     for other in (three, bay("cpu")):
         other.restore(read_restart(file, other))
         assert other.time == 70.0
-        for name in (*FIELDS, "book"):
+        for name in (*FIELDS, "book", "lines"):
             np.testing.assert_array_equal(other.state()[name], two.state()[name], err_msg=name)
         other.advance(150.0)
         assert largest_difference(other, one) <= TOLERANCE["double"]
 
 
 def test_a_restart_with_other_sides_as_one_device():
-    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step, 3 s."""
-    first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)))
+    """The balance begins anew, and a wall lets nothing through where water came in; a flux from 0 lags a step, 3 s.
+
+    Other lines begin anew as well.
+    """
+    first = pool("cpu", boundaries=Boundaries(west=Discharge(2.0)), lines={"line": [(0.0, 700.0), (1900.0, 700.0)]})
     first.advance(30.0)
-    ours, theirs = (pool(device, boundaries=Boundaries(south=Discharge(2.0))) for device in (TWO, "cpu"))
+    south, seam = Boundaries(south=Discharge(2.0)), {"line": [(0.0, 7000.0), (1900.0, 7000.0)]}
+    ours, theirs = (pool(device, boundaries=south, lines=seam) for device in (TWO, "cpu"))
     for model in (ours, theirs):
         model.restore(first.state())
+        assert model.lines.volumes() == {"line": 0.0}
         model.advance(60.0)
         assert abs(model.diagnostics()["volume_error"]) < 1e-13
     assert largest_difference(ours, theirs) <= TOLERANCE["double"]
     assert ours.inflow == {"south": pytest.approx(2.0 * (30.0 - 3.0), rel=1e-12)}
+    assert ours.lines.volumes() == pytest.approx(theirs.lines.volumes(), rel=1e-10)
+    assert abs(ours.lines.volumes()["line"]) > 1.0
 
 
 def test_everything_a_model_gives():

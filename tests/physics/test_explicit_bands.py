@@ -10,7 +10,7 @@ from eagre import BlowUpError, Boundaries, Discharge, Grid, InputError, MemoryNe
 from eagre.backend.exchange import LocalTransport
 from eagre.backend.group import Group
 from eagre.io.restart import read_restart, write_restart
-from eagre.models.shallow_water import split
+from eagre.models.shallow_water import bands
 from eagre.models.shallow_water.config import ShallowWaterCase
 from explicit_runs import apart, assert_repeats_and_restarts, basin, bay, different
 
@@ -50,6 +50,8 @@ def test_the_bits_of_one_device(make, options):
     assert len(theirs.inflow) == (6 if make is bay else 0) and all(theirs.inflow.values())
     if make is bay:
         assert theirs.diagnostics()["wet_fraction"] < 0.995  # it is partly dry
+        assert ours.lines.volumes() == others.lines.volumes() == theirs.lines.volumes()
+        assert all(theirs.lines.volumes().values())
 
 
 def test_lists_of_tiles_change_no_bit():
@@ -122,6 +124,7 @@ def test_a_run_goes_on_with_any_number_of_devices(tmp_path):
         other.advance(4.0)
         assert different(other, one) == []
         assert other.inflow == one.inflow and other.diagnostics() == one.diagnostics()
+        assert other.lines.volumes() == one.lines.volumes()
 
 
 def test_a_restart_with_other_sides_as_one_device():
@@ -204,7 +207,7 @@ def test_memory_of_each_device_is_checked(monkeypatch):
 
     monkeypatch.setattr(CpuDevice, "free_memory", lambda _: 5e4)
     with pytest.raises(MemoryNeededError):
-        split.Bands(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
+        bands.Bands(basin("cpu").setup, Group([CpuDevice(), CpuDevice()]), "double")
 
 
 def test_bands_of_four_rows():

@@ -72,6 +72,19 @@ def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
     np.testing.assert_allclose(total, unbroken[-1]["volume"], rtol=1e-12)
 
 
+def test_other_lines_begin_anew_on_several_devices_as_on_one():
+    first = pond()
+    first.advance(2.0)
+    other = {"across": [(2.0, 40.0), (78.0, 30.0)]}
+    ours, theirs = (pond(device=device, lines=other) for device in ("cpu,cpu", "cpu"))
+    for model in (ours, theirs):
+        model.restore(first.state())
+        assert model.lines.volumes() == {"across": 0.0}
+        model.advance(3.0)
+    assert abs(ours.lines.volumes()["across"]) > 1e-3
+    assert ours.lines.volumes() == theirs.lines.volumes()
+
+
 def test_a_line_across_a_flume_has_what_comes_in_from_its_left():
     grid = eagre.Grid(30, 4, 2.0, 2.0)
     sides = eagre.Boundaries(west=eagre.Discharge(3.0), east=eagre.Outflow())
@@ -83,6 +96,25 @@ def test_a_line_across_a_flume_has_what_comes_in_from_its_left():
     stored = model.field("depth")[:, :16].sum() * grid.cell_area - 16 * 4 * 4.0
     assert model.lines.volumes()["gate"] == pytest.approx(-(model.inflow["west"] - stored), rel=1e-12)
     assert model.lines.volumes()["gate"] < -50.0
+
+
+@pytest.mark.parametrize("scheme", ["rk2", "ds2"])
+def test_lines_beside_walls_inside(scheme):
+    """A wall with a gap: what goes through the gap fills the other half; nothing goes through the wall."""
+    grid = eagre.Grid(20, 12, 2.0, 2.0)
+    wall = eagre.Line([(20.0, 0.0), (20.0, 16.0)], eagre.Wall())
+    lines = {"gap": [(20.0, 24.0), (20.0, 16.0)], "wall": wall.points, "beside": [(22.0, 24.0), (22.0, 0.0)]}
+    depth = np.where(grid.mesh()[0] < 20.0, 1.0, 0.2)
+    model = eagre.ShallowWater(
+        grid, 0.0, depth=depth, boundaries=eagre.Boundaries(inside=[wall]), lines=lines, device="cpu", scheme=scheme,
+        precision="double",
+    )  # fmt: skip
+    model.advance(6.0)
+    through, h = model.lines.volumes(), model.field("depth") - depth
+    assert through["wall"] == 0.0
+    assert -through["gap"] == pytest.approx(4.0 * h[:, 10:].sum(), rel=1e-12)
+    assert -through["beside"] == pytest.approx(4.0 * h[:, 11:].sum(), rel=1e-12)
+    assert -through["gap"] > 10.0
 
 
 def test_lines_do_not_change_a_run():

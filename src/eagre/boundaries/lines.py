@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ class FluxLines:
         j and i of the cell to the east or north of a face, 1 for a face in x or 2 in y, and the sign of a flow to the
         right.
     lengths : (faces,) array, m
+    held : (faces,) array of int
+        Where they stand among the faces of the whole domain.
 
     Raises
     ------
@@ -64,11 +67,19 @@ class FluxLines:
             each.append(faces)
         self.faces = np.concatenate(each)
         self.lengths = np.where(self.faces[:, 2] == 1, grid.dy, grid.dx)
+        self.held = np.arange(len(self.faces))
         self._starts = np.append(0, np.cumsum([len(faces) for faces in each]))[:-1]
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums over the faces of each line."""
         return np.add.reduceat(values, self._starts)
+
+    def part(self, first: int, last: int, origin: int) -> FluxLines:
+        """The faces of cells in rows first .. last - 1, numbered from row `origin` on, as a band has them; no sums."""
+        found = copy(self)
+        found.held = np.flatnonzero((self.faces[:, 0] >= first) & (self.faces[:, 0] < last))
+        found.faces, found.lengths = self.faces[found.held] - (origin, 0, 0, 0), self.lengths[found.held]
+        return found
 
 
 def _across(name: str, grid: Grid) -> str:

@@ -19,7 +19,7 @@ from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, face
 from eagre.boundaries.lines import FluxLines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
-from eagre.models.shallow_water.reference import low_flux
+from eagre.models.shallow_water.reference import water_flux
 from eagre.stepping.clock import DOUBLE, SPLIT, T, open_gate
 from eagre.stepping.substeps import across_of, stage_of
 from eagre.terms.collect import Terms
@@ -53,13 +53,13 @@ def book_rate(book, k, rate, now, turn):
 
 
 @cell
-def book_face(q, middle, bed, faces, book, p, clock, turn, k):
+def book_face(q, middle, bed, walls, faces, book, p, clock, turn, k):
     """Book face k; its rate is the inflow, m2 s-1. A sweep books the faces that it runs across."""
     j, i, across = faces[k, FACE_J], faces[k, FACE_I], faces[k, ACROSS]
     if SPLIT == 0 or across_of(stage_of(turn)) == across:
-        rate = low_flux(q, bed, j, i, across, p)[0]
+        rate = water_flux(q, bed, walls, j, i, across, p)
         if TWO_STAGES:
-            rate = real(0.5) * (rate + low_flux(middle, bed, j, i, across, p)[0])
+            rate = real(0.5) * (rate + water_flux(middle, bed, walls, j, i, across, p))
         book_rate(book, k, faces[k, INWARD] * float(rate), clock[T], turn)
 
 
@@ -71,24 +71,24 @@ def book_source(book, k, factor, clock, turn):
 
 
 @serial_entry
-def book_cpu(q, middle, bed, faces, factors, book, p, clock, turn):
+def book_cpu(q, middle, bed, walls, faces, factors, book, p, clock, turn):
     """Book all faces of open segments, and the factors of rain behind them."""
     if open_gate(clock, turn):
         for k in range(faces.shape[0]):
-            book_face(q, middle, bed, faces, book, p, clock, turn, k)
+            book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
         for k in range(SOURCES):
             book_source(book, faces.shape[0] + k, factors[k], clock, turn)
 
 
 @entry
-def book_cuda(q, middle, bed, faces, factors, book, p, clock, turn):
+def book_cuda(q, middle, bed, walls, faces, factors, book, p, clock, turn):
     """As `book_cpu`, a thread a row."""
     launch_dependents()
     grid_dependency_wait()
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     if open_gate(clock, turn):
         if k < faces.shape[0]:
-            book_face(q, middle, bed, faces, book, p, clock, turn, k)
+            book_face(q, middle, bed, walls, faces, book, p, clock, turn, k)
         elif k < faces.shape[0] + SOURCES:
             book_source(book, k, factors[k - faces.shape[0]], clock, turn)
 
@@ -97,9 +97,9 @@ def booking(
     device: Device, precision: str, states: tuple[Any, Any], faces: Any, book: Any, *common: Any, **switches: Any
 ) -> list[Launch]:
     """What books a step from the first of two states, by way of the second if it has two stages; see `Balance`."""
-    bed, factors, *numbers = common
+    bed, walls, factors, *numbers = common
     q, middle = states
-    arguments = (q, middle if switches["TWO_STAGES"] else q, bed, faces, factors, book, *numbers)
+    arguments = (q, middle if switches["TWO_STAGES"] else q, bed, walls, faces, factors, book, *numbers)
     if device.kind == "cpu":
         return [Launch(device.program(book_cpu, precision, switches), arguments)]
     threads = device.layout("shallow-water.balance").threads
@@ -121,7 +121,7 @@ class LineBook:
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """As of `Balance`."""
-        if self._lines is None:
+        if not len(self._table):
             return []
         return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
 
@@ -131,13 +131,31 @@ class LineBook:
         rows[:, BOOKED] = time
         self.device.fill(self.book, rows)
 
+    def join(self, parts: Sequence[LineBook]) -> None:
+        """Take what the books of bands have of their faces."""
+        if self._lines is not None:
+            rows = np.zeros(self.book.shape)
+            for part in parts:
+                assert part._lines is not None
+                rows[part._lines.held] = part.device.host(part.book)[: len(part._table)]
+            self.device.fill(self.book, rows)
+
+    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
+        """What a state has of the faces of a part; nothing where it has other lines."""
+        if part._lines is None or not self._goes_on(state):
+            return {"lines_faces": np.zeros(0)}
+        return {"lines": state["lines"][part._lines.held], "lines_faces": part._table}
+
     def state(self) -> dict[str, np.ndarray]:
         """The book and its faces, for a restart."""
         return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
 
+    def _goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
+        return len(self._table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
+
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Go on with the book of a state at `time`, s, or with a new one where it has other lines."""
-        if np.array_equal(state.get("lines_faces", np.zeros(0)), self._table):
+        if self._goes_on(state):
             self.device.fill(self.book, state["lines"])
         else:
             self.begin(time)
@@ -218,7 +236,7 @@ class Balance:
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """What books the step from `q`, by way of `middle` if it has two stages; nothing where no rate changes.
 
-        common : bed, factors of the terms, parameters, clock, turn.
+        common : bed, walls inside, factors of the terms, parameters, clock, turn.
         """
         if not self.varies:
             return []

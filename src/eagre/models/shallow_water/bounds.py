@@ -150,10 +150,6 @@ def check_room(
     check_memory(grid, device, precision, DEVICE_WORDS + forced + words)
 
 
-def gathered(
-    maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, walls: np.ndarray | None, grid: Grid
-) -> dict[str, Any]:
-    """Maps, averages and lines of a set-up; fluxes beside walls inside the domain are not known by face."""
-    if lines and walls is not None:
-        raise InputError("lines of discharge and walls inside the domain", allowed="one of them, or shallow-water-adi")
+def gathered(maps: Maps | None, averages: Asked | None, lines: Mapping[str, Any] | None, grid: Grid) -> dict[str, Any]:
+    """Maps, averages and lines of a set-up."""
     return {"maps": maps, "averages": averages, "lines": FluxLines(lines, grid) if lines else None}

@@ -34,9 +34,9 @@ from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water import bounds
 from eagre.models.shallow_water.averaging import QUANTITIES
+from eagre.models.shallow_water.bands import engine_for
 from eagre.models.shallow_water.datum import Datum, over_datum
 from eagre.models.shallow_water.setup import Setup
-from eagre.models.shallow_water.split import engine_for
 from eagre.models.shallow_water.stepper import Stepper
 from eagre.stepping import clock as ck
 from eagre.stepping.advance import advance
@@ -188,7 +188,7 @@ class ShallowWater(BaseModel):
             fixed=steps.fixed,
             kernels=one_of("kernels", kernels, ("fast", "reference")),
             walls=walls,
-            **bounds.gathered(maps, asked, lines, walls, grid),
+            **bounds.gathered(maps, asked, lines, grid),
         )
         hu = thickness * checked_field("velocity_x", velocity_x, grid, "centre")
         hv = thickness * checked_field("velocity_y", velocity_y, grid, "centre")

@@ -129,6 +129,14 @@ def flux_between_walls(q, bed, walls, j, i, across, is_high, p):
 
 
 @cell
+def water_flux(q, bed, walls, j, i, across, p):
+    """Water through the low face of cell (j, i), m2 s-1."""
+    if WALLS:
+        return flux_between_walls(q, bed, walls, j, i, across, True, p)[0]
+    return low_flux(q, bed, j, i, across, p)[0]
+
+
+@cell
 def divergence(q, bed, edges, walls, row, column, across, p):
     """Net fluxes into an interior cell in one direction: mass, momentum across and along; and the largest rate, s-1.
 

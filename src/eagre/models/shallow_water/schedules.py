@@ -184,7 +184,7 @@ class March:
         """What books the flux of q, and of `middle` if there are two stages."""
         engine = self.engine
         factors = engine.forcing[len(engine.setup.segments) :]
-        numbers = (engine.bed, factors, engine.parameters, engine.clock, turn)
+        numbers = (engine.bed, engine.walls, factors, engine.parameters, engine.clock, turn)
         switches = {**engine.switches, **switches}
         books = (engine.balance, engine.lines)
         return [one for book in books for one in book.launches(engine.precision, q, middle, *numbers, **switches)]

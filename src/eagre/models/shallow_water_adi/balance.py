@@ -79,19 +79,36 @@ class LineBook:
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
         """As of `Balance`."""
-        if self._lines is None:
+        if not len(self._table):
             return []
         arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
         return booking(self.device, arguments, 0, len(self._table))
+
+    def join(self, parts: Sequence[LineBook]) -> None:
+        """Take what the books of bands have of their faces."""
+        if self._lines is not None:
+            book = np.zeros(self.book.shape)
+            for part in parts:
+                assert part._lines is not None
+                book[part._lines.held] = part.device.host(part.book)[: len(part._table)]
+            self.device.fill(self.book, book)
+
+    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
+        """What a state has of the faces of a part; nothing where it has other lines."""
+        if part._lines is None or not self._goes_on(state):
+            return {}
+        return {"lines": state["lines"][part._lines.held], "lines_faces": part._table}
 
     def state(self) -> dict[str, np.ndarray]:
         """The book and its faces, for a restart."""
         return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
 
+    def _goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
+        return len(self._table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
+
     def resume(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on with the book of a state, or with a new one where it has other lines."""
-        same = np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
-        self.device.fill(self.book, state["lines"] if same else np.zeros(self.book.shape))
+        self.device.fill(self.book, state["lines"] if self._goes_on(state) else np.zeros(self.book.shape))
 
     def volumes(self) -> np.ndarray:
         """What went to the right of each line since the start, m3."""

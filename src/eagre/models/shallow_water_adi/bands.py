@@ -17,7 +17,7 @@ from eagre.backend.group import BARRIER, Group, Stage
 from eagre.boundaries.subdomain import cut_book, join_book
 from eagre.decomposition import bands, check_memory_of_each, check_thickness
 from eagre.kernels.water_sums import named_sums
-from eagre.models.shallow_water_adi.balance import Balance
+from eagre.models.shallow_water_adi.balance import Balance, LineBook
 from eagre.models.shallow_water_adi.band import Band, rows_beside
 from eagre.models.shallow_water_adi.diagnostics import DEEPEST
 from eagre.models.shallow_water_adi.engine import Engine
@@ -43,6 +43,7 @@ class Bands:
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)
         self._book = Balance(setup.segments, setup.grid, setup.bed, setup.terms, group.members[0])
+        self._lines = LineBook(setup.lines, group.members[0])
         self._deepest = 0.0
         self.batch, self.look_steps = (min(steps) for steps in zip(*map(steps_of, group.members), strict=True))
         self.rounds = rounds_of(self)
@@ -148,6 +149,13 @@ class Bands:
         self._book.resume(book)
         return self._book
 
+    @property
+    def lines(self) -> LineBook:
+        """The book of the lines of the whole domain, as it stands."""
+        self.device.synchronize()
+        self._lines.join([engine.lines for engine in self.engines])
+        return self._lines
+
     def next_records(self) -> None:
         """As of one device."""
         self.balance.settle()
@@ -221,7 +229,7 @@ class Bands:
         p, q_before, q_after = self.fluxes()
         fields = {"z": self.surface(), "p": p, "q_before": q_before, "q_after": q_after}
         plans = [engine.plan_state().get("plan", np.zeros((0, 0))) for engine in self.engines]
-        found = {**fields, **self.balance.state(), "rows_beside": np.array(self.beside)}
+        found = {**fields, **self.balance.state(), **self.lines.state(), "rows_beside": np.array(self.beside)}
         return {**found, "plan": np.concatenate(plans)} if self.device.kind == "cuda" else found
 
     def maps_state(self, time: float | None) -> dict[str, np.ndarray]:
@@ -254,6 +262,7 @@ class Bands:
         self._book.resume_settled(state)
         for band in self.bands:
             band.engine.balance.resume(cut_book(book, band.places, band.engine.balance.book.size))
+            band.engine.lines.resume(self._lines.cut(state, band.engine.lines))
         self.device.synchronize()
 
 

@@ -202,9 +202,6 @@ class ShallowWaterADI(Fields, BaseModel):
         if self.setup.kernels == "reference" and isinstance(self.device, Group):
             got = f'{len(self.device.members)} devices for one run with kernels = "reference"'
             raise InputError(got, allowed="one device, or the fast kernels", fix='kernels = "fast"')
-        if self.setup.lines is not None and isinstance(self.device, Group):
-            got = f"lines of discharge on {len(self.device.members)} devices"
-            raise InputError(got, allowed="one device", fix=f'device = "{self.device.kind}"')
         self._engine = engine_for(self.setup, self.device, self.precision)
         sides, dt = self._engine.sides, self.setup.time_step
         p = face_flux(self.setup, sides, surface, discharge[0], "x", start)
