@@ -9,6 +9,8 @@ import numpy as np
 import restarts
 from eagre import BarotropicVorticity, Grid, Layers
 from eagre.backend.group import BARRIER
+from eagre.models.barotropic.wind import varying_curl
+from eagre.series import Series
 
 CASES = {
     "default": {},
@@ -21,12 +23,18 @@ CASES = {
     "channel": {"basin": "channel", "all_terms": True},
     "periodic": {"basin": "periodic"},
     "compensated": {"compensated": True, "precision": "single"},
+    "changing wind": {"factor": Series(np.array([0.0, 1.5e-3, 0.1, 1e3]), np.array([1.0, -2.0, 3.0, 0.0]), "a gust")},
 }
 """Options of `model_on` by name: every path through a step."""
 
 
-def model_on(device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1e-7, all_terms=False, **options):
-    """Noise in a box of 2.6 x 3.0; `all_terms`: topography, biharmonic viscosity, layers, tracer and particles too."""
+def model_on(
+    device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1e-7, all_terms=False, factor=None, **options
+):
+    """Noise in a box of 2.6 x 3.0; `all_terms`: topography, biharmonic viscosity, layers, tracer and particles too.
+
+    factor : Series that the wind is multiplied by.
+    """
     rng = np.random.default_rng(3)
     grid = Grid.of_points(nx, ny, 2.6, 3.0)
     zeta = np.zeros((ny, nx))
@@ -41,8 +49,9 @@ def model_on(device, nx, ny, *, precision="double", time_step=1e-4, biharmonic=1
             "tracer": np.abs(curl),
             "particles": [[0.5, 0.5], [1.0, 2.0]],
         }
+    wind = curl if factor is None else varying_curl(curl, factor)
     return BarotropicVorticity(
-        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=curl, vorticity=zeta, bottom_friction=0.1,
+        grid, time_step=time_step, beta=3.0, viscosity=0.02, wind_curl=wind, vorticity=zeta, bottom_friction=0.1,
         device=device, precision=precision, **options,
     )  # fmt: skip
 

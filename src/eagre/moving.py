@@ -144,7 +144,7 @@ class MovingField:
         if k not in self._records:
             coming = self._coming.pop(k, None)
             values = np.asarray(self.read(k) if coming is None else coming.result(), np.float64)
-            self._records[k] = self._checked(values, k)
+            self._records[k] = self.checked(values, k)
             for old in sorted(self._records, key=lambda one: abs(one - k))[KEPT:]:
                 del self._records[old]
             self._begin(k + 1)
@@ -158,7 +158,8 @@ class MovingField:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="eagre-weather")
         self._coming[k] = self._pool.submit(self.read, k)
 
-    def _checked(self, values: np.ndarray, k: int) -> np.ndarray:
+    def checked(self, values: np.ndarray, k: int) -> np.ndarray:
+        """`values` as record k; raises `InputError` as `record` does."""
         where = f"{self.instants.name}: {self.name} at t = {self.instants.times[k]:g} s"
         if values.shape != self.nodes.shape:
             raise InputError(f"{where} of shape {values.shape}", allowed=f"values on {self.nodes.shape} nodes")

@@ -73,7 +73,7 @@ def test_validation(case):
     assert results and all(result.passed for result in results), [result.row() for result in results]
 
 
-@pytest.mark.parametrize("name", ["no-slip", "compensated"])
+@pytest.mark.parametrize("name", ["no-slip", "compensated", "changing wind"])
 def test_runs_repeat_and_restart_bit_for_bit(name):
     options = {"nx": 65, "ny": 49, "precision": "single", **CASES[name]}
     assert_repeats_and_restarts(lambda: model_on("cuda", **options), 0.0107, 0.0431)

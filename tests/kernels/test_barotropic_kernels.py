@@ -17,7 +17,7 @@ SIMULATED = {
     "wide tiles": {**CASES["ab2"], "ny": 23, "wide": 2},
     "implicit": CASES["implicit"],
     "channel": {**CASES["channel"], "nx": 10},
-    **{name: CASES[name] for name in ("default", "all terms", "compensated")},
+    **{name: CASES[name] for name in ("default", "all terms", "compensated", "changing wind")},
 }
 
 

@@ -128,3 +128,68 @@ def test_a_gap_and_a_wrong_unit_are_told(tmp_path):
     holed.to_netcdf(tmp_path / "unit.nc", engine="h5netcdf")
     with pytest.raises(eagre.InputError, match="psi"):
         read_weather(tmp_path / "unit.nc", UTM, start=DAY)
+
+
+def test_a_file_is_read_twice_at_a_time(tmp_path):
+    """Two runs, or the record of a raster beside the weather: the first still has the file open."""
+    path = era5(tmp_path / "e.nc")
+    first, second = (read_weather(path, UTM, start=DAY) for _ in range(2))
+    field = eagre.io.read_raster(path, variable="msl", record=1, around=eagre.io.raster.Around(UTM.crs, UTM.extent))
+    np.testing.assert_array_equal(first.pressure.record(1), second.pressure.record(1))
+    assert field.elevation.mean() == pytest.approx(1e5, abs=200.0)
+
+
+def means(path, bounds=None, units="kg m-2 s-1", values=(1e-3, 3e-3, 2e-3), calendar="standard", method="time: mean"):
+    """Daily means stamped at noon, the same everywhere, with bounds, (n, 2), in days, if any."""
+    lon, lat = np.arange(13.0, 16.01, 0.25), np.arange(47.0, 49.01, 0.25)
+    data = np.array(values)[:, None, None] * np.ones((1, lat.size, lon.size))
+    attributes = {"units": units, "cell_methods": method, "standard_name": "precipitation_flux"}
+    time = {"units": "days since 2026-01-31", "calendar": calendar} | (
+        {} if bounds is None else {"bounds": "time_bnds"}
+    )
+    dataset = xarray.Dataset(
+        {"pr": (("time", "lat", "lon"), data, attributes)},
+        {"time": ("time", 0.5 + np.arange(len(values)), time), "lat": lat, "lon": lon},
+    )
+    if bounds is not None:
+        dataset["time_bnds"] = (("time", "nv"), np.array(bounds))
+    dataset.to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+DAYS = [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
+
+
+def test_means_count_over_the_time_that_their_bounds_say(tmp_path):
+    """Stamped at noon, over the day: not over the time since the noon before."""
+    found = read_weather(means(tmp_path / "pr.nc", DAYS), UTM, start=DAY).rain
+    np.testing.assert_allclose(found.instants.times, 86400.0 * np.array([0.0, 0.5, 1.5, 2.5, 3.0]))
+    assert [found.record(k)[0, 0] for k in range(5)] == pytest.approx([1e-6, 1e-6, 3e-6, 2e-6, 2e-6])
+    path = means(tmp_path / "amounts.nc", DAYS, "mm", (86.4, 43.2, 0.0), method="time: sum")
+    found = read_weather(path, UTM, start=DAY).rain
+    np.testing.assert_allclose(found.instants.times, 86400.0 * np.array([0.0, 0.5, 1.5, 2.5, 3.0]))
+    assert [found.record(k)[0, 0] for k in range(5)] == pytest.approx([1e-6, 1e-6, 5e-7, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"bounds": [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]}, "add up from one beginning"),
+        ({"bounds": [[0.0, 1.0], [1.5, 2.0], [2.0, 3.0]]}, "until 86400 s, the next one from 129600 s"),
+        ({"bounds": [[1.0, 0.0], [1.0, 2.0], [2.0, 3.0]]}, "end after each beginning"),
+        ({"calendar": "noleap"}, "calendar 'noleap'"),
+        ({"values": (1e-3, -1e-3, 1e-3)}, "comes to -3.6 mm/h"),
+    ],
+)
+def test_times_and_values_of_means_that_cannot_be_are_told(tmp_path, options, match):
+    path = means(tmp_path / "pr.nc", **options)
+    with pytest.raises(eagre.InputError, match=match):
+        read_weather(path, UTM, start=DAY).rain.record(2)
+
+
+def test_records_without_times_are_refused(tmp_path):
+    path = means(tmp_path / "pr.nc")
+    with xarray.open_dataset(path) as dataset:
+        dataset.load().drop_vars("time").to_netcdf(tmp_path / "timeless.nc", engine="h5netcdf")
+    with pytest.raises(eagre.InputError, match="over time, of which the file has no values"):
+        read_weather(tmp_path / "timeless.nc", UTM, start=DAY)

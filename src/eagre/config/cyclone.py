@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import Field, PlainValidator
+from pydantic import Field
 
 from eagre.config.section import Section
 from eagre.config.units import unit_factor
 from eagre.config.values import InputFile, one_of, quantity
-from eagre.config.weather import SideLevels, checked_drag
+from eagre.config.weather import AirDensity, Drag, LargestDrag, SideLevels
 from eagre.cyclone import PROFILES
 from eagre.errors import InputError
-from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
+from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
 
 if TYPE_CHECKING:
     from eagre.cyclone import Track
@@ -45,19 +45,9 @@ class CycloneSection(Section):
     latitude: float | None = Field(
         default=None, ge=-60.0, le=60.0, description="degrees north, for a track in x and y", examples=[20.0]
     )
-    drag: Annotated[str | float, PlainValidator(checked_drag)] = Field(
-        default="large-pond", description=f"law of drag: {', '.join(LAWS)}, or a number", examples=["garratt"]
-    )
-    largest_drag: float = Field(
-        default=LARGEST_DRAG, gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG]
-    )
-    air_density: float = Field(
-        default=AIR_DENSITY,
-        ge=0.5,
-        le=2.0,
-        description="density of the air over the water, kg/m3",
-        examples=[AIR_DENSITY],
-    )
+    drag: Drag = "large-pond"
+    largest_drag: LargestDrag = LARGEST_DRAG
+    air_density: AirDensity = AIR_DENSITY
 
     @property
     def reference_pressure(self) -> float:

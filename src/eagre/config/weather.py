@@ -39,14 +39,18 @@ def _names(value: Any, info: ValidationInfo) -> bool | str:
     )
 
 
-def _pair(value: Any, info: ValidationInfo) -> bool | list[str]:
+PAIRS = {"wind": '["u10", "v10"]', "stress": '["ewss", "nsss"]'}
+
+
+def checked_pair(value: Any, info: ValidationInfo) -> bool | list[str]:
+    """Whether both components of a vector are used, or their names."""
     if isinstance(value, bool):
         return value
     if isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value):
         return value
     raise InputError(
         f"{key_of(info)} = {literal(value)}", allowed="false, true, or the names of both components",
-        fix='wind = ["u10", "v10"]',
+        fix=f'{key_of(info)} = {PAIRS.get(key_of(info), PAIRS["wind"])}',
     )  # fmt: skip
 
 
@@ -54,6 +58,15 @@ SideLevels = Annotated[
     Literal["inverse-barometer", "given"],
     Field(description="inverse-barometer (levels of stages rise as the pressure falls) or given", examples=["given"]),
 ]
+Drag = Annotated[
+    str | float,
+    PlainValidator(checked_drag),
+    Field(description=f"law of the wind's drag: {', '.join(LAWS)}, or a number", examples=["garratt"]),
+]
+LargestDrag = Annotated[
+    float, Field(gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG])
+]
+AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="density of the air, kg/m3", examples=[AIR_DENSITY])]
 Name = Annotated[bool | str, PlainValidator(_names)]
 
 
@@ -64,7 +77,7 @@ class WeatherSection(Section):
     rain: Name = Field(
         default=True, description="true (where the file has it), false, or the variable's name", examples=["tp"]
     )
-    wind: Annotated[bool | list[str], PlainValidator(_pair)] = Field(
+    wind: Annotated[bool | list[str], PlainValidator(checked_pair)] = Field(
         default=True, description="true, false, or the names of both components", examples=[["u10", "v10"]]
     )
     pressure: Name = Field(
@@ -77,24 +90,16 @@ class WeatherSection(Section):
     crs: Crs | None = Field(
         default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
     )
-    drag: Annotated[str | float, PlainValidator(checked_drag)] = Field(
-        default="large-pond",
-        description=f"law of the wind's drag: {', '.join(LAWS)}, or a number",
-        examples=["garratt"],
-    )
-    largest_drag: float = Field(
-        default=LARGEST_DRAG, gt=0.0, le=0.01, description="bound of a law's coefficient", examples=[LARGEST_DRAG]
-    )
-    air_density: float = Field(
-        default=AIR_DENSITY, ge=0.5, le=2.0, description="density of the air, kg/m3", examples=[AIR_DENSITY]
-    )
+    drag: Drag = "large-pond"
+    largest_drag: LargestDrag = LARGEST_DRAG
+    air_density: AirDensity = AIR_DENSITY
 
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
         """The fields, which have to reach from time 0 to `end`, s."""
         from eagre.io.weather import read_weather
 
         given: dict[str, str] = {}
-        leave_out: list[str] = []
+        leave_out = ["stress_x", "stress_y"]
         for kinds, value in ((["rain"], self.rain), (["wind_x", "wind_y"], self.wind), (["pressure"], self.pressure)):
             if value is False:
                 leave_out += kinds

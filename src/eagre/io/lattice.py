@@ -71,8 +71,11 @@ class Lattice:
         directions = None if crs is None else _directions(grid, crs, node_x, node_y, degrees)
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 
-    def at_nodes(self, array: Any) -> np.ndarray:
-        """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read."""
+    def at_nodes(self, array: Any, missing: float | None = None) -> np.ndarray:
+        """Values at the nodes from a two-dimensional xarray array, of which only what is needed is read.
+
+        missing : what stands for values that the array does not have; without it the nodes around have none either.
+        """
         count_y, count_x = array.shape
         low, high = int(self.rows.min()), int(self.rows.max()) + 2
         west, east = (0, count_x) if self.closed else (int(self.columns.min()), int(self.columns.max()) + 2)
@@ -80,6 +83,8 @@ class Lattice:
         cut_x = slice(count_x - east, count_x - west) if self.flips[1] else slice(west, east)
         values = np.asarray(array[cut_y, cut_x].values, np.float64)
         values = values[:: -1 if self.flips[0] else 1, :: -1 if self.flips[1] else 1]
+        if missing is not None:
+            values = np.where(np.isnan(values), missing, values)
         if self.closed:
             values = np.concatenate([values, values[:, :1]], axis=1)
         m, n, (up, along) = self.rows - low, self.columns - west, self.parts
@@ -97,7 +102,7 @@ def _transform(grid: Grid, crs: Any, what: str) -> Any:
     if own is None:
         raise InputError(
             f"{what} in {str(crs)[:60]}, for a grid whose coordinate system is not known",
-            allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid]',
+            allowed="a grid with crs", fix='crs = "EPSG:32633" in [grid], or in [basin] of the gyres',
         )  # fmt: skip
     return lambda x, y: moved(own, target, x, y)
 

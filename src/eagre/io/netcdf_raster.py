@@ -16,6 +16,8 @@ from eagre.errors import InputError
 from eagre.io.files import choose, listing
 from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees
 
+UNLOCKED = {"locking": False}
+"""Of HDF5: all that have a file open have to agree."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 _LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
@@ -31,9 +33,9 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
         warnings.simplefilter("ignore")
         try:
             if not _is_classic(path):
-                with h5py.File(path, "r", locking=False) as file:  # h5netcdf leaves a half-made object where this fails
+                with h5py.File(path, "r", **UNLOCKED) as file:  # h5netcdf leaves a half-made object where this fails
                     list(file.attrs)
-            dataset = xarray.open_dataset(path, **options)
+            dataset = xarray.open_dataset(path, **_engine(path), **options)
         except (ValueError, OSError, RuntimeError, KeyError, TypeError, AttributeError, IndexError) as error:
             traceback.clear_frames(error.__traceback__)  # they hold what was opened, which complains when it goes
             gc.collect(1)
@@ -45,8 +47,23 @@ def open_netcdf(path: Path, **options: Any) -> Iterator[Any]:
             raise _unreadable(path, error) from error
 
 
+def kept_open(path: Path) -> Any:
+    """A file whose records are read one by one; it is closed with the last that reads it."""
+    import xarray
+
+    return xarray.open_dataset(path, decode_times=False, decode_timedelta=False, cache=False, **_engine(path))
+
+
+def _engine(path: Path) -> dict[str, Any]:
+    """How xarray opens a file: HDF5 as every other reader does, since a file may be open several times."""
+    return {} if _is_classic(path) else {"engine": "h5netcdf", "driver_kwds": UNLOCKED}
+
+
 def _unreadable(path: Path, error: BaseException) -> InputError:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if "unable to decode time" in text:
+        got, _, _ = text.removeprefix("unable to decode time units ").partition(". ")
+        return InputError(f"{path}: times in {got}", allowed="seconds to days since a date of the usual calendar")
     return InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4")
 
 

@@ -1,10 +1,10 @@
-"""Rain, wind and pressure over time from CF NetCDF files and those of ERA5, on their own grid."""
+"""Rain, wind, pressure and stress of the wind over time from CF NetCDF files and those of ERA5, on their own grid."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +14,8 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.files import choose, input_file, listing
 from eagre.io.lattice import Lattice
-from eagre.io.netcdf_raster import crs_of, is_axis, is_degrees, open_netcdf
-from eagre.io.series import seconds_per_unit
-from eagre.io.table import parse_date
+from eagre.io.netcdf_raster import crs_of, is_axis, is_degrees, kept_open, open_netcdf
+from eagre.io.record_times import bounds_of, record_times
 from eagre.moving import Instants, MovingField
 
 RAIN_UNITS = {
@@ -24,7 +23,16 @@ RAIN_UNITS = {
     "mm h-1": 1e-3 / 3600, "mm/h": 1e-3 / 3600, "mm/hr": 1e-3 / 3600, "mm hr-1": 1e-3 / 3600, "mm d-1": 1e-3 / 86400,
     "mm/day": 1e-3 / 86400, "m": 1.0, "mm": 1e-3, "kg m-2": 1e-3, "kg m**-2": 1e-3,
 }  # fmt: skip
-AMOUNTS = ("m", "mm", "kg m-2", "kg m**-2")  # of water that fell since the record before
+STRESS_UNITS = {
+    "N m-2": 1.0, "N/m2": 1.0, "N m**-2": 1.0, "Pa": 1.0, "kg m-1 s-2": 1.0,
+    "N m**-2 s": 1.0, "N m-2 s": 1.0, "Pa s": 1.0,
+}  # fmt: skip
+AMOUNTS = ("m", "mm", "kg m-2", "kg m**-2", "N m**-2 s", "N m-2 s", "Pa s")
+"""Units of what came in since the record before."""
+LEAST_RAIN = 3e-8
+"""Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
+MEANS = ("mtpr", "avg_tprate", "metss", "mntss", "avg_iews", "avg_inss")
+"""Variables of ERA5 that are means over the time before a record."""
 
 
 class Kind(NamedTuple):
@@ -52,7 +60,22 @@ KINDS = {
         ("air_pressure_at_mean_sea_level", "air_pressure_at_sea_level"), {"Pa": 1.0, "hPa": 100.0, "mbar": 100.0},
         1.1e5, "Pa",
     ),
+    "stress_x": Kind(
+        "stress along x", ("iews", "metss", "avg_iews", "ewss", "tauuo", "tauu", "taux"),
+        ("surface_downward_eastward_stress", "surface_downward_x_stress",
+         "downward_eastward_stress_at_sea_water_surface", "downward_x_stress_at_sea_water_surface"),
+        STRESS_UNITS, 20.0, "N/m2",
+    ),
+    "stress_y": Kind(
+        "stress along y", ("inss", "mntss", "avg_inss", "nsss", "tauvo", "tauv", "tauy"),
+        ("surface_downward_northward_stress", "surface_downward_y_stress",
+         "downward_northward_stress_at_sea_water_surface", "downward_y_stress_at_sea_water_surface"),
+        STRESS_UNITS, 20.0, "N/m2",
+    ),
 }  # fmt: skip
+
+
+VECTORS = {"wind": ("u10", "v10"), "stress": ("ewss", "nsss")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +86,8 @@ class Weather:
     wind_x: MovingField | None = None
     wind_y: MovingField | None = None
     pressure: MovingField | None = None
+    stress_x: MovingField | None = None
+    stress_y: MovingField | None = None
 
 
 def read_weather(
@@ -73,6 +98,7 @@ def read_weather(
     leave_out: tuple[str, ...] = (),
     crs: str | None = None,
     start: str | date | None = None,
+    nodata: float | None = None,
 ) -> Weather:
     """Fields of rain, wind and pressure in a NetCDF file; records are read when a run comes to them.
 
@@ -84,43 +110,51 @@ def read_weather(
     grid : Grid
         Of the model. Its `crs` is needed where the file is in longitude and latitude or another system.
     variables : dict, optional
-        Names of variables by "rain", "wind_x", "wind_y" and "pressure"; those of ERA5 (tp, mtpr, u10, v10, msl) and CF
-        standard names are found without. Rain is a rate, or what fell since the record before.
+        Names of variables by "rain", "wind_x", "wind_y", "pressure", "stress_x" and "stress_y"; those of ERA5 (tp,
+        mtpr, u10, v10, msl, iews, inss, metss, mntss, ewss, nsss) and CF standard names are found without. Rain is a
+        rate, or what fell since the record before; stress is that of the wind on the water, or its sum over that time.
     leave_out : tuple of str
         What not to read though the file has it.
     crs : str, optional
         Coordinate system of the file, if it does not say.
     start : date, optional
         Of model time 0; needed where the file's times are dates.
+    nodata : float, optional
+        What stands for missing values, in SI units: 0 for a stress that is not there over land.
 
     Returns
     -------
     Weather
-        m s-1, m s-1 and Pa; winds turned to the grid's axes.
+        m s-1, m s-1, Pa and N m-2; winds and stresses turned to the grid's axes.
 
     Raises
     ------
     InputError
-        If nothing is found, the grid is not covered, a unit is not known, or dates have no `start`.
+        If nothing is found, the grid is not covered, a unit is not known, or dates have no `start`; when it is read,
+        for values that are missing or cannot be.
 
     Notes
     -----
-    A mean or an amount over the time before a record counts at the middle of that time, and the first and the last
-    one are held to the ends: over many records the sum that falls is the file's.
+    A mean or an amount over a time, that between the bounds of a record or that since the record before, counts at the
+    middle of it, and the first and the last one are held to the ends: over many records the sum is the file's.
     """
     full = input_file(path, "weather")
     with open_netcdf(full, decode_timedelta=False) as dataset:
         found = {kind: _variable(dataset, kind, (variables or {}).get(kind), full) for kind in KINDS}
         found = {kind: name for kind, name in found.items() if name is not None and kind not in leave_out}
-        if ("wind_x" in found) != ("wind_y" in found):
-            raise InputError(f"{full}: one component of the wind", allowed="both, or none", fix='wind = ["u10", "v10"]')
+        for vector, names in VECTORS.items():
+            if (f"{vector}_x" in found) != (f"{vector}_y" in found):
+                got = f"{full}: one component of the {vector}"
+                raise InputError(got, allowed="both, or none", fix=f'{vector} = ["{names[0]}", "{names[1]}"]')
         if not found:
             names = listing([str(name) for name in dataset.data_vars], 12)
-            raise InputError(f"{full}: no rain, wind or pressure among {names}", allowed="names of ERA5 or of CF")
-        kept = _kept_open(full)
-        made = {kind: _field(dataset, kept, kind, name, full, grid, crs, start) for kind, name in found.items()}
-    if "wind_x" in made:
-        made["wind_x"], made["wind_y"] = turned(made["wind_x"], made["wind_y"])
+            sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
+            raise InputError(f"{full}: no {sought} among {names}", allowed="names of ERA5 or of CF")
+        source = _Source(dataset, kept_open(full), full, grid, crs, start, nodata)
+        made = {kind: _field(source, kind, name) for kind, name in found.items()}
+    for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
+        if x in made:
+            made[x], made[y] = turned(made[x], made[y])
     return Weather(**{kind: field for kind, (field, _) in made.items()})
 
 
@@ -159,56 +193,65 @@ def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | N
     return fitting[0] if fitting else None
 
 
-def _kept_open(path: Path) -> Any:
-    """The file for reading records one by one; it is closed with the last field that reads it."""
-    import xarray
+class _Source(NamedTuple):
+    """A file, with its records and without, and how it is read."""
 
-    return xarray.open_dataset(path, decode_times=False, decode_timedelta=False, cache=False)
+    dataset: Any
+    kept: Any
+    path: Path
+    grid: Grid
+    crs: str | None
+    start: str | date | None
+    nodata: float | None
 
 
-def _field(
-    dataset: Any, kept: Any, kind: str, name: str, path: Path, grid: Grid, crs: str | None, start: str | date | None
-) -> Made:
+def _field(source: _Source, kind: str, name: str) -> Made:
     """The field of a variable, and how it lies on the grid."""
+    dataset, path = source.dataset, source.path
     known, array = KINDS[kind], dataset[name].squeeze(drop=True)
     axes = {axis: _axis(array, axis, path) for axis in "xy"}
     other = [str(one) for one in array.dims if one not in axes.values()]
     if len(other) != 1:
         raise InputError(f"{path}: {name} on {', '.join(map(str, array.dims))}", allowed="one time, one y and one x")
+    if other[0] not in dataset.coords:
+        got = f"{path}: {name} over {other[0]}, of which the file has no values"
+        raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
     degrees = is_degrees(array[axes["x"]])
-    system = crs or crs_of(dataset, array) or ("OGC:CRS84" if degrees else None)
+    system = source.crs or crs_of(dataset, array) or ("OGC:CRS84" if degrees else None)
     x, y = (np.asarray(array[axes[axis]].values, np.float64) for axis in "xy")
-    lattice = Lattice.of(x, y, degrees, system, grid, f"{path}: {name}")
+    lattice = Lattice.of(x, y, degrees, system, source.grid, f"{path}: {name}")
     unit = " ".join(str(array.attrs.get("units", "")).split())
     choose(unit, known.units, f"{path}: {name} in", f'{name}:units = "{{}}"')
-    times = _times(array[other[0]], path, start)
-    records, scale = np.arange(times.size), np.full(times.size, known.units[unit])
-    if kind == "rain" and (unit in AMOUNTS or _is_mean(array, name)):
-        times, records, scale = spread(times, scale, unit in AMOUNTS, f"{path}: {name}")
-    held = kept[name].squeeze(drop=True).transpose(other[0], axes["y"], axes["x"])
+    has_bounds = bounds_of(dataset, dataset[other[0]]) is not None
+    means = _counts_over_time(dataset[name], name, kind, has_bounds)
+    times, records, factors = record_times(dataset, dataset[other[0]], unit in AMOUNTS, means, path, source.start)
+    held = source.kept[name].squeeze(drop=True).transpose(other[0], axes["y"], axes["x"])
 
     def read(k: int) -> np.ndarray:
-        values = lattice.at_nodes(held[{other[0]: int(records[k])}]) * scale[k]
-        return np.maximum(values, 0.0) if kind == "rain" else values
+        factor = known.units[unit] * factors[k]
+        missing = None if source.nodata is None else source.nodata / factor
+        values = lattice.at_nodes(held[{other[0]: int(records[k])}], missing) * factor
+        return _no_less_than_dry(values, f"{path}: {name} at t = {times[k]:g} s") if kind == "rain" else values
 
     instants = Instants(times, str(path))
     return MovingField(instants, lattice.nodes, read, known.what, known.most, known.unit), lattice
 
 
-def spread(times: np.ndarray, scale: np.ndarray, amounts: bool, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times, records and factors of means over the time before each record: at the middles, held to both ends."""
-    if times.size < 2:
-        raise InputError(f"{what} of {times.size} record", allowed="two or more")
-    lengths = np.diff(times, prepend=2.0 * times[0] - times[1])
-    middles = times - 0.5 * lengths
-    records = np.concatenate([[0], np.arange(times.size), [times.size - 1]])
-    rates = scale / lengths if amounts else scale
-    return np.concatenate([[times[0] - lengths[0]], middles, [times[-1]]]), records, rates[records]
+def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> bool:
+    """Whether values are means over a time: by name, or by a cell method, where the file or the kind says which time.
+
+    Without bounds that is the time before each record for what falls or flows in, and not known of wind and pressure.
+    """
+    methods = str(array.attrs.get("cell_methods", "")).replace(" ", "")
+    return name in MEANS or ("time:mean" in methods and (has_bounds or kind == "rain"))
 
 
-def _is_mean(array: Any, name: str) -> bool:
-    methods = str(array.attrs.get("cell_methods", ""))
-    return name in ("mtpr", "avg_tprate") or "time: mean" in methods
+def _no_less_than_dry(rain: np.ndarray, what: str) -> np.ndarray:
+    """Rain, m s-1, without the small negative values that packing makes."""
+    if (least := np.nanmin(rain, initial=0.0)) < -LEAST_RAIN:
+        got = f"{what} comes to {3.6e6 * least:.3g} mm/h"
+        raise InputError(got, allowed="0 or more (missing values marked as such)")
+    return np.maximum(rain, 0.0)
 
 
 def _axis(array: Any, axis: str, path: Path) -> str:
@@ -220,23 +263,3 @@ def _axis(array: Any, axis: str, path: Path) -> str:
             allowed="one-dimensional x and y, or longitude and latitude",
         )
     return fitting[0]
-
-
-def _times(coordinate: Any, path: Path, start: str | date | None) -> np.ndarray:
-    """Times of records, s of the model."""
-    values = np.asarray(coordinate.values)
-    if values.dtype.kind == "M":
-        if start is None:
-            first = str(values[0])[:19]
-            raise InputError(
-                f"{path}: dates (from {first} on), and nothing says the date of model time 0",
-                allowed="start_date in [run]", fix=f"start_date = {first}",
-            )  # fmt: skip
-        origin = parse_date(start) if isinstance(start, str) else datetime.fromisoformat(start.isoformat())
-        if origin is None:
-            raise InputError(f"start = {start!r}", allowed="an ISO date", fix='start = "2026-01-31T12:00:00"')
-        return (values - np.datetime64(origin)) / np.timedelta64(1, "s")
-    if values.dtype.kind not in "fiu":
-        raise InputError(f"{path}: times of type {values.dtype}", allowed="numbers, or dates of the usual calendar")
-    unit = str(coordinate.attrs.get("units", "s"))
-    return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path)

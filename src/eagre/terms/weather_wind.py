@@ -46,6 +46,26 @@ doi:10.1029/JC087iC12p09704. S. D. Smith and E. G. Banke, Q. J. R. Meteorol. Soc
 doi:10.1002/qj.49710142920."""
 
 
+def law_of(drag: str | float, largest_drag: float) -> tuple[float, float, float, float]:
+    """Intercept, slope, s m-1, least and most of the coefficient of a law, or of the coefficient itself."""
+    if not isinstance(drag, str):
+        if not (isinstance(drag, (int, float)) and 0.0 < drag <= 0.01):
+            raise InputError(f"drag = {drag!r}", allowed="a coefficient above 0, to 0.01", fix="drag = 1.3e-3")
+        return float(drag), 0.0, 0.0, float(drag)
+    if drag not in LAWS:
+        raise InputError(f'drag = "{drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"')
+    if not 0.0 < largest_drag <= 0.01:
+        raise InputError(f"largest_drag = {largest_drag!r}", allowed="above 0, to 0.01")
+    law = LAWS[drag]
+    return law.intercept, law.slope, law.least, largest_drag
+
+
+def check_air_density(density: float) -> None:
+    """Refuse what is no density of air, kg m-3."""
+    if not 0.5 < density < 2.0:
+        raise InputError(f"air_density = {density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225")
+
+
 @cell
 def weather_wind(h, along, across, own, own_after, other, other_after, intercept, slope, least, most):
     """Force on the unit discharge, m2 s-2: C_d U u rho_a / rho, u the wind along the line, U its speed.
@@ -83,21 +103,11 @@ class WeatherWind(Term):
     @property
     def law(self) -> tuple[float, float, float, float]:
         """Intercept, slope, s m-1, least and most of the coefficient."""
-        if not isinstance(self.drag, str):
-            if not (isinstance(self.drag, (int, float)) and 0.0 < self.drag <= 0.01):
-                raise InputError(f"drag = {self.drag!r}", allowed="a coefficient above 0, to 0.01", fix="drag = 1.3e-3")
-            return float(self.drag), 0.0, 0.0, float(self.drag)
-        if self.drag not in LAWS:
-            raise InputError(f'drag = "{self.drag}"', allowed=f"{', '.join(LAWS)}, or a number", fix='drag = "garratt"')
-        if not 0.0 < self.largest_drag <= 0.01:
-            raise InputError(f"largest_drag = {self.largest_drag!r}", allowed="above 0, to 0.01")
-        law = LAWS[self.drag]
-        return law.intercept, law.slope, law.least, self.largest_drag
+        return law_of(self.drag, self.largest_drag)
 
     def force(self, along: str, grid: Grid) -> tuple[Quantity, ...]:
         x, y = (Moving.pair(checked_field(one, grid, name)) for one, name in ((self.x, "wind_x"), (self.y, "wind_y")))
-        if not 0.5 < self.air_density < 2.0:
-            raise InputError(f"air_density = {self.air_density!r}", allowed="0.5 to 2 kg/m3", fix="air_density = 1.225")
+        check_air_density(self.air_density)
         ratio = self.air_density / WATER_DENSITY
         winds = (*x, *y) if along == "x" else (*y, *x)
         return *winds, *(Quantity.of(ratio * number) for number in self.law)

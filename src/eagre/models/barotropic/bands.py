@@ -47,7 +47,7 @@ class Band:
         own = self.own
         bed = None if setup.topography is None else setup.topography[own]
         grid = replace(setup.grid, ny=self.rows + 2, y0=setup.grid.y0 + (self.first - 1) * setup.grid.dy)
-        self.setup = setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed)
+        self.setup = setup = replace(setup, grid=grid, curl=setup.curl[own], topography=bed, rows=(own.start, own.stop))
         self.kernels = kernel_set(setup, device, precision)
         assert isinstance(self.kernels.inversion, CpuBox | CudaBox)
         self.fields = State(setup, device, precision, fused_layout=self.kernels.fused_layout)
@@ -178,6 +178,11 @@ class Bands:
         """Adams-Bashforth weights of the coming step."""
         for part in self._parts:
             part.set_weights()
+
+    def use_wind(self, steps: int, start: float) -> None:
+        """As `Wind.use`."""
+        for part in self._parts:
+            part.wind.use(steps, start)
 
     def set_state(self, q: list[np.ndarray], tracer: np.ndarray | None = None, particles: None = None) -> None:
         """Start from vorticities at points, (ny, nx): psi follows."""

@@ -25,11 +25,12 @@ def energy_budget(model: Any) -> dict[str, float]:
     """
     engine, setup = model._engine, model.setup
     layers = range(engine.count)
+    wind = engine.pad(setup.curl_at(model.time))[INNER]
     psi, q = ([engine.padded(name, layer).astype(np.float64) for layer in layers] for name in ("psi", "q"))
     weights = (1.0,) if setup.layers is None else setup.layers.shares
     found: dict[str, float] = {}
     for layer, weight in zip(layers, weights, strict=True):
-        for name, term in _terms(engine, layer, psi, q).items():
+        for name, term in _terms(engine, layer, psi, q, wind).items():
             rate = -weight * float((psi[layer][INNER] * term).sum()) * setup.grid.cell_area
             found[name] = found.get(name, 0.0) + rate
     largest = max(abs(found[name]) for name in ("wind", "viscosity", "friction", "biharmonic"))
@@ -45,8 +46,10 @@ def relative_vorticity(setup: Setup, layer: int, psi: list[Any], q: list[Any]) -
     return q[layer] + kind(setup.screening) * psi[layer] if setup.screening else q[layer]
 
 
-def _terms(engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Terms of q_t of a layer at the unknown points."""
+def _terms(
+    engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray], wind: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Terms of q_t of a layer at the unknown points; wind : the curl there."""
     setup: Setup = engine.setup
     grid, p = setup.grid, psi[layer]
     zeta = relative_vorticity(setup, layer, psi, q)
@@ -58,7 +61,7 @@ def _terms(engine: Any, layer: int, psi: list[np.ndarray], q: list[np.ndarray]) 
     bed = nothing if setup.topography is None else engine.pad(setup.topography)
     east, west = p[1:-1, 2:], p[1:-1, :-2]
     return {
-        "wind": engine.pad(setup.curl)[INNER] if layer == 0 else nothing,
+        "wind": wind if layer == 0 else nothing,
         "viscosity": setup.viscosity * lap,
         "friction": -setup.friction * zeta[INNER] if lowest else nothing,
         "biharmonic": -setup.biharmonic * _laplacian(padded, setup) if setup.biharmonic else nothing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,10 @@ from pydantic import Field, model_validator
 
 from eagre.checks import check_input_memory
 from eagre.config.case import Case
-from eagre.config.fieldvalues import FieldValue, LengthField, NumberField, StressField
+from eagre.config.fieldvalues import FieldValue, LengthField, NumberField
 from eagre.config.maps import AveragesSection
 from eagre.config.section import Section
+from eagre.config.terrain import Crs
 from eagre.config.values import (
     Beta,
     Frequency,
@@ -23,17 +25,15 @@ from eagre.config.values import (
     SeriesOutputFile,
     Viscosity,
     one_of,
-    quantity,
 )
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.barotropic.wind_section import WindSection
 
 if TYPE_CHECKING:
     from eagre.models.barotropic.model import BarotropicVorticity
 
-Stress = Annotated[float, quantity("stress")]
 MOST_PARTICLES = 10**7
-WINDS = ("curl", "stress", "stress_x and stress_y")  # what may drive the flow
 
 
 class BasinSection(Section):
@@ -51,6 +51,11 @@ class BasinSection(Section):
     length_y: PositiveMetres | None = Field(default=None, description="as length_x if not given", examples=["3840 km"])
     x0: Metres = Field(default=0.0, description="x of the western wall, metres")
     y0: Metres = Field(default=0.0, description="y of the southern wall, metres")
+    crs: Crs | None = Field(
+        default=None,
+        description="coordinate reference system of x and y, for files in others",
+        examples=["ESRI:102014"],
+    )
     walls: Annotated[str, one_of("free-slip", "no-slip", "no-slip-thom")] = Field(
         default="free-slip", description="free-slip, no-slip (Woods) or no-slip-thom (Thom)"
     )
@@ -75,54 +80,6 @@ class NondimensionalSection(Section):
     beta: float = Field(default=1.36e5, description="gradient of f", examples=[1.36e5])
     mu: float = Field(default=0.0, description="bottom friction", ge=0, examples=[0.0])
     reynolds: float = Field(default=20.83, description="Reynolds number", gt=0, examples=[20.83])
-
-
-class WindSection(Section):
-    """What drives the flow: the curl itself, the stress of a double gyre, or the stress at the points."""
-
-    curl: NumberField | None = Field(
-        default=None, description="curl of the stress over density and depth, 1/s2", examples=["-1e-17 * sin(y / 1e6)"]
-    )
-    stress: Stress | None = Field(
-        default=None,
-        description="tau0 of the stress -tau0 / 2 cos(2 pi y / length_y): a double gyre",
-        examples=["0.05 N/m2"],
-    )
-    stress_x: StressField | None = Field(
-        default=None, description="eastward stress of the wind on the water, N/m2",
-        examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
-    )  # fmt: skip
-    stress_y: StressField | None = Field(
-        default=None, description="northward stress of the wind on the water, N/m2; 0 if only stress_x is given",
-        examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
-    )  # fmt: skip
-    density: float = Field(default=1000.0, description="density of the water, kg m-3", gt=0)
-    depth: PositiveMetres | None = Field(default=None, description="depth of the water", examples=["300 m"])
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> WindSection:
-        fields = self.stress_x is not None or self.stress_y is not None
-        given = [
-            name for name, has in zip(WINDS, (self.curl, self.stress, fields or None), strict=True) if has is not None
-        ]
-        if len(given) != 1:
-            got = f"both {' and '.join(given)}" if given else "neither curl nor stress, nor stress_x and stress_y"
-            raise InputError(got, allowed="one of them", fix='stress = "0.05 N/m2"')
-        if self.curl is None and self.depth is None:
-            raise InputError("stress without depth", allowed="both", fix='depth = "300 m"')
-        return self
-
-    def curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], at: Any) -> np.ndarray:
-        """Curl over density and depth, (ny, nx), 1/s2, of stress_x and stress_y; at : names a key in errors."""
-        from eagre.models.barotropic.inputs import curl_of_stress
-
-        fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}
-        for name in fields:
-            if (value := getattr(self, name)) is not None:
-                with at("wind", name):
-                    fields[name] = value.at_centres(grid)
-        assert self.depth is not None
-        return curl_of_stress(**fields, grid=grid, periodic=periodic) / (self.density * self.depth)
 
 
 class TopographySection(Section):
@@ -294,7 +251,7 @@ class BarotropicCase(Case):
             length_x *= (nx - 1) / nx
         if basin.kind == "periodic":
             length_y *= (ny - 1) / ny
-        return Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0)
+        return replace(Grid.of_points(nx, ny, length_x, length_y, basin.x0, basin.y0), crs=basin.crs)
 
     def _physics(self, grid: Grid) -> dict[str, Any]:
         """Options of the model that [nondimensional], or [physics] and [wind], describe."""
@@ -309,16 +266,7 @@ class BarotropicCase(Case):
                 "wind_curl": np.repeat(curl[:, None], grid.nx, axis=1),
             }
         options: dict[str, Any] = (self.physics or PhysicsSection()).model_dump()
-        wind = self.wind
-        if wind is not None and wind.curl is not None:
-            with self.at("wind", "curl"):
-                options["wind_curl"] = wind.curl.at_centres(grid)
-        elif wind is not None and wind.stress is not None and wind.depth is not None:
-            height = (grid.ny - 1) * grid.dy
-            amplitude = np.pi * wind.stress / (wind.density * wind.depth * height)
-            curl = -amplitude * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
-            options["wind_curl"] = np.repeat(curl[:, None], grid.nx, axis=1)
-        elif wind is not None:
+        if self.wind is not None:
             periodic = self.basin.kind != "box", self.basin.kind == "periodic"
-            options["wind_curl"] = wind.curl_of_fields(grid, periodic, self.at)
+            options["wind_curl"] = self.wind.make(grid, periodic, self.run.end_time, self.run.start_date, self.at)
         return options

@@ -73,6 +73,7 @@ class Engine:
         # What is read of a state, as `Bands` has_further_terms it.
         self.padded, self.points, self.pad = self.fields.padded, self.fields.points, self.fields.pad
         self.integrals, self.speeds, self.state = self.fields.integrals, self.fields.speeds, self.fields.state
+        self.use_wind = self.fields.wind.use
         self.maps_state, self.resume_maps = self._averages.state, self._averages.take_over
 
     @property

@@ -32,6 +32,7 @@ from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, place
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
+from eagre.models.barotropic.wind import checked_curl, words_of_wind
 from eagre.models.base import BaseModel
 from eagre.stepping.advance import advance
 from eagre.stepping.averages import Averages, asked_of, words_of
@@ -55,8 +56,9 @@ class BarotropicVorticity(BaseModel):
     time_step : float, s
     beta : float, 1 / (m s)
         Northward gradient of the Coriolis parameter.
-    wind_curl : float or (ny, nx) array, 1 / s2
-        curl(tau) / (rho D), the source of vorticity.
+    wind_curl : float, (ny, nx) array or MovingField, 1 / s2
+        curl(tau) / (rho D), the source of vorticity; one over time (`wind.moving_curl`) is linear between its records
+        and taken where a step begins.
     viscosity : float, m2 / s
         Lateral friction A Lap zeta.
     biharmonic_viscosity : float, m4 / s
@@ -158,7 +160,7 @@ class BarotropicVorticity(BaseModel):
         check_size(grid)
         more = layers is not None, tracer is not None
         asked = asked_of(averages, {one.name: one for one in fields_of(*more)}, possible(*more))
-        check_memory(grid, self.device, precision, 2 if layers else 1, words_of(asked, precision))
+        check_memory(grid, self.device, precision, 1 + more[0], words_of(asked, precision) + words_of_wind(wind_curl))
         self.setup = Setup(
             grid=grid,
             basin=one_of("basin", basin, BASINS),
@@ -173,7 +175,7 @@ class BarotropicVorticity(BaseModel):
             screening=screening_of(deformation_radius),
             implicit=one_of("viscous", viscous, ("explicit", "implicit")) == "implicit",
             compensated=bool(compensated),
-            curl=field_at_points("wind_curl", wind_curl, grid),
+            **checked_curl(wind_curl, grid, float(start_time)),
             topography=None if topography is None else field_at_points("topography", topography, grid),
             layers=layers,
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
@@ -254,12 +256,14 @@ class BarotropicVorticity(BaseModel):
         Raises
         ------
         InputError
-            If `until` lies before the present.
+            If `until` lies before the present, or after the last record of the wind.
         BlowUpError
             If the solution stops being finite; the model then holds the last good state.
         """
         stepper = self._stepper
-        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps)
+        moving = self.setup.moving
+        series = () if moving is None else moving.instants.hats[:1]
+        advance(stepper, stepper.keeper, until, max_steps, look_steps=stepper.look_steps, series=series)
 
     def unchecked_steps(self, count: int) -> Callable[[], None]:
         """A function that makes `count` steps and reads nothing: for timing."""
@@ -274,14 +278,15 @@ class BarotropicVorticity(BaseModel):
     @property
     def variables(self) -> dict[str, Any]:
         """The fields that `field` gives."""
-        listed = fields_of(self.setup.layers is not None, self.setup.diffusivity is not None)
+        setup = self.setup
+        listed = fields_of(setup.layers is not None, setup.diffusivity is not None, setup.moving is not None)
         return {variable.name: variable for variable in listed}
 
     def field(self, name: str) -> np.ndarray:
         """Host copy of a field at the points, (ny, nx)."""
         if name not in self.variables:
             raise InputError(f"the field {name!r}", allowed=", ".join(self.variables))
-        return field_of(self._engine, name)
+        return field_of(self._engine, name, self.time)
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
         """Values of fields at points (j, i)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,16 @@ TRACER = Variable("tracer", "1", "concentration of a passive tracer")
 WIND = Variable("wind_curl", "s-2", "curl of the wind stress over density and depth", static=True)
 
 
-def fields_of(layers: bool, tracer: bool) -> tuple[Variable, ...]:
-    """Fields of a model with or without a lower layer and a tracer."""
-    return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), WIND)
+def fields_of(layers: bool, tracer: bool, moving: bool = False) -> tuple[Variable, ...]:
+    """Fields of a model with or without a lower layer, a tracer and a wind that changes with time."""
+    return (*ALWAYS, *(LOWER if layers else ()), *((TRACER,) if tracer else ()), replace(WIND, static=not moving))
 
 
-def field_of(engine: Any, name: str) -> np.ndarray:
-    """Host copy of a field at the points, (ny, nx); `name` is one of `fields_of`."""
+def field_of(engine: Any, name: str, time: float) -> np.ndarray:
+    """Host copy of a field at the points, (ny, nx), now, at `time`, s; `name` is one of `fields_of`."""
     setup = engine.setup
     if name == "wind_curl":
-        return setup.curl.astype(engine.real)
+        return setup.curl_at(time).astype(engine.real)
     if name == "tracer":
         return engine.points("tracer")
     layer = 1 if name.endswith("_lower") else 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
+from eagre.moving import MovingField
 from eagre.stepping.averages import Asked
 
 
@@ -28,13 +29,15 @@ class Setup:
     screening: float
     implicit: bool
     compensated: bool  # rounding of each step is kept and added to the next
-    curl: np.ndarray
+    curl: np.ndarray  # of the wind; of one that moves, at the start
     topography: np.ndarray | None  # f0 b / D, as a vorticity
     layers: Layers | None
     diffusivity: float | None  # of a tracer; None: no tracer
     particles: int
     kernels: str = "fast"  # or "reference": plain cells alone
     averages: Asked | None = None  # what is gathered
+    moving: MovingField | None = None  # the curl of a wind that changes with time, at the points of the whole basin
+    rows: tuple[int, int | None] = (0, None)  # of `moving` that are here: the first, and the one after the last
 
     @property
     def periodic(self) -> tuple[bool, bool]:
@@ -51,6 +54,10 @@ class Setup:
     def inner(self) -> tuple[int, int]:
         """Unknowns along y and x."""
         return self.shape[0] - 2, self.shape[1] - 2
+
+    def curl_at(self, time: float) -> np.ndarray:
+        """The wind's curl at a time, s."""
+        return self.curl if self.moving is None else self.moving.at(time)[slice(*self.rows)]
 
     @property
     def has_further_terms(self) -> bool:

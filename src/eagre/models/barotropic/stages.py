@@ -32,9 +32,13 @@ class Stages:
 
     def update(self, now: int) -> Launches:
         """The new tracer and the new vorticities from buffers `now`."""
-        return [*self.tracer(now), *self.further_terms(now), *self.vorticity(now)]
+        return [*self.wind(), *self.tracer(now), *self.further_terms(now), *self.vorticity(now)]
 
     # -- tendencies ---------------------------------------------------------------------------------
+
+    def wind(self) -> Launches:
+        """The curl of a wind that changes with time, as it is when the step begins."""
+        return self.state.wind.launches()
 
     def tracer(self, now: int) -> Launches:
         """The tracer is carried by the flow of the beginning of the step: before psi is found anew."""
@@ -45,7 +49,7 @@ class Stages:
         _, over_dx2, over_dy2 = self._over
         numbers = (self._over[0], 0.0, setup.diffusivity * over_dx2, setup.diffusivity * over_dy2, 0.0, 0.0)  # type: ignore[operator]
         coefficients = kernels.Coefficients._make(map(state.real, numbers))
-        rest = (*state.ages(state.tracer_history, now), state.curl, state.tracer_weights, coefficients)
+        rest = (*state.ages(state.tracer_history, now), state.wind.curl, state.tracer_weights, coefficients)
         switches = {"HISTORY": setup.order - 1, "WIND": 0}
         update = self._loop(reference.updated, state.psi[0][now], c, new, new, *rest, **switches)
         return [update, *self.tracer_boundary(1 - now)]
@@ -76,10 +80,10 @@ class Stages:
         """Terms that are gathered in a map before the update: topography, biharmonic viscosity, layers."""
         if not self.setup.has_further_terms:
             return []
-        setup, real = self.setup, self.state.real
+        setup, state, real = self.setup, self.state, self.state.real
         total, psi, q = self.state.total[layer], self.state.psi[layer][at], self.state.q[layer][at]
         made: Launches = [
-            self._loop(reference.set_forcing, self.state.curl, total, WIND=self.state.wind if layer == 0 else 0)
+            self._loop(reference.set_forcing, state.wind.curl, total, WIND=state.wind.kind if layer == 0 else 0)
         ]
         if setup.topography is not None and layer == self.state.count - 1:
             made.append(self._loop(reference.subtract_topography, psi, self.state.bed, total, real(self._over[0])))
@@ -117,10 +121,10 @@ class Stages:
             c = c._replace(friction=state.real(0.0))
         switches = {
             "HISTORY": setup.order - 1,
-            "WIND": 2 if setup.has_further_terms else state.wind,
+            "WIND": 2 if setup.has_further_terms else state.wind.kind,
             "JACOBIAN": JACOBIANS[setup.jacobian],
         }
-        curl = state.total[layer] if setup.has_further_terms else state.curl
+        curl = state.total[layer] if setup.has_further_terms else state.wind.curl
         new = state.q[layer][then]
         target = new if self.kernels.fused_layout else state.psi[layer][then]
         ages = state.ages(state.history[layer], at)

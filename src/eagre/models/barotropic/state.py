@@ -16,6 +16,7 @@ from eagre.models.barotropic.adams_bashforth import convert_state, weights
 from eagre.models.barotropic.budget import relative_vorticity
 from eagre.models.barotropic.diagnostics import integrals, speeds
 from eagre.models.barotropic.setup import Setup
+from eagre.models.barotropic.wind import Wind
 
 LINE = 128  # bytes
 
@@ -47,9 +48,7 @@ class State:
         self.tracer = [field(), field()] if setup.diffusivity is not None else []
         self.tracer_history = [field() for _ in older] if self.tracer else []
         self.particles = device.zeros((2, max(1, setup.particles)), np.float64)
-        curl = setup.curl
-        self.wind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
-        self.curl = device.array(self.pad(curl)[:, : 1 if self.wind < 2 else None].astype(self.real))
+        self.wind = Wind(setup, device, self.precision, self.real, self.pad)
         self.total = [field() for _ in layers] if setup.has_further_terms else []
         self.lap = field() if setup.biharmonic > 0.0 else None
         if setup.topography is not None:

@@ -1,5 +1,6 @@
 """A step of the barotropic model, in the order of F. Bleichrodt (2011); numbers of equations as in README.md.
 
+    curl of a wind that changes with time, at the start of the step
     c' = c + dt AB(-J(psi, c) + kappa Lap c)                            tracer
     F  = -J(psi, q) - beta psi_x + A Lap zeta - mu zeta + curl + ...    (2.7), ... : topography, -B Lap Lap zeta, layers
     q' = q + dt AB(F)                                                   (2.17)
@@ -21,6 +22,7 @@ def step(stages: Stages, now: int) -> Launches:
     """Launches of a step from buffers `now`, 0 or 1, to the others."""
     new = 1 - now
     return [
+        *stages.wind(),
         *stages.tracer(now),
         *stages.further_terms(now),
         *stages.vorticity(now),

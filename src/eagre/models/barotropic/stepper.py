@@ -14,6 +14,7 @@ from eagre.stepping.keeper import Keeper, State
 
 CPU_LOOK_STEPS = 100  # between two looks at the state
 KEEP_SECONDS = {"cpu": 0.5, "cuda": 20.0}  # wall time between two copies of the state to the host
+MANY = 2**53  # steps
 NEARLY = 1e-6  # of a step: as near as this, a time is met
 
 
@@ -40,12 +41,24 @@ class Stepper:
         last = math.ceil(exact - NEARLY)
         made = max(0, min(count, last - self.engine.steps))
         if made > 0:
+            made = min(made, self._blown())
             self.engine.advance(made)
             self._landed = None
         # A time that is a multiple of the step is met exactly, whatever the rounding of the product.
         if self.engine.steps >= last and (made == 0 or abs(last - exact) < NEARLY):
             self._landed = float(until)
         return made
+
+    def _blown(self) -> int:
+        """Have the records of a wind that changes with time at hand; returns for how many steps they are enough."""
+        steps, moving = self.engine.steps, self.setup.moving
+        if moving is None:
+            return MANY
+        begun = self.start + steps * self.setup.time_step
+        moving.use(begun)
+        self.engine.use_wind(steps, self.start)
+        last = math.ceil((moving.instants.end(begun) - self.start) / self.setup.time_step - NEARLY)
+        return max(1, last - steps)
 
     def look(self) -> Failure | None:
         """What is wrong with the state; the place cannot be seen: psi spreads what is not finite over the basin."""

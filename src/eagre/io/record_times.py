@@ -1,0 +1,105 @@
+"""The times at which the records of a file count: instants, and amounts or means over a time."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.series import seconds_per_unit
+from eagre.io.table import parse_date
+
+
+class RecordTimes(NamedTuple):
+    """Times, s, which record of the file counts at each, and the factor on its values."""
+
+    times: np.ndarray
+    records: np.ndarray
+    factors: np.ndarray
+
+
+def record_times(dataset: Any, coordinate: Any, amounts: bool, means: bool, path: Path, start: Any) -> RecordTimes:
+    """When records count, from the coordinate of a file's times.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        Of the coordinate; its times may be decoded.
+    amounts, means : bool
+        Whether values are sums or means over a time: that between the bounds of the coordinate, if it has any, else
+        that since the record before. They count at the middle of it, and the first and the last one are held to the
+        ends: over many records the sum is the file's. A factor makes rates of amounts.
+    path : Path
+        Of the file, for errors.
+    start : str, date or None
+        Of model time 0.
+
+    Raises
+    ------
+    InputError
+        For dates without a start, a time that is no number, a lone amount, and times that overlap or have gaps.
+    """
+    times, bounds = model_times(coordinate, path, start), bounds_of(dataset, coordinate)
+    if not (amounts or means):
+        return RecordTimes(times, np.arange(times.size), np.ones(times.size))
+    if bounds is None and times.size < 2:
+        raise InputError(f"{path}: amounts or means of {times.size} record", allowed="two or more, or time bounds")
+    if bounds is None:
+        low, high = times - np.diff(times, prepend=2.0 * times[0] - times[1]), times
+    else:
+        low, high = (model_times(coordinate.copy(data=bounds[:, k]), path, start) for k in (0, 1))
+        _check_bounds(low, high, path)
+    held = np.concatenate([[0], np.arange(times.size), [times.size - 1]])
+    factors = 1.0 / (high - low) if amounts else np.ones(times.size)
+    return RecordTimes(np.concatenate([low[:1], 0.5 * (low + high), high[-1:]]), held, factors[held])
+
+
+def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
+    """Bounds of times, (n, 2), in what the coordinate counts in; None if the file has none."""
+    name = coordinate.attrs.get("bounds") or coordinate.encoding.get("bounds")
+    if name is None or name not in dataset.variables or dataset[name].shape != (coordinate.size, 2):
+        return None
+    return np.asarray(dataset[name].values)
+
+
+def _check_bounds(low: np.ndarray, high: np.ndarray, path: Path) -> None:
+    """Refuse times that are empty, overlap or have gaps."""
+    if not (high > low).all():
+        raise InputError(f"{path}: bounds of times that do not increase", allowed="an end after each beginning")
+    if low.size > 1 and (np.diff(low) == 0.0).all():
+        raise InputError(
+            f"{path}: values that add up from one beginning on, by the bounds of the times",
+            allowed="amounts or means of times that follow one another (subtract each record from the next)",
+        )
+    apart = np.abs(low[1:] - high[:-1])
+    if (apart > 1e-6 * (high - low)[1:]).any():
+        k = int(np.argmax(apart > 1e-6 * (high - low)[1:]))
+        raise InputError(
+            f"{path}: record {k + 1} is of a time until {high[k]:g} s, the next one from {low[k + 1]:g} s on",
+            allowed="amounts or means of times that follow one another",
+        )
+
+
+def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.ndarray:
+    """Times of a coordinate, s of the model."""
+    values = np.asarray(coordinate.values)
+    if values.dtype.kind == "M":
+        if start is None:
+            first = str(values[0])[:19]
+            raise InputError(
+                f"{path}: dates (from {first} on), and nothing says the date of model time 0",
+                allowed="start_date in [run]", fix=f"start_date = {first}",
+            )  # fmt: skip
+        origin = parse_date(start) if isinstance(start, str) else datetime.fromisoformat(start.isoformat())
+        if origin is None:
+            raise InputError(f"start = {start!r}", allowed="an ISO date", fix='start = "2026-01-31T12:00:00"')
+        return (values - np.datetime64(origin)) / np.timedelta64(1, "s")
+    if values.dtype.kind not in "fiu":
+        calendar = coordinate.encoding.get("calendar") or coordinate.attrs.get("calendar")
+        got = f"times of the calendar {calendar}" if calendar else f"times of type {values.dtype}"
+        raise InputError(f"{path}: {got}", allowed="numbers, or dates of the usual calendar (standard)")
+    unit = str(coordinate.attrs.get("units", "s"))
+    return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path)

@@ -1,0 +1,198 @@
+"""The wind over a basin: the curl of its stress at the points, constant or over time, and how steps get at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eagre.backend.cells import cell, real
+from eagre.backend.device import Device
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.barotropic.inputs import curl_of_stress, field_at_points
+from eagre.models.barotropic.inversion import Launches
+from eagre.models.barotropic.setup import Setup
+from eagre.moving import Instants, MovingField, Nodes
+from eagre.series import Series
+from eagre.terms.weather_wind import check_air_density, law_of
+
+
+@cell
+def count_step(k, clock, share):
+    """share = part of the odd record in the curl of the coming step, which is counted; k is 0.
+
+    clock : (5,), double: number of the step, time of step 0, the time step, times of the even and the odd record, s.
+    """
+    time = clock[1] + clock[0] * clock[2]
+    share[k] = real((time - clock[3]) / (clock[4] - clock[3]))
+    clock[0] += 1.0
+
+
+@cell
+def blend_records(j, i, even, odd, share, curl):
+    """The curl at point (j, i), linear in time between two records."""
+    curl[j, i] = even[j, i] + share[0] * (odd[j, i] - even[j, i])
+
+
+class Wind:
+    """The wind of a run on a device.
+
+    Attributes
+    ----------
+    kind : int
+        0 none, 1 a function of y, 2 a map: the switch WIND of kernels.
+    curl : device array, (my + 2, 1) or (my + 2, mx + 2)
+        Of the stress over density and depth, 1 / s2. One that changes with time is put there before each step.
+
+    Parameters
+    ----------
+    pad : callable
+        Gives values at points their boundary points.
+    """
+
+    def __init__(self, setup: Setup, device: Device, precision: str, kind: Any, pad: Callable[..., np.ndarray]) -> None:
+        self._setup, self._device, self._precision, self._real, self._pad = setup, device, precision, kind, pad
+        self._held: list[int | None] = [None, None]
+        curl = setup.curl
+        if setup.moving is None:
+            self.kind = 0 if not curl.any() else 1 if bool((curl == curl[:, :1]).all()) else 2
+            self.curl = device.array(pad(curl)[:, : 1 if self.kind < 2 else None].astype(kind))
+            return
+        self.kind = 2
+        self.curl, *self._records = (device.zeros(setup.shape, kind) for _ in range(3))
+        self._clock, self._share = device.zeros((5,), np.float64), device.zeros((1,), kind)
+
+    def launches(self) -> Launches:
+        """What puts the curl of the coming step in its place."""
+        if self._setup.moving is None:
+            return []
+        device = self._device
+        count, blend = (device.loop(one, self._precision) for one in (count_step, blend_records))
+        fields = (*self._records, self._share, self.curl)
+        return [
+            device.over(count, (1,), (self._clock, self._share)),
+            device.over(blend, self._setup.shape, fields),
+        ]
+
+    def use(self, steps: int, start: float) -> None:
+        """Have the records that the moving field uses on the device, for steps from number `steps` on.
+
+        start : time of step 0, s.
+        """
+        moving = self._setup.moving
+        if moving is None:
+            return
+        for slot, record in enumerate(self._records):
+            if self._held[slot] != moving.used[slot]:
+                values = moving.in_use(slot)[slice(*self._setup.rows)]
+                self._device.fill(record, self._pad(values).astype(self._real))
+                self._held[slot] = moving.used[slot]
+        times = (moving.instants.times[k] for k in moving.used)
+        self._device.fill(self._clock, np.array([float(steps), start, self._setup.time_step, *times]))
+
+
+def between_points(grid: Grid) -> Grid:
+    """The cells whose corners are the points of a basin, on which a `MovingField` has a node at each point."""
+    return Grid(grid.nx - 1, grid.ny - 1, grid.dx, grid.dy, float(grid.x[0]), float(grid.y[0]), grid.crs)
+
+
+def words_of_wind(value: Any) -> int:
+    """Maps that a run has of a `wind_curl` beside the one of a constant wind: two records."""
+    return 2 if isinstance(value, MovingField) else 0
+
+
+def checked_curl(value: Any, grid: Grid, time: float) -> dict[str, Any]:
+    """Of a `wind_curl`, for `Setup`: values at the points, those at `time`, s, of one that moves, and what moves."""
+    if not isinstance(value, MovingField):
+        return {"curl": field_at_points("wind_curl", value, grid)}
+    if value.nodes.shape != grid.shape:
+        raise InputError(
+            f"wind_curl on {value.nodes.shape} nodes", allowed=f"a node at each of the {grid.shape} points",
+            fix="nodes = Nodes(grid.ny - 1, grid.nx - 1)",
+        )  # fmt: skip
+    value.instants.hats[0].covers(time, time)
+    return {"curl": value.at(time), "moving": value}
+
+
+def varying_curl(curl: np.ndarray, factor: Series) -> MovingField:
+    """A curl at the points, (ny, nx), times a factor of two rows or more."""
+    nodes = Nodes(curl.shape[0] - 1, curl.shape[1] - 1)
+    instants = Instants(factor.times, factor.name)
+    return MovingField(instants, nodes, lambda k: factor.values[k] * curl, "curl of the wind", np.inf, "s-2")
+
+
+def moving_curl(
+    stress_x: MovingField, stress_y: MovingField, grid: Grid, over: float, periodic: tuple[bool, bool] = (False, False)
+) -> MovingField:
+    """Curl of a stress that changes with time, record by record.
+
+    Parameters
+    ----------
+    stress_x, stress_y : MovingField, N m-2
+        Towards the east and the north, at the same instants, for the grid of `between_points`.
+    grid : Grid
+        Of the model.
+    over : float, kg m-2
+        Density times depth.
+    periodic : bool of x and of y
+        Whether the point before the first is the last.
+
+    Returns
+    -------
+    MovingField
+        At the points, 1 / s2; the `wind_curl` of the model.
+
+    Raises
+    ------
+    InputError
+        For a stress of another grid, or components at different instants.
+    """
+    if not np.array_equal(stress_x.instants.times, stress_y.instants.times):
+        raise InputError("stress_x and stress_y at different times", allowed="the same instants")
+    cells = (grid.ny - 1, grid.nx - 1)
+    for one in (stress_x, stress_y):
+        if (one.nodes.ny, one.nodes.nx) != cells:
+            got = f"a {one.name} for {one.nodes.ny} rows of {one.nodes.nx} cells"
+            raise InputError(got, allowed=f"one for the {cells} cells between the points", fix="between_points(grid)")
+
+    def read(k: int) -> np.ndarray:
+        x, y = (at_points(one, one.checked(one.read(k), k), grid) for one in (stress_x, stress_y))
+        return curl_of_stress(x, y, grid, periodic) / over
+
+    return MovingField(stress_x.instants, Nodes(*cells), read, "curl of the stress", np.inf, "s-2")
+
+
+def stress_of_wind(
+    wind_x: MovingField, wind_y: MovingField, drag: str | float, largest_drag: float, air_density: float
+) -> tuple[MovingField, MovingField]:
+    """Stress along x and y, N m-2, of a wind at 10 m, m s-1: rho_a C_d |U| U of each record.
+
+    drag, largest_drag, air_density : see `eagre.terms.weather_wind.WeatherWind`. Between records the stress is linear
+    in time.
+    """
+    intercept, slope, least, most = law_of(drag, largest_drag)
+    check_air_density(air_density)
+    winds = wind_x, wind_y
+
+    def read(k: int, along: int) -> np.ndarray:
+        u, v = (one.checked(one.read(k), k) for one in winds)
+        speed = np.hypot(u, v)
+        drag = np.minimum(most, np.maximum(least, intercept + slope * speed))
+        return air_density * drag * speed * (u, v)[along]
+
+    def component(along: int) -> MovingField:
+        name = f"stress along {'xy'[along]}"
+        return MovingField(wind_x.instants, wind_x.nodes, partial(read, along=along), name, np.inf, "N/m2")
+
+    return component(0), component(1)
+
+
+def at_points(field: MovingField, record: np.ndarray, grid: Grid) -> np.ndarray:
+    """A record on nodes at the points, (ny, nx), bilinear between nodes."""
+    m, b = field.nodes.place(0, 0.0, grid.ny)
+    n, a = field.nodes.place(1, 0.0, grid.nx)
+    along = record[:, n] + a * (record[:, n + 1] - record[:, n])
+    return along[m] + b[:, None] * (along[m + 1] - along[m])

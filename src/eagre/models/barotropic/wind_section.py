@@ -1,0 +1,160 @@
+"""Section [wind] of a barotropic case: what drives the flow, constant or over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainValidator, model_validator
+
+from eagre.config.fieldvalues import NumberField, StressField
+from eagre.config.section import Section
+from eagre.config.signals import NumberSignal, Signal
+from eagre.config.terrain import Crs
+from eagre.config.values import InputFile, NoData, PositiveMetres, quantity
+from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.series import Series
+from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG
+
+if TYPE_CHECKING:
+    from eagre.moving import MovingField
+
+At = Callable[..., Any]
+"""Names a key, such as "wind", "curl", in errors."""
+Stress = Annotated[float, quantity("stress")]
+WINDS = ("curl", "stress", "stress_x and stress_y", "weather")  # what may drive the flow
+Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
+
+
+class WindWeatherSection(Section):
+    """The stress of the wind over time from a NetCDF file, or what the wind at 10 m makes of it."""
+
+    file: InputFile = Field(description="a NetCDF file with a time, relative to the case file", examples=["era5.nc"])
+    stress: Pair = Field(
+        default=True, description="true (where the file has it), false, or the names of both components",
+        examples=[["ewss", "nsss"]],
+    )  # fmt: skip
+    wind: Pair = Field(
+        default=True, description="10 m wind: true, false, or the names of both components", examples=[["u10", "v10"]]
+    )
+    nodata: NoData = Field(
+        default="error", description='"error", or a number, N/m2 or m/s, that replaces missing values'
+    )
+    crs: Crs | None = Field(
+        default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
+    )
+    drag: Drag = "large-pond"
+    largest_drag: LargestDrag = LARGEST_DRAG
+    air_density: AirDensity = AIR_DENSITY
+
+    def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[MovingField, MovingField]:
+        """Stress along x and y, N m-2, for the cells between the points of a basin."""
+        from eagre.io.weather import read_weather
+        from eagre.models.barotropic.wind import between_points, stress_of_wind
+
+        leave_out, given = ["rain", "pressure"], {}
+        for name, value in (("stress", self.stress), ("wind", self.wind)):
+            if value is False:
+                leave_out += [f"{name}_x", f"{name}_y"]
+            elif value is not True:
+                given |= dict(zip((f"{name}_x", f"{name}_y"), value, strict=True))
+        options = {"crs": self.crs, "start": start_date, "nodata": None if self.nodata == "error" else self.nodata}
+        cells = between_points(grid)
+        found = read_weather(self.file, cells, variables=given, leave_out=tuple(leave_out), **options)
+        if found.stress_x is not None and found.stress_y is not None:
+            if found.wind_x is not None:
+                got = f"{self.file} with stress and wind"
+                raise InputError(got, allowed="one of them to be used", fix="wind = false")
+            return found.stress_x, found.stress_y
+        assert found.wind_x is not None and found.wind_y is not None
+        return stress_of_wind(found.wind_x, found.wind_y, self.drag, self.largest_drag, self.air_density)
+
+
+class WindSection(Section):
+    """What drives the flow: the curl itself, the stress of a double gyre, that at the points, or that of a file."""
+
+    curl: NumberField | None = Field(
+        default=None, description="curl of the stress over density and depth, 1/s2", examples=["-1e-17 * sin(y / 1e6)"]
+    )
+    stress: Stress | None = Field(
+        default=None,
+        description="tau0 of the stress -tau0 / 2 cos(2 pi y / length_y): a double gyre",
+        examples=["0.05 N/m2"],
+    )
+    stress_x: StressField | None = Field(
+        default=None, description="eastward stress of the wind on the water, N/m2",
+        examples=[{"file": "stress.nc", "variable": "tauuo", "record": 1}],
+    )  # fmt: skip
+    stress_y: StressField | None = Field(
+        default=None, description="northward stress of the wind on the water, N/m2; 0 if only stress_x is given",
+        examples=[{"file": "stress.nc", "variable": "tauvo", "record": 1}],
+    )  # fmt: skip
+    weather: WindWeatherSection | None = Field(default=None, description="the section [wind.weather]")
+    factor: NumberSignal = Field(
+        default=Signal(1.0, "number"), description="a factor in time on curl, stress, or stress_x and stress_y",
+        examples=[{"expression": "1 + 0.2 * sin(2 * pi * t / 3.156e7)", "every": "5 d"}],
+    )  # fmt: skip
+    density: float = Field(default=1000.0, description="density of the water, kg m-3", gt=0)
+    depth: PositiveMetres | None = Field(default=None, description="depth of the water", examples=["300 m"])
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> WindSection:
+        fields = self.stress_x is not None or self.stress_y is not None
+        sources = (self.curl, self.stress, fields or None, self.weather)
+        given = [name for name, has in zip(WINDS, sources, strict=True) if has is not None]
+        if len(given) != 1:
+            none = "neither curl nor stress, nor stress_x and stress_y, nor weather"
+            got = f"both {' and '.join(given)}" if given else none
+            raise InputError(got, allowed="one of them", fix='stress = "0.05 N/m2"')
+        if self.curl is None and self.depth is None:
+            raise InputError("stress without depth", allowed="both", fix='depth = "300 m"')
+        if self.weather is not None and self.factor != Signal(1.0, "number"):
+            raise InputError("factor with weather", allowed="one of them: the file says what changes with time")
+        return self
+
+    def make(self, grid: Grid, periodic: tuple[bool, bool], end: float, start_date: datetime | None, at: At) -> Any:
+        """The model's `wind_curl` for a run to `end`, s: a number or map, or what changes with time."""
+        from eagre.models.barotropic.wind import moving_curl, varying_curl
+
+        if self.weather is not None:
+            assert self.depth is not None
+            with at("wind", "weather", "file"):
+                stresses = self.weather.stresses(grid, start_date)
+                stresses[0].instants.hats[0].covers(0.0, end)
+                made = moving_curl(*stresses, grid, self.density * self.depth, periodic)
+                made.use(0.0)
+                return made
+        curl = self._curl(grid, periodic, at)
+        with at("wind", "factor"):
+            factor = self.factor.resolve(0.0, end, start_date)
+        if isinstance(factor, Series) and not factor.is_constant:
+            return varying_curl(np.broadcast_to(curl, grid.shape), factor)
+        return curl if factor == 1.0 else curl * (factor(0.0) if isinstance(factor, Series) else factor)
+
+    def _curl(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> Any:
+        """What does not change with time: curl over density and depth, 1/s2, a number or (ny, nx)."""
+        if self.curl is not None:
+            with at("wind", "curl"):
+                return self.curl.at_centres(grid)
+        assert self.depth is not None
+        over = self.density * self.depth
+        if self.stress is not None:
+            height = (grid.ny - 1) * grid.dy
+            curl = -np.pi * self.stress / (over * height) * np.sin(2.0 * np.pi * (grid.y - grid.y[0]) / height)
+            return np.repeat(curl[:, None], grid.nx, axis=1)
+        return self._curl_of_fields(grid, periodic, at) / over
+
+    def _curl_of_fields(self, grid: Grid, periodic: tuple[bool, bool], at: At) -> np.ndarray:
+        """Curl of stress_x and stress_y, (ny, nx), N m-3."""
+        from eagre.models.barotropic.inputs import curl_of_stress
+
+        fields: dict[str, Any] = {"stress_x": 0.0, "stress_y": 0.0}
+        for name in fields:
+            if (value := getattr(self, name)) is not None:
+                with at("wind", name):
+                    fields[name] = value.at_centres(grid)
+        return curl_of_stress(**fields, grid=grid, periodic=periodic)
