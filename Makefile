@@ -84,7 +84,7 @@ bench: $(READY)
 validate: $(READY)
 	$(BIN)/eagre validate
 
-# Write docs/reference/case-file.md from the source; a test fails while it is stale.
+# Write what docs/reference has from the source; a test fails while a page is stale.
 reference: $(READY)
 	$(BIN)/python tools/make_reference.py
 

@@ -12,12 +12,14 @@ from pathlib import Path
 import reference_case
 import reference_cli
 import reference_layouts
+import reference_python
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 PAGES = {
     "case-file.md": reference_case.page,
     "command-line.md": reference_cli.page,
     "layouts.md": reference_layouts.page,
+    "python.md": reference_python.page,
 }
 
 

@@ -54,7 +54,8 @@ def rows(command: Any) -> Iterator[str]:
         default = "needed" if parameter.required else "-"
         if parameter.default not in (None, "", False, ()) and not callable(parameter.default):
             default = f"`{parameter.default}`"
-        yield f"| {', '.join(f'`{name}`' for name in names)} | {default} | {cell(getattr(parameter, 'help', ''))} |"
+        told = ", ".join(f"`{cell(name)}`" for name in names)
+        yield f"| {told} | {default} | {cell(getattr(parameter, 'help', ''))} |"
 
 
 def sections(command: Any, name: str) -> Iterator[str]:

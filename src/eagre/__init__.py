@@ -39,6 +39,7 @@ _HOME = {
     "InputError": "eagre.errors",
     "DeviceError": "eagre.errors",
     "BlowUpError": "eagre.errors",
+    "ConvergenceError": "eagre.errors",
     "MemoryNeededError": "eagre.errors",
 }
 

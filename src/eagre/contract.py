@@ -177,8 +177,17 @@ class Model(Protocol):
         """Bytes a cell that a step must move between memory and processor, caches being perfect."""
         ...
 
-    def run(self, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
+    def run(
+        self,
+        until: float,
+        *,
+        output_interval: float | None = None,
+        variables: Sequence[str] | None = None,
+        gauges: dict[str, tuple[float, float]] | None = None,
+        gauge_interval: float | None = None,
+        progress: bool = False,
+    ) -> Any:
+        """Run to `until`, s, and return fields over time as an `xarray.Dataset` (`models.dataset.run_to_dataset`)."""
         ...
 
 

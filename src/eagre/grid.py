@@ -78,7 +78,7 @@ class Grid:
         y0: float = 0.0,
         periodic: tuple[bool, bool] = (False, False),
     ) -> Grid:
-        """A grid whose centres are nx x ny points, the outermost on the edges of [x0, x0 + length_x] x ...
+        """A grid whose centres are nx x ny points from (x0, y0) to (x0 + length_x, y0 + length_y), m.
 
         For models whose unknowns stand on points with walls through the outermost ones. Where x or y is `periodic`,
         the length is the period: n points have n spacings. One point stands for a strip as wide as its length.
@@ -132,7 +132,7 @@ class Grid:
         return (self.x0, self.x0 + self.nx * self.dx, self.y0, self.y0 + self.ny * self.dy)
 
     def shape_of(self, location: str) -> tuple[int, int]:
-        """Shape of a field at `location`, one of the four drawn above."""
+        """Shape of a field at `location`: "centre", "face_x", "face_y" or "corner"."""
         ny, nx = points_at(location, self.shape)
         return ny, nx
 

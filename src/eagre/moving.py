@@ -108,7 +108,7 @@ class Instants:
 
 
 class MovingField:
-    """A field in space and time.
+    """A field of the weather that changes in space and time, read record by record while the model goes on.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-OPTIONAL = ("cupy", "mpi4py")
+OPTIONAL = ("cupy",)
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 MODULES = sorted(
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+
+import eagre
 import make_reference
 import reference_case
 import reference_cli
+import reference_python
+
+PACKAGES = (
+    "eagre.waves", "eagre.advection", "eagre.solvers.poisson", "eagre.solvers.tridiagonal", "eagre.solvers.gcr",
+    "eagre.solvers.multigrid", "eagre.io", "eagre.plots", "eagre.cases", "eagre.validation", "eagre.bench",
+    "eagre.tuning",
+)  # fmt: skip
 
 
 def test_reference_is_current(capsys):
@@ -30,6 +42,43 @@ def test_every_section_and_condition_is_on_the_page():
     for kind in reference_case.CONDITIONS:
         assert f'kind = "{kind}"' in page
     assert "| `from` |" in page and "| `from_` |" not in page
+
+
+def test_every_table_has_rows_of_its_columns():
+    """A bar in a cell that is not escaped makes one more column."""
+    for name, page in make_reference.PAGES.items():
+        lines = page().splitlines()
+        for k, line in enumerate(lines):
+            if line.startswith("|") and k and lines[k - 1].startswith("|"):
+                bars = [re.sub(r"\\\|", "", one).count("|") for one in (lines[k - 1], line)]
+                assert bars[0] == bars[1], f"{name}: {line}"
+
+
+def test_every_public_name_is_on_the_page():
+    page = reference_python.page()
+    for module in (eagre, *map(importlib.import_module, PACKAGES)):
+        for name in set(module.__all__) - {"__version__"}:
+            told = re.search(rf"(?m)^### {name}$|^\| `{name}[(`]|^Constants: .*`{name}`", page)
+            assert told, f"{module.__name__}.{name}"
+
+
+def test_of_a_name_there_are_its_call_its_members_and_a_line():
+    page = reference_python.page()
+    assert "| `Stage(level)` | Prescribed surface elevation. |" in page
+    assert "ShallowWater(grid, bed_elevation, *, surface_elevation=None" in page
+    assert "| `inflow` | Water that came in since the start" in page and "typing." not in page
+    inherited = page.split("### TabulatedSpectrum")[1].split("###")[0]
+    assert "A `Spectrum`." in inherited and "`read(path)`" in inherited and "`moment(" not in inherited
+
+
+def test_packages_with_public_names_are_those_of_the_page():
+    listed = {part.module for part in reference_python.PARTS if not part.names}
+    assert listed == set(PACKAGES)
+    found = set()
+    for info in pkgutil.walk_packages(eagre.__path__, "eagre."):
+        if info.ispkg and hasattr(importlib.import_module(info.name), "__all__"):
+            found.add(info.name)
+    assert found == listed | {"eagre.boundaries", "eagre.terms"}  # whose names `eagre` has too
 
 
 def test_commands_are_on_the_page():

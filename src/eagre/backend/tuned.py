@@ -51,7 +51,7 @@ def chosen(
     device: str | Device | Sequence[str | Device], kind: str, cells: int, precision: str, scheme: str = "",
     tuning: str = "auto",
 ) -> Chosen:  # fmt: skip
-    """The device for a run.
+    """The device for a run, with what was tuned for it here, and what to say of that.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         Volume, m3, energies over density, m5 s-2, and the rest as above.
     """
     total = rows.sum(axis=0)
-    return {
+    found = {
         "volume": total[VOLUME] * grid.cell_area,
         "kinetic_energy": total[KINETIC] * grid.cell_area,
         "potential_energy": total[POTENTIAL] * grid.cell_area,
@@ -39,13 +39,14 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
         "min_depth": rows[:, SHALLOWEST].min(),
         "max_speed": rows[:, FASTEST].max(),
     }
+    return {name: float(value) for name, value in found.items()}
 
 
 def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
     """Change of the volume since the start, inflow and rain, m3, and what they leave over, relative."""
     change, larger = float(volume - first), float(max(volume, first))
     error = (change - inflow - rain) / larger if larger > 0.0 else math.nan
-    return {"volume_change": change, "volume_inflow": inflow, "volume_rain": rain, "volume_error": error}
+    return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), "volume_error": error}
 
 
 def water_facts(

@@ -10,6 +10,7 @@ import numpy as np
 
 from eagre.contract import Model, Recording
 from eagre.grid import Levels
+from eagre.models.dataset import run_to_dataset
 
 
 class BaseModel:
@@ -75,8 +76,4 @@ class BaseModel:
         gc.collect()  # arrays of the last engine: its closures hold one another
         self.__setstate__({**given, "kept": kept})
 
-    def run(self: Model, until: float, **options: Any) -> Any:
-        """Run to `until`, s, and return an `xarray.Dataset`; options: `eagre.models.dataset.run_to_dataset`."""
-        from eagre.models.dataset import run_to_dataset
-
-        return run_to_dataset(self, until, **options)
+    run = run_to_dataset

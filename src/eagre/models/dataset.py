@@ -22,10 +22,12 @@ def run_to_dataset(
     gauge_interval: float | None = None,
     progress: bool = False,
 ) -> Any:
-    """Run `model` to `until`, s, and return its fields with dimensions (time, y, x), or (time, z, y, x).
+    """Run to `until`, s, and return fields over time as an `xarray.Dataset`.
 
     Parameters
     ----------
+    until : float, s
+        End of the run, in model time.
     output_interval : float, s
         Time between records; only the first and the last if not given.
     variables : sequence of str
@@ -39,8 +41,16 @@ def run_to_dataset(
     Returns
     -------
     xarray.Dataset
-        With units, long names, the coordinates x and y of the centres, and the model's settings
-        as attributes. For runs that do not fit the memory write a file: `eagre.io.FieldWriter`.
+        Fields with dimensions (time, y, x), or (time, z, y, x), units and long names, the coordinates x and y of the
+        centres, and the model's settings as attributes. For runs that do not fit the memory write a file:
+        `eagre.io.FieldWriter`.
+
+    Raises
+    ------
+    InputError
+        For a variable that the model does not have, a gauge outside the domain, or an `until` before the present.
+    BlowUpError
+        If the solution stops being finite.
     """
     moving = [name for name, variable in model.variables.items() if not variable.static]
     names = list(variables) if variables is not None else moving

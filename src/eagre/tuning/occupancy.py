@@ -29,7 +29,7 @@ class Limits:
 
     @property
     def warps(self) -> int:
-        """Warps at the same time."""
+        """Warps at the same time, whatever they are of."""
         return self.threads // WARP
 
     def blocks_at_once(self, threads: int, registers: int = 32, shared: int = 0) -> int:
@@ -52,7 +52,7 @@ class Limits:
         return min(self.blocks, self.warps // warps, self.registers // each // warps, by_shared)
 
     def warps_at_once(self, threads: int, registers: int = 32, shared: int = 0) -> int:
-        """Warps at the same time."""
+        """Warps of a kernel at the same time: those of `blocks_at_once`."""
         return self.blocks_at_once(threads, registers, shared) * -(-threads // WARP)
 
     def occupancy(self, threads: int, registers: int = 32, shared: int = 0) -> float:
