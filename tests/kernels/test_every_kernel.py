@@ -23,6 +23,7 @@ DOUBLE_ON_PURPOSE = {
     "tile_stage_cuda": 32,  # one thread judges the clock
     "updated_compensated": 3,  # a compensated sum, which the compiler would undo in single precision
     "drifted": 60,  # particles: a position in grid units has to resolve a step
+    "count_step": 5,  # one thread finds the time of the step among the records of the wind
 }
 """Most double operations of an entry, and why it has any; all others have none."""
 
