@@ -42,8 +42,7 @@ def test_the_largest_array_decides(arguments, is_few):
 def asked(monkeypatch):
     """Numbers of threads that were asked for, where there are four."""
     found: list[int] = []
-    monkeypatch.setattr(cpu, "threads", lambda: 4)
-    monkeypatch.setattr(cpu, "set_threads", found.append)
+    monkeypatch.setattr(cpu, "without_locks", lambda: (lambda: 4, found.append))
     return found
 
 
@@ -78,3 +77,18 @@ def test_all_threads_are_there_after_an_error(asked):
     with pytest.raises(ArithmeticError):
         select("cpu").run([Launch(fail, (SMALL,))])
     assert asked == [1, 4]
+
+
+def test_threads_are_set_without_locks_where_numba_can(monkeypatch):
+    """To the number that its public functions say; another Numba has only these."""
+    get, put = cpu.without_locks()
+    before = cpu.threads()
+    try:
+        put(1)
+        assert get() == cpu.threads() == 1
+    finally:
+        put(before)
+    assert get() == cpu.threads() == before
+    assert (get, put) != (cpu.numba.get_num_threads, cpu.numba.set_num_threads)
+    monkeypatch.setattr(cpu, "parallel", None)
+    assert cpu.without_locks.__wrapped__() == (cpu.numba.get_num_threads, cpu.numba.set_num_threads)

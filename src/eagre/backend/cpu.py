@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 # Threads that wait must sleep: spinning, they slow one another down where cores are shared (8.6
@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numba
 from numba import config, njit, prange
 from numba.core import caching
+from numba.np.ufunc import parallel
 
 try:
     from numba.core.runtime.nrt import rtsys
@@ -122,20 +123,32 @@ def _largest(value: Any, rows: int) -> int:
     return 0 if not shape or (len(shape) == 2 and shape[0] <= rows) else math.prod(shape)
 
 
+@cache
+def without_locks() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Functions that get and set the number of threads, checked by nothing, for what does so around every launch.
+
+    Numba's public ones take two locks each time, to begin threads that have begun: a few per cent of a step of tiny problems.
+    """
+    numba.get_num_threads()  # begins them
+    get, put = (getattr(parallel, f"_{name}_num_threads", None) for name in ("get", "set"))
+    return get or numba.get_num_threads, put or numba.set_num_threads
+
+
 def run_each(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...], bool]], times: int = 1) -> None:
     """Run programs in order, `times` times; each with its arguments, and on one thread where it is `few`."""
-    most = now = threads()
+    count, switch = without_locks()
+    most = now = count()
     try:
         for _ in range(times):
             for program, arguments, is_few in calls:
                 wanted = 1 if is_few else most
                 if wanted != now:
-                    set_threads(wanted)
+                    switch(wanted)
                     now = wanted
                 program(*arguments)
     finally:
         if now != most:
-            set_threads(most)
+            switch(most)
 
 
 _lost = False  # whether this process was forked from one whose OpenMP threads had begun
