@@ -12,6 +12,8 @@ from eagre.backend.select import select
 from eagre.bench import machine, workload
 from eagre.errors import EagreError
 from eagre.grid import Grid
+from eagre.tuning.spaces import SPACES
+from kernels.recording import RecordingDevice
 
 KEY, SHIPPED = "cpu.shallow-water.rows", 64
 clock = {"now": 0.0}
@@ -75,7 +77,7 @@ def pretended(monkeypatch):
 
 
 def load_of(make=Steps, **options):
-    return workload.StepsOfModel(select("cpu"), "single", make, make, 1e-5, 1, **options)
+    return workload.StepsOfModel(select("cpu"), "single", 10**6, make, make, 1e-5, 1, **options)
 
 
 def values_of(rows):
@@ -180,3 +182,16 @@ def test_a_choice_has_its_threads_while_it_is_verified_and_timed(monkeypatch):
     load.verify({"cpu.programs.threads": 3})
     load.clock({"cpu.programs.threads": 2})()
     assert verified == [[3], []] and timed[0] == [] and timed[-1] == [2] and not now
+
+
+def test_threads_are_not_searched_where_every_launch_takes_one(monkeypatch):
+    """By chance one would be the fastest, and far larger grids of the same class would have to take it."""
+    cpu = select("cpu")
+    monkeypatch.setattr(cpu, "threads", 8)
+    spaces = [space for space in SPACES if space.kinds == ("cpu",)]
+    for cells, expected in ((64 * 64, set()), (512 * 512, {4, 6})):
+        card = workload.card_of(cpu, cells)
+        for space in spaces:
+            choices = space.choices(cpu.table.values, card, "single")
+            assert {choice["threads"] for choice in choices if "threads" in choice} == expected
+    assert workload.card_of(RecordingDevice(), 16).threads == 0

@@ -127,7 +127,7 @@ def _largest(value: Any, rows: int) -> int:
 def without_locks() -> tuple[Callable[[], int], Callable[[int], None]]:
     """Functions that get and set the number of threads, checked by nothing, for what does so around every launch.
 
-    Numba's public ones take two locks each time, to begin threads that have begun: a few per cent of a step of tiny problems.
+    Numba's public ones take two locks each time, to begin threads that have begun: some per cent of the smallest steps.
     """
     numba.get_num_threads()  # begins them
     get, put = (getattr(parallel, f"_{name}_num_threads", None) for name in ("get", "set"))

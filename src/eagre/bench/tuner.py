@@ -173,7 +173,8 @@ def tune_case(
 
     def make(space: Space) -> Workload:
         base = shipped_values(device, target.use_of(space))
-        return StepsOfModel(device.with_layouts(base, device.table.source), real, build, build, tolerance, steps)
+        where = device.with_layouts(base, device.table.source)
+        return StepsOfModel(where, real, prod(target.shape), build, build, tolerance, steps)
 
     spaces = [one for one in spaces_of(case.kind, device.kind, target.use.size) if one.scheme in ("", scheme)]
     if fresh:

@@ -25,6 +25,7 @@ from eagre.tuning.space import Card, Space, identity
 CHECKED_STEPS = 4  # after which results are compared
 LARGEST_COMPARED = 2**22  # cells of fields that are compared whole
 SAMPLED = 4096  # cells that are compared of larger ones
+MOST_COMPONENTS = 8  # numbers of a cell that one array of a launch may hold, at most
 LEAST_SECONDS = {"cuda": 0.004, "cpu": 0.1}  # of a run
 Make = Callable[[Device], Model]
 
@@ -79,6 +80,8 @@ class StepsOfModel:
     ----------
     device : Device
     precision : str
+    cells : int
+        Of the grid, with its levels.
     make, make_checked : callable (device)
         The model that is timed, and the one that is verified.
     tolerance : float
@@ -94,14 +97,14 @@ class StepsOfModel:
     _units: dict[str, str]
 
     def __init__(
-        self, device: Device, precision: str, make: Callable[[Device], Model], make_checked: Callable[[Device], Model],
-        tolerance: float, steps_a_call: int, sound: Callable[[Model], object] = lambda model: None,
+        self, device: Device, precision: str, cells: int, make: Make, make_checked: Make, tolerance: float,
+        steps_a_call: int, sound: Callable[[Model], object] = lambda model: None,
     ) -> None:  # fmt: skip
         self.device, self.precision, self.tolerance = device, precision, tolerance
         self.steps_a_call, self.sound = steps_a_call, sound
         self._timed = Kept(make, device)
         self._checked = self._timed if make_checked is make else Kept(make_checked, device)
-        self.card = card_of(device)
+        self.card = card_of(device, cells)
         self.shipped = device.table.values
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
@@ -194,7 +197,10 @@ class StepsOfBenchmark(StepsOfModel):
         def sound(model: Model) -> object:
             return subject.verified(model, None)
 
-        super().__init__(device, precision, whole, whole if small == size else of(small), tolerance, steps, sound)
+        cells = prod(subject.shape(size, space.variant))
+        super().__init__(
+            device, precision, cells, whole, whole if small == size else of(small), tolerance, steps, sound
+        )
 
     def compile(self, variants: Sequence[Mapping[str, Any]]) -> None:
         """In processes, on a GPU."""
@@ -217,7 +223,8 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
 
     Those with all of its programs among them (`Space.covering`), else all of a small space, else all with one change.
     """
-    shipped, card = {**device.table.values, **base_of(space, device, precision, size)}, card_of(device)
+    shipped = {**device.table.values, **base_of(space, device, precision, size)}
+    card = card_of(device, prod(subject_of(space.model).shape(size, space.variant)))
     choices = space.choices(shipped, card, precision)
     if space.covering is not None:
         choices = [choice for choice in choices if space.covering(choice)]
@@ -226,9 +233,17 @@ def first_needed(space: Space, device: Device, precision: str, size: int) -> tup
     return job_of(space, device, precision, size), [space.values(choice, shipped, precision) for choice in choices]
 
 
-def card_of(device: Device) -> Card:
-    """Where a space is searched."""
-    return Card(device.kind, device.facts, getattr(device, "threads", 0) if device.kind == "cpu" else 0)
+def card_of(device: Device, cells: int) -> Card:
+    """Where a space is searched; a CPU has one thread for grids of which every launch takes one.
+
+    Numbers of threads would differ by chance there, and what is found counts for larger grids of the class as well.
+    """
+    if device.kind != "cpu":
+        return Card(device.kind, device.facts, 0)
+    from eagre.backend.cpu import FEW
+
+    threads = getattr(device, "threads", 0)
+    return Card(device.kind, device.facts, threads if MOST_COMPONENTS * cells >= FEW else min(threads, 1))
 
 
 def use_of_model(model: Model, device: Device, scheme: str) -> Use:
