@@ -367,3 +367,76 @@ def test_bilinear_by_hand():
     found = bilinear(values, np.array([0.5, 0.0, 3.0]), np.array([0.5, -1.0, 2.0]))
     assert found == pytest.approx([5.5, 0.0, 12.0])
     assert bilinear(np.stack([values] * 3, axis=-1), np.array([0.25]), np.array([1.0])).shape == (1, 3)
+
+
+def make_profiles(path):
+    """Write averages over height as a run of air does, with the bounds of their intervals."""
+    times, z = np.array([60.0, 120.0, 180.0]), np.linspace(0.0, 800.0, 9)
+    xr.Dataset(
+        {
+            "time_bounds": (("time", "bounds"), np.stack([times - 60.0, times], axis=1)),
+            "air_share": ("z", np.ones(9)),
+            "theta": (("time", "z"), 300.0 + 0.01 * times[:, None] + 0.003 * z, {"long_name": "theta", "units": "K"}),
+            "w_variance": (("time", "z"), times[:, None] * np.sin(z / 255.0) ** 2, {"units": "m2 s-2"}),
+        },
+        coords={"time": ("time", times, {"units": "s"}), "z": ("z", z)},
+        attrs={"title": "A layer", "featureType": "timeSeriesProfile"},
+    ).to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+def drawn_lines(monkeypatch):
+    """Lines of the figures that are saved from now on: (x, y, label) each."""
+    found, save = [], Figure.savefig
+
+    def keep(figure, *arguments, **options):
+        found.extend((line.get_xdata(), line.get_ydata(), line.get_label()) for line in figure.axes[0].lines)
+        save(figure, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    return found
+
+
+def test_profiles_are_drawn_over_height(eagre, tmp_path, monkeypatch):
+    path, lines = make_profiles(tmp_path / "profiles.nc"), drawn_lines(monkeypatch)
+    assert eagre("plot", path).code == 0 and (tmp_path / "profiles.png").stat().st_size > 5_000
+    assert [label for _, _, label in lines] == ["t = 60.0 s", "t = 2 min", "t = 3 min"]
+    np.testing.assert_array_equal(lines[1][0], 300.0 + 1.2 + 0.003 * np.linspace(0.0, 800.0, 9))
+    np.testing.assert_array_equal(lines[1][1], np.linspace(0.0, 800.0, 9))
+    lines.clear()
+    assert eagre("plot", path, "-v", "w_variance", "-t", "2 min", "-o", tmp_path / "one.png").code == 0
+    assert [label for _, _, label in lines] == ["t = 2 min"] and lines[0][0].max() == pytest.approx(120.0, rel=0.01)
+    told = eagre("info", path).out
+    assert "profiles at 9 heights, 0 to 800 m" in told and "theta (K): 301.8 to 304.2" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-v", "thata"], ("did you mean", "--variable theta")),
+        (["-v", "time_bounds"], ("time_bounds", "theta, w_variance")),
+        (["-t", "3 h"], ("60 s to 180 s in profiles.nc", '--time "180 s"')),
+        (["--observed", "measured.csv"], ("which holds profiles",)),
+    ],
+)
+def test_what_profiles_do_not_hold_is_refused(eagre, tmp_path, options, words):
+    found = eagre("plot", make_profiles(tmp_path / "profiles.nc"), *options)
+    assert found.code == exits.BAD_INPUT and not (tmp_path / "profiles.png").exists()
+    assert all(word in found.err for word in words), found.err
+
+
+def test_profiles_are_no_series_for_waves(eagre, tmp_path):
+    found = eagre("waves", make_profiles(tmp_path / "profiles.nc"))
+    assert found.code == exits.BAD_INPUT and "holds no series" in found.err
+
+
+def test_northings_are_written_out(tmp_path):
+    """A power of ten over the axis would stand in the title."""
+    path = make_fields(tmp_path / "utm.nc")
+    with xr.open_dataset(path, decode_times=False) as ds:
+        ds.load().assign_coords(y=ds["y"] + 5_300_000.0).to_netcdf(tmp_path / "north.nc", engine="h5netcdf")
+    picture = MapPicture(open_results(tmp_path / "north.nc"), "depth", [0])
+    picture.figure.draw_without_rendering()
+    axis = picture.axes.yaxis
+    assert axis.get_offset_text().get_text() == ""
+    assert axis.get_majorticklabels()[1].get_text().startswith("5300")

@@ -9,8 +9,10 @@ import typer
 
 
 def plot(
-    file: Annotated[Path, typer.Argument(help="Output of eagre run: fields, gauges (.nc, .csv) or particles (.nc).")],
-    variable: Annotated[str | None, typer.Option("--variable", "-v", help="Field to draw; else the depth.")] = None,
+    file: Annotated[Path, typer.Argument(help="Fields, gauges (.nc, .csv), profiles or particles of eagre run.")],
+    variable: Annotated[
+        str | None, typer.Option("--variable", "-v", help="What to draw; else the depth or the first.")
+    ] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help='Such as "2 h"; first; else the last.')] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .pdf or .svg.")] = None,
     observed: Annotated[Path | None, typer.Option("--observed", help="Table to draw beside gauges.")] = None,
@@ -18,27 +20,34 @@ def plot(
     perspective: Annotated[bool, typer.Option("--perspective", help="Surface lit, in perspective.")] = False,
     plane: Annotated[str | None, typer.Option("--slice", help='Of fields on levels: "z = 500 m" or "y = 0".')] = None,
 ) -> None:
-    """Draw a map of fields (bed, water, shoreline), the series of gauges or the tracks of particles."""
+    """Draw a map of fields (bed, water, shoreline), series of gauges, profiles or tracks of particles."""
+    from eagre import plots
     from eagre.cli.console import console
-    from eagre.errors import InputError
-    from eagre.plots import FieldFile, TrackFile, open_results, plot_gauges, plot_map, plot_tracks
 
-    results = open_results(file, plane)
+    results = plots.open_results(file, plane)
     target = picture_path(file, output, (".png", ".pdf", ".svg"))
-    if isinstance(results, FieldFile):
-        if observed is not None:
-            raise InputError(f"--observed for {file.name}, which holds fields", allowed="--observed with a gauge file")
-        plot_map(results, target, variable=variable, time=time, dpi=dpi, perspective=perspective)
-    elif isinstance(results, TrackFile):
-        given = {"--variable": variable, "--time": time, "--observed": observed}
-        if wrong := [option for option, value in given.items() if value is not None]:
-            raise InputError(f"{wrong[0]} for {file.name}, which holds tracks", allowed="--output and --dpi")
-        plot_tracks(results, target, dpi=dpi)
+    if isinstance(results, plots.FieldFile):
+        _refuse(file, "fields", "--observed with a gauge file", observed=observed)
+        plots.plot_map(results, target, variable=variable, time=time, dpi=dpi, perspective=perspective)
+    elif isinstance(results, plots.ProfileFile):
+        _refuse(file, "profiles", "--observed with a gauge file", observed=observed)
+        plots.plot_profiles(results, target, variable=variable, time=time, dpi=dpi)
+    elif isinstance(results, plots.TrackFile):
+        _refuse(file, "tracks", "--output and --dpi", variable=variable, time=time, observed=observed)
+        plots.plot_tracks(results, target, dpi=dpi)
     else:
-        if time is not None:
-            raise InputError(f"--time for {file.name}, which holds series", allowed="--time with a file of fields")
-        plot_gauges(results, target, variable=variable, observed=observed, dpi=dpi)
+        _refuse(file, "series", "--time with a file of fields", time=time)
+        plots.plot_gauges(results, target, variable=variable, observed=observed, dpi=dpi)
     console().print(f"wrote {target}", soft_wrap=True, markup=False)
+
+
+def _refuse(file: Path, holds: str, allowed: str, **given: object) -> None:
+    """Raise `InputError` for the first option that was given and means nothing for what a file holds."""
+    from eagre.errors import InputError
+
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"--{name} for {file.name}, which holds {holds}", allowed=allowed)
 
 
 def picture_path(file: Path, output: Path | None, endings: tuple[str, ...]) -> Path:

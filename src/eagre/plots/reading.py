@@ -1,4 +1,4 @@
-"""Opening result files for plotting: fields over time, series at gauges, or tracks of particles."""
+"""Opening result files for plotting: fields over time, series at gauges, profiles, or tracks of particles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagre.errors import InputError
 from eagre.io.files import is_store
 from eagre.io.store_zarr import need_zarr
 from eagre.plots.labels import label_of
-from eagre.plots.results import FieldFile, GaugeFile, TrackFile
+from eagre.plots.results import FieldFile, GaugeFile, ProfileFile, TrackFile
 from eagre.plots.slices import sliced
 from eagre.plots.tables import read_gauge_csv
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def open_results(path: str | Path, plane: str | None = None) -> FieldFile | GaugeFile | TrackFile:
+def open_results(path: str | Path, plane: str | None = None) -> FieldFile | GaugeFile | ProfileFile | TrackFile:
     """Open an output file of ``eagre run``; `plane`, such as ``"y = 0"``, cuts fields on levels.
 
     Raises
     ------
     InputError
-        If it is missing, no NetCDF, Zarr or CSV file, or holds neither fields nor gauges nor tracks.
+        If it is missing, no NetCDF, Zarr or CSV file, or holds neither fields nor gauges nor profiles nor tracks.
     """
     path = Path(path) if is_store(Path(path)) else existing_file(Path(path), "result file")
     if path.suffix.lower() == ".csv":
@@ -43,6 +43,8 @@ def open_results(path: str | Path, plane: str | None = None) -> FieldFile | Gaug
         return FieldFile(path, dataset.assign_coords(time=("time", [0.0])))
     if dataset.attrs.get("featureType") == "trajectory" and {"x", "y"} <= set(dataset.data_vars):
         return _tracks(path, dataset)
+    if dataset.attrs.get("featureType") == "timeSeriesProfile" and _over_height(dataset):
+        return _profiles(path, dataset)
     points = [dim for dim in dataset.dims if dim not in ("time", "x", "y")]
     series = {
         str(name): item
@@ -84,6 +86,25 @@ def _gauges(path: Path, dataset: xr.Dataset, series: dict[str, xr.DataArray]) ->
         names,
         {name: np.asarray(item.values, dtype=np.float64) for name, item in series.items()},
         {name: label_of(item.attrs, name) for name, item in series.items()},
+        str(dataset.attrs.get("title") or path.stem),
+    )
+
+
+def _over_height(dataset: xr.Dataset) -> list[str]:
+    """Names of the variables over (time, z)."""
+    return [str(name) for name, item in dataset.data_vars.items() if item.dims == ("time", "z")]
+
+
+def _profiles(path: Path, dataset: xr.Dataset) -> ProfileFile:
+    if dataset.sizes["time"] == 0:
+        raise InputError(f"{path} without a record", allowed="a file with at least one time")
+    names = _over_height(dataset)
+    return ProfileFile(
+        path,
+        np.asarray(dataset["time"].values, dtype=np.float64),
+        np.asarray(dataset["z"].values, dtype=np.float64),
+        {name: np.asarray(dataset[name].values, dtype=np.float64) for name in names},
+        {name: label_of(dataset[name].attrs, name) for name in names},
         str(dataset.attrs.get("title") or path.stem),
     )
 

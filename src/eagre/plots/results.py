@@ -1,4 +1,4 @@
-"""What result files hold: fields over time, series at gauges, or tracks of particles."""
+"""What result files hold: fields over time, series at gauges, profiles over height, or tracks of particles."""
 
 from __future__ import annotations
 
@@ -91,18 +91,7 @@ class FieldFile:
 
     def record_at(self, time: str | None) -> int:
         """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
-        if time is None or time == "last":
-            return self.times.size - 1
-        if time == "first":
-            return 0
-        seconds = parse_quantity(number_or_text(time), "time", "--time")
-        first, last = float(self.times[0]), float(self.times[-1])
-        slack = 0.5 * (last - first) / max(self.times.size - 1, 1) + 1e-9
-        if not first - slack <= seconds <= last + slack:
-            raise InputError(
-                f"--time {time}", allowed=f"{first:g} s to {last:g} s in {self.path.name}", fix=f'--time "{last:g} s"'
-            )
-        return int(np.argmin(np.abs(self.times - seconds)))
+        return nearest_record(self.path, self.times, time)
 
     def values(self, name: str, record: int) -> np.ndarray:
         """A field at a record, (ny, nx), float64, south in row 0."""
@@ -206,6 +195,47 @@ class GaugeFile:
 
 
 @dataclass
+class ProfileFile:
+    """Averages over height at several times.
+
+    Parameters
+    ----------
+    path : Path
+    times : (n,) array, s
+    heights : (nz,) array, m
+    values : dict
+        Variable to array of shape (n, nz).
+    labels : dict
+        Variable to long name and units.
+    title : str
+    """
+
+    path: Path
+    times: np.ndarray
+    heights: np.ndarray
+    values: dict[str, np.ndarray]
+    labels: dict[str, str]
+    title: str
+
+    def check_variable(self, name: str | None) -> str:
+        """`name` or the first, or `InputError` with the names in the file."""
+        if name is None:
+            return next(iter(self.values))
+        if name not in self.values:
+            near = nearest(name, self.values) or next(iter(self.values))
+            raise InputError(
+                f'variable "{name}"{did_you_mean(name, self.values)}',
+                allowed=f"in {self.path.name}: {', '.join(self.values)}",
+                fix=f"--variable {near}",
+            )
+        return name
+
+    def record_at(self, time: str | None) -> int:
+        """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
+        return nearest_record(self.path, self.times, time)
+
+
+@dataclass
 class TrackFile:
     """Tracks of particles.
 
@@ -222,6 +252,21 @@ class TrackFile:
     x: np.ndarray
     y: np.ndarray
     title: str
+
+
+def nearest_record(path: Path, times: np.ndarray, time: str | None) -> int:
+    """Index of the record nearest to a time such as ``"2 h"``, ``"first"`` or ``"last"``; None is the last one."""
+    if time is None or time == "last":
+        return times.size - 1
+    if time == "first":
+        return 0
+    seconds = parse_quantity(number_or_text(time), "time", "--time")
+    first, last = float(times[0]), float(times[-1])
+    slack = 0.5 * (last - first) / max(times.size - 1, 1) + 1e-9
+    if not first - slack <= seconds <= last + slack:
+        allowed = f"{first:g} s to {last:g} s in {path.name}"
+        raise InputError(f"--time {time}", allowed=allowed, fix=f'--time "{last:g} s"')
+    return int(np.argmin(np.abs(times - seconds)))
 
 
 def number_or_text(text: str) -> float | str:

@@ -44,6 +44,7 @@ def plot_tracks(tracks: TrackFile, output: str | Path, *, dpi: int = 150) -> Pat
         axes.plot(x * scale, y * scale, color=_TRACK, linewidth=0.9, alpha=0.8)
         axes.plot(tracks.x[-1] * scale, tracks.y[-1] * scale, "o", color=INK, markersize=2.5)
         axes.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})", aspect="equal")
+        axes.ticklabel_format(style="plain", useOffset=False)
         span = " to ".join(nice_time(float(time)) for time in tracks.times[[0, -1]])
         titles(axes, tracks.title).set_text(f"{tracks.x.shape[1]} particles, t = {span}")
         figure.savefig(output, dpi=dpi)

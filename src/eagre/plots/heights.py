@@ -1,0 +1,68 @@
+"""Profiles over height, a line a record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from eagre.plots.frames import titles
+from eagre.plots.results import ProfileFile
+from eagre.plots.style import INK, RC, length_unit, new_figure, nice_time
+
+_MOST_LINES = 8
+
+
+def plot_profiles(
+    profiles: ProfileFile,
+    output: str | Path,
+    *,
+    variable: str | None = None,
+    time: str | None = None,
+    dpi: int = 150,
+) -> Path:
+    """Draw averages over height: of one record, or of up to eight from the first to the last.
+
+    Parameters
+    ----------
+    profiles : ProfileFile
+    output : str or Path
+        Picture to write; its ending says the format (png, pdf, svg).
+    variable : str, optional
+        Without it the first in the file.
+    time : str, optional
+        Such as ``"2 h"``: the record nearest to it; ``"first"`` or ``"last"``.
+    dpi : int
+        Dots per inch.
+
+    Returns
+    -------
+    Path
+        `output`.
+
+    Raises
+    ------
+    InputError
+        If the variable is not in the file, or the time far from its records.
+    """
+    from matplotlib import colormaps, rc_context
+
+    name = profiles.check_variable(variable)
+    count = profiles.times.size
+    shown = np.unique(np.linspace(0, count - 1, min(count, _MOST_LINES)).round().astype(int)).tolist()
+    records = shown if time is None else [profiles.record_at(time)]
+    scale, unit = length_unit(float(np.ptp(profiles.heights)))
+    with rc_context(RC):
+        figure = new_figure(6.0, 5.4)
+        axes = figure.add_subplot()
+        for place, record in zip(np.linspace(0.9, 0.0, len(records)), records, strict=True):
+            values = profiles.values[name][record]
+            told = f"t = {nice_time(float(profiles.times[record]))}"
+            axes.plot(values, profiles.heights * scale, color=colormaps["viridis"](place), linewidth=1.4, label=told)
+        axes.set(xlabel=profiles.labels[name], ylabel=f"z ({unit})")
+        axes.grid(color=INK, alpha=0.15, linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        titles(axes, profiles.title)
+        figure.savefig(output, dpi=dpi)
+    return Path(output)
