@@ -46,6 +46,31 @@ def test_moist_air_is_refused_or_virtual(tmp_path):
     np.testing.assert_allclose(air.ambient(np.zeros(1)), 300.0 * 1.0061)
 
 
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("density = 2.0", "density with anelastic equations"),
+        ("equations = 'boussinesq'\nsurface_pressure = 9e4", "surface_pressure with boussinesq equations"),
+        ("equations = 'boussinesq'\nsounding = 'air'\nreference = 'sounding'", "reference with boussinesq equations"),
+        (
+            "equations = 'incompressible'\ntheta = 310",
+            r"(?s)theta with incompressible.*allowed: equations, density, wind$",
+        ),
+        ("equations = 'incompressible'\nsounding = 'air'", "sounding with incompressible equations"),
+        ("moisture = 'virtual'", "moisture without a sounding"),
+    ],
+)
+def test_keys_that_mean_nothing_to_the_equations_are_refused(tmp_path, lines, words):
+    (tmp_path / "air").write_text(SOUNDING.format(q="0.0"))
+    with pytest.raises(InputError, match=words):
+        case(tmp_path, more=f"[atmosphere]\n{lines}")
+
+
+def test_a_rate_of_layers_that_are_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="side_rate without layers at the ends"):
+        case(tmp_path, more="[absorber]\nthickness = 200.0\nrate = 0.1\nside_rate = 0.05")
+
+
 def test_fields_in_space(tmp_path):
     found = case(tmp_path, more='[initial]\nu = "3 km/h"\ntheta = "x + 1000 * z + 1e6 * ground"')
     grid, ground = Grid(2, 1, 10.0, 10.0), np.array([[0.0, 2.0]])
@@ -238,6 +263,7 @@ def test_heat_with_units(tmp_path):
         ('heat_flux = "0.1 W"', "heat_flux"),
         ('heat_flux = "120 W/m2"', 'write:   sensible_heat_flux = "120 W/m2"'),
         ('sensible_heat_flux = "0.1 K m/s"', 'write:   heat_flux = "0.1 K m/s"'),
+        ("pattern = 0.5", "pattern without a heat flux"),
         ("heat_flux = 0.1\nsensible_heat_flux = 120.0", "both heat_flux and sensible_heat_flux"),
         ("heat_flux = {times = [0.0, 0.1], values = [0.0, 0.1]}", "a series that covers the whole run"),
         ("roughness = -1.0", "roughness"),

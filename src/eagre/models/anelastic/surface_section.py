@@ -85,6 +85,8 @@ class SurfaceSection(Section):
     def _one_flux(self) -> SurfaceSection:
         if self.heat_flux is not None and self.sensible_heat_flux is not None:
             raise InputError("both heat_flux and sensible_heat_flux", allowed="one of them")
+        if self.pattern is not None and self.heat_flux is None and self.sensible_heat_flux is None:
+            raise InputError("pattern without a heat flux", allowed="with one", fix='heat_flux = "0.1 K m/s"')
         return self
 
     def make(

@@ -1,0 +1,125 @@
+"""The section [atmosphere] of case files of the anelastic model: the air at rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, model_validator
+
+from eagre.config.section import Section
+from eagre.config.values import Acceleration, Frequency, InputFile, Temperature, one_of, quantity
+from eagre.constants import GRAVITY, REFERENCE_PRESSURE
+from eagre.errors import InputError
+
+if TYPE_CHECKING:
+    from eagre.models.anelastic.atmosphere import Atmosphere
+
+Speed = Annotated[float, quantity("speed")]
+Pressure = Annotated[float, quantity("pressure"), Field(gt=0)]
+OWN = ("theta", "buoyancy_frequency", "reference_frequency", "wind", "density")  # in place of a sounding
+IDLE = {
+    "anelastic": {"density"},
+    "boussinesq": {"reference_frequency", "surface_pressure", "reference"},
+    "incompressible": {
+        "sounding",
+        "theta",
+        "buoyancy_frequency",
+        "reference_frequency",
+        "surface_pressure",
+        "gravity",
+        "reference",
+        "moisture",
+    },
+}  # keys that mean nothing to a set of equations
+
+
+def _wind(wind: list[float]) -> list[float]:
+    if len(wind) != 2:
+        raise InputError(f"wind = {wind}", allowed="[u, v], m/s", fix="wind = [10.0, 0.0]")
+    return wind
+
+
+class AtmosphereSection(Section):
+    """The air at rest: equations, reference and ambient profiles."""
+
+    equations: Annotated[str, one_of("anelastic", "boussinesq", "incompressible")] = Field(
+        default="anelastic", description="anelastic, boussinesq or incompressible", examples=["boussinesq"]
+    )
+    theta: Temperature = Field(default=300.0, description="potential temperature at z = 0, K", gt=0, examples=[300.0])
+    buoyancy_frequency: Frequency = Field(
+        default=0.0, description="N of the ambient air, 1/s; 0 is neutral", examples=[0.01]
+    )
+    reference_frequency: Frequency = Field(
+        default=0.0, description="N of the reference of anelastic air, 1/s; 0 is isentropic", ge=0, examples=[0.01]
+    )
+    surface_pressure: Pressure = Field(default=REFERENCE_PRESSURE, description="at z = 0, Pa", examples=["1000 hPa"])
+    density: float = Field(default=1.0, description="of air that is not anelastic, kg/m3", gt=0, examples=[1.0])
+    wind: Annotated[list[Speed], AfterValidator(_wind)] = Field(
+        default=[0.0, 0.0], description="[u, v] of the ambient air, m/s", examples=[[10.0, 0.0]]
+    )
+    gravity: Acceleration = Field(default=GRAVITY, description="m/s2", examples=[9.81])
+    sounding: InputFile | None = Field(
+        default=None, description="in place of theta, buoyancy_frequency and wind: an input_sounding file or a table",
+        examples=["input_sounding"],
+    )  # fmt: skip
+    reference: Annotated[str, one_of("isentropic", "sounding")] = Field(
+        default="isentropic", description="with a sounding: isentropic, or the sounding itself"
+    )
+    moisture: Annotated[str, one_of("refuse", "virtual")] = Field(
+        default="refuse", description="of a sounding: refuse it, or take virtual potential temperatures"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AtmosphereSection:
+        own = set(OWN) & self.model_fields_set
+        if self.sounding is not None and own:
+            raise InputError(f"both sounding and {min(own)}", allowed="a sounding, or values of one's own")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_that_count(self) -> AtmosphereSection:
+        if self.sounding is None and (idle := {"reference", "moisture"} & self.model_fields_set):
+            raise InputError(f"{min(idle)} without a sounding", allowed="a sounding", fix='sounding = "input_sounding"')
+        if idle := IDLE[self.equations] & self.model_fields_set:
+            raise InputError(
+                f"{min(idle)} with {self.equations} equations, to which it is nothing",
+                allowed=", ".join(key for key in type(self).model_fields if key not in IDLE[self.equations]),
+            )
+        return self
+
+    def make(self) -> Atmosphere:
+        """The atmosphere."""
+        from eagre.models.anelastic import atmosphere
+
+        if self.sounding is not None:
+            return self._of_sounding()
+        wind = (self.wind[0], self.wind[1])
+        if self.equations == "incompressible":
+            return atmosphere.incompressible(density=self.density, wind=wind)
+        common: dict[str, Any] = {"theta": self.theta, "buoyancy_frequency": self.buoyancy_frequency}
+        common |= {"wind": wind, "gravity": self.gravity}
+        if self.equations == "boussinesq":
+            return atmosphere.boussinesq(density=self.density, **common)
+        return atmosphere.anelastic(
+            reference_frequency=self.reference_frequency, surface_pressure=self.surface_pressure, **common
+        )
+
+    def _of_sounding(self) -> Atmosphere:
+        from eagre.io.sounding import read_sounding
+        from eagre.models.anelastic.atmosphere import of_sounding
+
+        assert self.sounding is not None
+        found = read_sounding(self.sounding)
+        if found.humidity.any() and self.moisture == "refuse":
+            most = f"{1e3 * found.humidity.max():.3g} g/kg"
+            raise InputError(
+                f'moisture = "refuse" for {self.sounding}, whose air holds up to {most}',
+                allowed="dry air, or its virtual potential temperature",
+                fix='moisture = "virtual"',
+            )
+        air = found.virtual
+        pressure = found.surface_pressure if "surface_pressure" not in self.model_fields_set else None
+        return of_sounding(
+            air.z, air.theta, air.u, air.v, equations=self.equations, reference=self.reference,
+            surface_pressure=pressure or self.surface_pressure, gravity=self.gravity,
+        )  # fmt: skip
