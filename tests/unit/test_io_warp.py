@@ -16,7 +16,7 @@ from eagre.grid import Grid
 from eagre.io import read_raster
 from eagre.io.landcover import SHIPPED, read_class_table, values_of_classes
 from eagre.io.raster import Around, Dem
-from eagre.io.warp import around, onto
+from eagre.io.warp import MARGIN, around, onto
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 UTM = "EPSG:32633"
@@ -271,3 +271,38 @@ def test_a_raster_is_read_across_180_degrees(tmp_path, longitudes):
     )
     assert lon.min() < -179.0 and lon.max() > 179.0
     np.testing.assert_allclose(dem.elevation, height(lon, lat), atol=0.5)  # bilinear; a seam is some 10 m
+
+
+@pytest.mark.parametrize(
+    ("west", "zone"), [(-180.0, 60), (0.0, 60), (-180.0, 28), (0.0, 28), (0.0, 31), (0.0, 1), (-180.0, 33)]
+)
+def test_a_geotiff_around_the_earth_has_no_seam(tmp_path, west, zone):
+    """Longitudes from -180 or from 0 on; at 180 degrees, west of Greenwich, at it, and elsewhere."""
+    x, y = west + 0.125 + 0.25 * np.arange(1440), np.arange(-4.875, 5.0, 0.25)
+
+    def smooth(lon, lat):
+        return 100.0 * np.cos(np.radians(lon - 170.0)) + 4.0 * lat
+
+    path = write_tif(tmp_path / "globe.tif", smooth(x[None, :], y[:, None]), west, 5.0, 0.25, 0.25, "EPSG:4326")
+    places = {60: 825e3, 1: 155e3, 28: 160e3, 31: 160e3, 33: 500e3}
+    grid = Grid(20, 13, 1000.0, 1000.0, places[zone], 2e3, f"EPSG:{32600 + zone}")
+    found = onto(grid, [read_raster(path, around=around(grid))])
+    at = (one.ravel().tolist() for one in np.meshgrid(found.x, found.y))
+    lon, lat = (np.reshape(one, found.elevation.shape) for one in transform(grid.crs, "EPSG:4326", *at))
+    np.testing.assert_allclose(found.elevation, smooth(lon, lat), atol=1e-3)
+
+
+def test_tiles_on_both_sides_of_180_degrees_are_joined(tmp_path):
+    files = []
+    for west in (179.0, -180.0):
+        x, y = west + 0.005 + 0.01 * np.arange(100), np.arange(-0.195, 0.2, 0.01)
+        values = 100.0 * (x[None, :] % 360.0 - 180.0) + y[:, None]
+        files.append(write_tif(tmp_path / f"{west:g}.tif", values, west, 0.2, 0.01, 0.01, "EPSG:4326"))
+    grid = Grid(20, 13, 1000.0, 1000.0, 825e3, 2e3, "EPSG:32660")
+    found = onto(grid, [read_raster(file, around=around(grid)) for file in files])
+    at = (one.ravel().tolist() for one in np.meshgrid(found.x, found.y))
+    lon, lat = (np.reshape(one, found.elevation.shape) for one in transform(grid.crs, "EPSG:4326", *at))
+    expected = 100.0 * (lon % 360.0 - 180.0) + lat
+    inside = slice(MARGIN, -MARGIN)
+    wrong = np.abs(found.elevation - expected)[inside, inside].max()
+    assert np.ptp(expected) > 15.0 and wrong < 0.6  # half a raster cell at the seam

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.raster import Around, Dem, metric_crs
+from eagre.io.raster import Around, Dem, metric_crs, turned
 
 
 def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem:
@@ -46,6 +47,9 @@ def read_geotiff(path: Path, band: int = 1, around: Around | None = None) -> Dem
                 values = source.read(band, masked=True, window=window).astype(np.float64)
                 values = np.ma.filled(values, np.nan) * source.scales[band - 1] + source.offsets[band - 1]
                 dem = _oriented(values, transform, path)
+                if around is not None and source.crs and source.crs.is_geographic:
+                    values, x0 = turned(dem.elevation, dem.x0 - 360.0 * (dem.x0 >= 180.0), dem.dx, around)
+                    dem = replace(dem, elevation=values, x0=x0)
                 centre = (0.5 * sum(dem.extent[:2]), 0.5 * sum(dem.extent[2:]))
                 crs = metric_crs(source.crs, str(path), centre, dem.dx, around)
                 units = source.units[band - 1] or None
@@ -86,6 +90,8 @@ def _window(source: Any, around: Around | None) -> tuple[Any, Any]:
     if around is None or around.extent is None or not around.differs(source.crs):
         return None, source.transform
     west, south, east, north = around.bounds(source.crs)
+    if source.crs.is_geographic:
+        west, east = _longitudes(source, west, east)
     back = ~source.transform
     (column, row), (column_to, row_to) = back @ (west, north), back @ (east, south)
     columns, rows = sorted((column, column_to)), sorted((row, row_to))
@@ -95,6 +101,20 @@ def _window(source: Any, around: Around | None) -> tuple[Any, Any]:
         raise around.nothing(source.name)
     move = Affine(1.0, 0.0, low_x, 0.0, 1.0, low_y)
     return Window(low_x, low_y, high_x - low_x, high_y - low_y), source.transform @ move  # type: ignore[call-arg]
+
+
+def _longitudes(source: Any, west: float, east: float) -> tuple[float, float]:
+    """West and east of a domain in the longitudes of a raster, 0 to 360 or others; all of it if both its ends count.
+
+    Across 180 degrees `west` is larger than `east`.
+    """
+    left, _, right, _ = source.bounds
+    east += 360.0 * (east < west)
+    fitting = [turn for turn in (-360.0, 0.0, 360.0) if west + turn < right and east + turn > left]
+    if len(fitting) > 1:
+        return left, right
+    turn = fitting[0] if fitting else 0.0
+    return west + turn, east + turn
 
 
 def _oriented(values: np.ndarray, transform: Any, path: Path) -> Dem:

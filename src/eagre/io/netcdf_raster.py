@@ -14,7 +14,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import choose, listing
-from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees
+from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, turned
 
 UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
@@ -126,27 +126,10 @@ def read_netcdf_raster(
         crs, x0 = crs or parse_crs("OGC:CRS84"), x0 - 360.0 * (x0 >= 180.0)
     values = np.where(np.isfinite(values), values, np.nan)[:: -1 if flip_y else 1, :: -1 if flip_x else 1]
     if degrees and around is not None:
-        values, x0 = _turned(values, x0, dx, around)
+        values, x0 = turned(values, x0, dx, around)
     centre = (x0 + 0.5 * values.shape[1] * dx, y0 + 0.5 * values.shape[0] * dy)
     text = metric_crs(crs, str(path), centre, dx, around)
     return Dem(values, x0, y0, dx, dy, text, str(path), attributes.get("units") or None, _positive(attributes))
-
-
-def _turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np.ndarray, float]:
-    """Columns of a raster right around the Earth, from `x0` on, rolled so that its ends lie far from what is wanted.
-
-    Between the last and the first column nothing is interpolated, wherever they are: at 180 degrees as a rule.
-    """
-    columns = values.shape[1]
-    if around.extent is None or abs(columns * dx - 360.0) > 1e-6 * columns * dx:
-        return values, x0
-    from rasterio.warp import transform
-
-    west, east, south, north = around.extent
-    [middle] = transform(parse_crs(around.crs), "OGC:CRS84", [0.5 * (west + east)], [0.5 * (south + north)])[0]
-    low = middle % 360.0 - 180.0  # of the rolled raster; its middle lies within 0 to 360
-    first = round((low - x0) / dx)
-    return np.roll(values, -first, axis=1), x0 + first * dx
 
 
 def _positive(attributes: dict[str, Any]) -> str | None:

@@ -136,6 +136,23 @@ class Around:
         )
 
 
+def turned(values: np.ndarray, x0: float, dx: float, around: Around) -> tuple[np.ndarray, float]:
+    """Columns of a raster right around the Earth, from `x0` on, rolled so that its ends lie far from what is wanted.
+
+    Between the last and the first column nothing is interpolated, wherever they are: at 180 degrees as a rule.
+    """
+    columns = values.shape[1]
+    if around.extent is None or abs(columns * dx - 360.0) > 1e-6 * columns * dx:
+        return values, x0
+    from rasterio.warp import transform
+
+    west, east, south, north = around.extent
+    [middle] = transform(parse_crs(around.crs), "OGC:CRS84", [0.5 * (west + east)], [0.5 * (south + north)])[0]
+    low = middle % 360.0 - 180.0  # of the rolled raster; its middle lies within 0 to 360
+    first = round((low - x0) / dx)
+    return np.roll(values, -first, axis=1), x0 + first * dx
+
+
 def metric_crs(
     crs: Any, name: str, centre: tuple[float, float], spacing: float, around: Around | None = None
 ) -> str | None:
