@@ -61,7 +61,7 @@ class FluxLines:
             if not len(faces):
                 raise InputError(
                     f"the line {name}, which passes between no two centres of cells",
-                    allowed=f"a line that is longer than a cell ({grid.dx:g} x {grid.dy:g} m)",
+                    allowed=f"a line longer than a cell ({grid.dx:g} x {grid.dy:g} m), not along a side of the domain",
                     fix=_across(name, grid),
                 )
             each.append(faces)

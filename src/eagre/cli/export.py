@@ -61,10 +61,11 @@ def _frame(results: FieldFile, given: str | None) -> Frame:
     """Where the cells lie."""
     from eagre.errors import InputError
     from eagre.io.cog import Frame
-    from eagre.io.netcdf_raster import crs_of
+    from eagre.io.grid_mapping import crs_of
     from eagre.io.raster import parse_crs
 
-    known = next((crs for item in results.dataset.data_vars.values() if (crs := crs_of(results.dataset, item))), None)
+    items = results.dataset.data_vars.values()
+    known = next((crs for item in items if (crs := crs_of(results.dataset, item, results.path))), None)
     wanted = parse_crs(given)
     if given is not None and wanted is None:
         raise InputError(f"--crs {given}", allowed="an EPSG code, or WKT", fix="--crs EPSG:32633")

@@ -12,6 +12,7 @@ from eagre.grid import Grid
 from eagre.io.raster import parse_crs
 from eagre.moving import Nodes
 
+LONGITUDE_LATITUDE = "OGC:CRS84"
 DEGREE = 111_195.0  # m along a meridian
 BEYOND = 0.51  # of the file's spacing by which the domain may reach beyond its outermost points, centres of its cells
 
@@ -39,8 +40,12 @@ class Lattice:
     directions: tuple[Any, Any] | None
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, degrees: bool, crs: Any, grid: Grid, what: str) -> Lattice:
+    def of(
+        cls, x: np.ndarray, y: np.ndarray, degrees: bool, crs: Any, grid: Grid, what: str, true_north: bool = False
+    ) -> Lattice:
         """From the coordinates of a file, its system and the model's grid.
+
+        true_north : whether its vectors are to the east and the north, whatever its axes.
 
         Raises
         ------
@@ -68,6 +73,9 @@ class Lattice:
         node_x, node_y = to_file(*at)
         columns, along = _place(x, _wrapped(x, node_x, degrees))
         rows, up = _place(y, node_y)
+        if true_north and parse_crs(grid.crs) is not None:
+            crs, degrees = LONGITUDE_LATITUDE, True
+            node_x, node_y = _transform(grid, crs, what)(*at)
         directions = None if crs is None else _directions(grid, crs, node_x, node_y, degrees)
         return cls(nodes, rows, columns, (up, along), flips, bool(closed), directions)
 

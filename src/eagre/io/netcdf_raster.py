@@ -14,13 +14,13 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.io.files import choose, listing
+from eagre.io.grid_mapping import LENGTHS, crs_of, true_degrees
 from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, turned
 
 UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
-_LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def read_netcdf_raster(
         y_name, x_name = _axes(array, path)
         array = array.transpose(y_name, x_name)
         attributes = dict(array.attrs)
-        crs = crs_of(dataset, array)
+        crs = crs_of(dataset, array, path)
         x, y = dataset[x_name], dataset[y_name]
         values = np.asarray(array.values, dtype=np.float64)
         degrees = is_degrees(x)
@@ -123,7 +123,7 @@ def read_netcdf_raster(
         x0, dx, flip_x = _uniform(x, x_name, path, degrees)
         y0, dy, flip_y = _uniform(y, y_name, path, degrees)
     if degrees:
-        crs, x0 = crs or parse_crs("OGC:CRS84"), x0 - 360.0 * (x0 >= 180.0)
+        crs, x0 = crs or parse_crs(true_degrees(x, path)), x0 - 360.0 * (x0 >= 180.0)
     values = np.where(np.isfinite(values), values, np.nan)[:: -1 if flip_y else 1, :: -1 if flip_x else 1]
     if degrees and around is not None:
         values, x0 = turned(values, x0, dx, around)
@@ -205,7 +205,8 @@ def is_axis(coordinate: Any, axis: str) -> bool:
         return said == axis
     standard = str(coordinate.attrs.get("standard_name", ""))
     if standard:
-        return standard in (f"projection_{axis}_coordinate", {"x": "longitude", "y": "latitude"}[axis])
+        degrees = {"x": "longitude", "y": "latitude"}[axis]
+        return standard in (f"projection_{axis}_coordinate", degrees, f"grid_{degrees}")
     return str(coordinate.name).lower() in (_X_NAMES if axis == "x" else _Y_NAMES)
 
 
@@ -224,12 +225,12 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
     Single-precision coordinates are allowed their rounding.
     """
     units = "m" if degrees else str(coordinate.attrs.get("units", "m")).strip() or "m"
-    choose(units, _LENGTHS, f"{path}: coordinate {name} in units", f'{name}:units = "{{}}"')
+    choose(units, LENGTHS, f"{path}: coordinate {name} in units", f'{name}:units = "{{}}"')
     values = np.asarray(coordinate.values)
     if values.size < 2:
         raise InputError(f"{path}: coordinate {name} of {values.size} value", allowed="2 or more, to know the spacing")
     rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
-    points = values.astype(np.float64) * _LENGTHS[units]
+    points = values.astype(np.float64) * LENGTHS[units]
     step = (points[-1] - points[0]) / (points.size - 1)
     defect = np.abs(np.diff(points) - step)
     if step == 0 or not defect.max() <= 1e-3 * abs(step) + 4 * rounding * np.abs(points).max():
@@ -240,12 +241,3 @@ def _uniform(coordinate: Any, name: str, path: Path, degrees: bool = False) -> t
             allowed="evenly spaced coordinates",
         )
     return float(min(points[0], points[-1]) - 0.5 * abs(step)), float(abs(step)), bool(step < 0)
-
-
-def crs_of(dataset: Any, array: Any) -> Any:
-    """Coordinate system in the grid-mapping variable, if it has one."""
-    name = array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping")
-    if name is None or name not in dataset.variables:
-        return None
-    attributes = dataset[name].attrs
-    return parse_crs(attributes.get("crs_wkt") or attributes.get("spatial_ref") or attributes.get("epsg_code"))

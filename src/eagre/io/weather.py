@@ -13,8 +13,9 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.files import choose, input_file, listing
+from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
 from eagre.io.lattice import Lattice
-from eagre.io.netcdf_raster import crs_of, is_axis, is_degrees, kept_open, open_netcdf
+from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
 from eagre.io.record_times import bounds_of, record_times
 from eagre.moving import Instants, MovingField
 
@@ -216,10 +217,7 @@ def _field(source: _Source, kind: str, name: str) -> Made:
     if other[0] not in dataset.coords:
         got = f"{path}: {name} over {other[0]}, of which the file has no values"
         raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
-    degrees = is_degrees(array[axes["x"]])
-    system = source.crs or crs_of(dataset, array) or ("OGC:CRS84" if degrees else None)
-    x, y = (np.asarray(array[axes[axis]].values, np.float64) for axis in "xy")
-    lattice = Lattice.of(x, y, degrees, system, source.grid, f"{path}: {name}")
+    lattice = _lattice(source, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
     choose(unit, known.units, f"{path}: {name} in", f'{name}:units = "{{}}"')
     has_bounds = bounds_of(dataset, dataset[other[0]]) is not None
@@ -237,6 +235,18 @@ def _field(source: _Source, kind: str, name: str) -> Made:
     return MovingField(instants, lattice.nodes, read, known.what, known.most, known.unit), lattice
 
 
+def _lattice(source: _Source, array: Any, axes: dict[str, str]) -> Lattice:
+    """How a variable lies on the grid, and where its components point: to the true north, or along the file's axes."""
+    path, degrees = source.path, is_degrees(array[axes["x"]])
+    system = source.crs or crs_of(source.dataset, array, path)
+    if degrees and system is None:
+        system = true_degrees(array[axes["x"]], path)
+    x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
+    words = str(array.attrs.get("standard_name", "")).split("_")
+    true_north = words[0] != "grid" and bool({"eastward", "northward"} & set(words))
+    return Lattice.of(x, y, degrees, system, source.grid, f"{path}: {array.name}", true_north)
+
+
 def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> bool:
     """Whether values are means over a time: by name, or by a cell method, where the file or the kind says which time.
 
@@ -244,6 +254,14 @@ def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> boo
     """
     methods = str(array.attrs.get("cell_methods", "")).replace(" ", "")
     return name in MEANS or ("time:mean" in methods and (has_bounds or kind == "rain"))
+
+
+def _places(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray:
+    """Coordinates in m, or in degrees: longitudes that go on past 180."""
+    if not degrees:
+        return metres_of(coordinate, path)
+    values = np.asarray(coordinate.values, np.float64)
+    return np.unwrap(values, period=360.0) if axis == "x" else values
 
 
 def _no_less_than_dry(rain: np.ndarray, what: str) -> np.ndarray:

@@ -1,0 +1,128 @@
+"""Coordinate systems of NetCDF variables: as text, or by the attributes of a grid mapping of CF (appendix F)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.raster import parse_crs
+
+LENGTHS = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
+"""Units of x and y, m."""
+ORIGIN = {
+    "lat_0": ("latitude_of_projection_origin", 0.0), "x_0": ("false_easting", 0.0), "y_0": ("false_northing", 0.0),
+}  # fmt: skip
+CENTRAL = {"lon_0": ("longitude_of_central_meridian", 0.0)}
+MIDDLE = {"lon_0": ("longitude_of_projection_origin", 0.0)}
+PROJECTIONS: dict[str, tuple[str, Mapping[str, tuple[str, float | None]]]] = {
+    "albers_conical_equal_area": ("aea", ORIGIN | CENTRAL),
+    "lambert_azimuthal_equal_area": ("laea", ORIGIN | MIDDLE),
+    "lambert_conformal_conic": ("lcc", ORIGIN | CENTRAL),
+    "mercator": ("merc", ORIGIN | MIDDLE | {"lat_ts": ("standard_parallel", None), "k_0": (
+        "scale_factor_at_projection_origin", None)}),
+    "polar_stereographic": ("stere", ORIGIN | {"lon_0": ("straight_vertical_longitude_from_pole", 0.0), "lat_ts": (
+        "standard_parallel", None), "k_0": ("scale_factor_at_projection_origin", None)}),
+    "transverse_mercator": ("tmerc", ORIGIN | CENTRAL | {"k_0": ("scale_factor_at_central_meridian", 1.0)}),
+}  # fmt: skip
+"""Names of CF: that of PROJ, and where its parameters stand, with what holds without them (None: it is left out)."""
+
+
+def crs_of(dataset: Any, array: Any, path: Path) -> Any:
+    """Coordinate system of a variable; None where the file says nothing.
+
+    Raises
+    ------
+    InputError
+        If it says what is not understood.
+    """
+    said = str(array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping") or "")
+    name = said.split(":")[0].split(" ")[0]
+    if not name or name not in dataset.variables:
+        return None
+    attributes = dict(dataset[name].attrs)
+    code = attributes.get("epsg_code")
+    texts = [attributes.get("crs_wkt"), attributes.get("spatial_ref"), code, f"EPSG:{code}" if code else None]
+    for text in filter(None, texts):
+        if (found := parse_crs(str(text))) is not None:
+            return found
+    kind = str(attributes.get("grid_mapping_name", ""))
+    if not kind and not any(texts):
+        return None
+    if kind == "latitude_longitude":
+        return parse_crs("OGC:CRS84")
+    found = parse_crs(_projection(kind, attributes))
+    if found is None:
+        raise InputError(
+            f"{path}: {array.name} in {kind or f'the system of {name}'}, which is not understood",
+            allowed=f"crs_wkt in {name}, or one of {', '.join(PROJECTIONS)}, rotated_latitude_longitude",
+            fix=f"gdalwarp -t_srs EPSG:4326 NETCDF:{path}:{array.name} warped.nc",
+        )
+    return found
+
+
+def _projection(kind: str, attributes: Mapping[str, Any]) -> str | None:
+    """The text by which PROJ knows a grid mapping; None for one that is not here."""
+    number = _reader(attributes)
+    if kind == "rotated_latitude_longitude":
+        pole, turn = number("grid_north_pole_latitude", 90.0), number("grid_north_pole_longitude", 0.0)
+        words = ["ob_tran", "+o_proj=longlat", f"+o_lon_p={number('north_pole_grid_longitude', 0.0)!r}"]
+        words += [f"+o_lat_p={pole!r}", f"+lon_0={180.0 + float(turn or 0.0)!r}"]
+    elif kind in PROJECTIONS:
+        proj, keys = PROJECTIONS[kind]
+        words = [proj, *_standard_parallels(proj, attributes)]
+        found = {key: number(*where) for key, where in keys.items()}
+        words += [f"+{key}={value!r}" for key, value in found.items() if value is not None]
+    else:
+        return None
+    return " ".join([f"+proj={words[0]}", *words[1:], _ellipsoid(number), "+no_defs"])
+
+
+def _reader(attributes: Mapping[str, Any]) -> Callable[[str, float | None], float | None]:
+    def number(name: str, otherwise: float | None) -> float | None:
+        value = attributes.get(name)
+        return otherwise if value is None else float(np.ravel(value)[0])
+
+    return number
+
+
+def _standard_parallels(proj: str, attributes: Mapping[str, Any]) -> list[str]:
+    """One or two of a cone."""
+    if proj not in ("aea", "lcc"):
+        return []
+    given = np.ravel(attributes.get("standard_parallel", attributes.get("latitude_of_projection_origin", 0.0)))
+    return [f"+lat_{k}={float(value)!r}" for k, value in enumerate((given[0], given[-1]), 1)]
+
+
+def _ellipsoid(number: Callable[[str, float | None], float | None]) -> str:
+    """The figure of the Earth; that of WGS 84 where none is given."""
+    for name in ("earth_radius", "semi_major_axis"):
+        radius = number(name, None)
+        if radius is not None and name == "earth_radius":
+            return f"+R={radius!r}"
+        if radius is not None:
+            flat, minor = number("inverse_flattening", None), number("semi_minor_axis", None)
+            return f"+a={radius!r} " + (f"+rf={flat!r}" if flat else f"+b={minor or radius!r}")
+    return "+datum=WGS84"
+
+
+def true_degrees(longitude: Any, path: Path) -> str:
+    """The system of coordinates in degrees that name none; refused for those of a turned grid."""
+    if str(longitude.attrs.get("standard_name", "")).startswith("grid_"):
+        raise InputError(
+            f"{path}: degrees of a turned grid ({longitude.name}) without the place of its pole",
+            allowed="a grid mapping rotated_latitude_longitude, or crs",
+        )
+    return "OGC:CRS84"
+
+
+def metres_of(coordinate: Any, path: Path) -> np.ndarray:
+    """Values of a coordinate x or y, m."""
+    unit = str(coordinate.attrs.get("units", "m")).strip() or "m"
+    if unit not in LENGTHS:
+        got = f"{path}: coordinate {coordinate.name} in {unit!r}"
+        raise InputError(got, allowed=", ".join(LENGTHS), fix=f'{coordinate.name}:units = "m"')
+    return np.asarray(coordinate.values, np.float64) * LENGTHS[unit]
