@@ -164,7 +164,7 @@ class MapPicture:
             interpolation="nearest" if max(fields.x.size, fields.y.size) < 400 else None,
         )
         axes.set(xlabel=f"{fields.axes[0]} ({unit})", ylabel=f"{fields.axes[1]} ({unit})")
-        axes.ticklabel_format(style="plain", useOffset=False)  # northings in metres; a power of ten would stand in the title
+        axes.ticklabel_format(style="plain", useOffset=False)  # a power of ten would stand in the title
         axes.tick_params(direction="out", length=3)
         bar = figure.colorbar(
             ScalarMappable(self.norm, self.colours),
