@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 TUNER = "tests/unit/test_tuner.py tests/unit/test_tuner_workload.py tests/unit/test_tuned.py"
+AVERAGES = "tests/kernels/test_averages_kernels.py tests/physics/test_averages.py"
+WEATHER = "tests/kernels/test_weather_kernels.py tests/physics/test_weather.py tests/unit/test_cyclone.py"
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/origin.py": TUNER,
     "backend/tuned.py": TUNER,
@@ -37,15 +39,24 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "boundaries/halo.py": "tests/unit/test_halo.py",
     "boundaries/inside.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
+    "config/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
     "config/units.py": "tests/unit/test_config_units.py",
+    "config/zone_series.py": "tests/unit/test_config_zone_rain.py",
     "config": "tests/unit/test_config_units.py tests/unit/test_config_expressions.py tests/unit/test_config_case.py",
+    "cyclone.py": "tests/unit/test_cyclone.py",
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/geotiff.py": "tests/unit/test_io_dem.py",
     "io/series.py": "tests/unit/test_io_series.py",
+    "io/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py tests/unit/test_config_levees.py "
+    "tests/unit/test_config_zone_rain.py",
+    "io/weather.py": "tests/unit/test_io_weather.py tests/unit/test_config_weather.py",
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
     "tests/unit/test_io_restart.py",
     "kernels": "tests/kernels/test_formulas.py tests/kernels/test_targets_agree.py",
+    "kernels/averages.py": AVERAGES,
+    "kernels/maps.py": "tests/kernels/test_maps_kernels.py tests/physics/test_maps.py",
     "layouts/store.py": TUNER,
+    "models/anelastic/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "models/barotropic": "tests/kernels/test_barotropic_reference.py tests/physics/test_barotropic_against_oracle.py "
     "tests/physics/test_barotropic_physics.py",
     "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
@@ -53,20 +64,25 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
+    "models/shallow_water/split.py": "tests/unit/test_explicit_cells.py tests/physics/test_split_schemes.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",
+    "solvers/gcr/polynomial.py": "tests/unit/test_gcr.py tests/physics/test_anelastic_pressure.py",
     "solvers/poisson": "tests/unit/test_poisson.py",
     "solvers/poisson/columns": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
     "solvers/poisson/bands": "tests/unit/test_poisson_bands.py tests/kernels/test_poisson_columns.py",
     "solvers/poisson/seams": "tests/kernels/test_poisson_columns.py tests/unit/test_poisson_bands.py",
     "solvers/tridiagonal": "tests/kernels/test_tridiagonal.py",
+    "stepping/averages.py": AVERAGES,
     "stepping/clock.py": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py",
     "stepping/reach.py": "tests/unit/test_stepping_reach.py",
     "stepping/until.py": "tests/unit/test_stepping_until.py",
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
+    "terms/blended.py": WEATHER,
+    "terms/moving.py": WEATHER,
     "tuning": f"{TUNER} tests/unit/test_tuning.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
