@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 TUNER = "tests/unit/test_tuner.py tests/unit/test_tuner_workload.py tests/unit/test_tuned.py"
 AVERAGES = "tests/kernels/test_averages_kernels.py tests/physics/test_averages.py"
-WEATHER = "tests/kernels/test_weather_kernels.py tests/physics/test_weather.py tests/unit/test_cyclone.py"
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/origin.py": TUNER,
     "backend/tuned.py": TUNER,
@@ -47,8 +46,8 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "decomposition.py": "tests/unit/test_decomposition.py",
     "io/geotiff.py": "tests/unit/test_io_dem.py",
     "io/series.py": "tests/unit/test_io_series.py",
-    "io/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py tests/unit/test_config_levees.py "
-    "tests/unit/test_config_zone_rain.py",
+    "io/vector.py": "tests/unit/test_io_named_places.py tests/unit/test_config_zones.py "
+    "tests/unit/test_config_levees.py tests/unit/test_config_zone_rain.py",
     "io/weather.py": "tests/unit/test_io_weather.py tests/unit/test_config_weather.py",
     "io": "tests/unit/test_io_dem.py tests/unit/test_io_series.py tests/unit/test_io_resample.py "
     "tests/unit/test_io_restart.py",
@@ -81,8 +80,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "stepping": "tests/unit/test_stepping_clock.py tests/unit/test_stepping_series.py "
     "tests/unit/test_stepping_advance.py tests/unit/test_stepping_run.py",
     "terms": "tests/kernels/test_terms.py tests/physics/test_sources.py",
-    "terms/blended.py": WEATHER,
-    "terms/moving.py": WEATHER,
+    "terms/moving.py": "tests/physics/test_weather.py tests/unit/test_cyclone.py",
     "tuning": f"{TUNER} tests/unit/test_tuning.py",
     "waves": "tests/unit/test_waves_regular.py tests/unit/test_waves_seas.py tests/unit/test_waves_records.py",
     "waves/linear.py": "tests/unit/test_waves_seas.py",
@@ -105,6 +103,7 @@ SIMULATED = {  # kernels of a GPU: the same, with a part of a test's name
     "solvers/tridiagonal/columns.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
     "solvers/tridiagonal/lanes.py": ("tests/kernels/test_lanes.py", "exactly or leave_out"),
     "solvers/tridiagonal/partition.py": ("tests/kernels/test_tridiagonal.py", "simulated_pieces"),
+    "terms/blended.py": ("tests/kernels/test_weather_kernels.py", "simulated or band"),
     "solvers/tridiagonal/reduction_cuda.py": ("tests/kernels/test_tridiagonal.py", "simulated_methods"),
 }
 FORMULAS = ("boundaries", "config/units.py", "decomposition.py", "io/geotiff.py", "io/resample.py", "io/series.py",

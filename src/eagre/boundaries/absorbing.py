@@ -103,6 +103,10 @@ class Absorbing(Condition):
         wave = self.value(width)
         return Series(wave.times, self.level + 2.0 * wave.values, wave.name)
 
+    @property
+    def line_gives_level(self) -> bool:
+        return True
+
     def still_level(self) -> float:
         return float(self.level)
 

@@ -72,6 +72,11 @@ class Condition:
         """The time-dependent number that `line_end` gets."""
         return self.value(width)
 
+    @property
+    def line_gives_level(self) -> bool:
+        """Whether the number of `line_series` is an elevation, which moves with the datum."""
+        return self.gives_level
+
     def given_discharge(self) -> Series | None:
         """Water that it is to bring, m3 s-1; None where that is not given."""
         return None

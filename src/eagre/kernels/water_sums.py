@@ -11,6 +11,7 @@ from eagre.grid import Grid
 
 VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
 WATER_SUMS = 7
+MUCH = 1e-3  # of the water, won or lost by rounding
 BLOCK = 128  # threads that sum a row on a GPU
 
 
@@ -43,10 +44,24 @@ def named_sums(rows: np.ndarray, grid: Grid) -> dict[str, float]:
 
 
 def water_balance(volume: float, first: float, inflow: float, rain: float) -> dict[str, float]:
-    """Change of the volume since the start, inflow and rain, m3, and what they leave over, relative."""
-    change, larger = float(volume - first), float(max(volume, first))
+    """Change of the volume since the start, inflow and rain, m3, and what they leave over.
+
+    That is relative to the largest of the volumes at the start, now, and as it should be: water that came and is lost
+    counts where none is left.
+    """
+    change, larger = float(volume - first), float(max(volume, first, first + inflow + rain))
     error = (change - inflow - rain) / larger if larger > 0.0 else math.nan
     return {"volume_change": change, "volume_inflow": float(inflow), "volume_rain": float(rain), "volume_error": error}
+
+
+def rounding_facts(found: Mapping[str, float]) -> list[tuple[str, str]]:
+    """What a run's summary says of water that single precision won or lost, if that is much."""
+    error = found["volume_error"]
+    if not abs(error) > MUCH:
+        return []
+    amount = abs(found["volume_change"] - found["volume_inflow"] - found["volume_rain"])
+    way = "won by" if error > 0.0 else "lost to"
+    return [("rounding", f'{amount:.4g} m3 ({abs(error):.2g} of the water) were {way} rounding: precision = "double"')]
 
 
 def water_facts(

@@ -38,7 +38,7 @@ class Bands:
     def __init__(self, setup: Setup, group: Group, precision: str) -> None:
         self.setup, self.device, self.precision = setup, group, precision
         self.real = check_precision(precision)
-        self.sides: list[Side] = sides_of(setup.segments)
+        self.sides: list[Side] = sides_of(setup.segments, setup.level)
         beside = rows_beside(setup, precision, setup.deepest)
         check_bands(setup, group, beside)
         self.transport = LocalTransport(group)

@@ -35,7 +35,7 @@ class Engine:
     def __init__(self, setup: Setup, device: Device, precision: str) -> None:
         self.setup, self.device, self.precision = setup, device, precision
         self.real = check_precision(precision)
-        self.sides: list[Side] = sides_of(setup.segments)
+        self.sides: list[Side] = sides_of(setup.segments, setup.level)
         self.parity = 0
         self._allocate()
         self._programs = self._compile()

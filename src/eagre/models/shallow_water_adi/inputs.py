@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy as np
 from eagre.checks import checked_number
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.models.shallow_water_adi.kernels import LAND
+from eagre.models.shallow_water_adi.setup import Setup
+
+STRIDE = 16.0  # m, between the levels from which runs count elevations
+RAIN_PART = 0.05  # of the rain of half a step, that a unit in the last place of elevations may be
 
 
 def checked_land(land: Any, grid: Grid) -> np.ndarray:
@@ -23,6 +29,42 @@ def checked_land(land: Any, grid: Grid) -> np.ndarray:
     return mask
 
 
+def level_of(precision: str, surface: np.ndarray, land: np.ndarray) -> float:
+    """The level from which a run counts elevations, m: in single precision near the lowest surface at the start.
+
+    So water on high ground keeps its digits. A whole multiple of 16 m: it adds exactly, cases by the sea have 0, and
+    the members of an ensemble mostly have one.
+    """
+    if precision == "double" or land.all():
+        return 0.0
+    return STRIDE * round(float(surface[~land].min()) / STRIDE)
+
+
+def over_level(state: Mapping[str, np.ndarray], level: float) -> Mapping[str, np.ndarray]:
+    """A state of a run of any level, or of a version that knew none, over `level`, m; other maps begin anew."""
+    theirs = float(state.get("level", 0.0))
+    if theirs == level:
+        return state
+    z = np.asarray(state["z"])
+    kept = {name: values for name, values in state.items() if not name.startswith("maps")}
+    return {**kept, "z": (z.astype(np.float64) + (theirs - level)).astype(z.dtype)}
+
+
+def fine_rain(setup: Setup) -> list[str]:
+    """A remark on rain so weak that elevations in single precision cannot count it; for runs in that."""
+    bed = setup.bed[setup.bed < LAND]
+    rain = 0.5 * setup.time_step * setup.terms.wettest
+    if not bed.size or rain == 0.0:
+        return []
+    unit = float(np.spacing(np.float32(abs(bed).max())))
+    if unit < RAIN_PART * rain:
+        return []
+    return [
+        f"rain of at most {rain:.1e} m in half a time step falls on ground whose elevations single precision holds in "
+        f'steps of up to {unit:.1e} m: it may be lost or won; precision = "double"'
+    ]
+
+
 def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
     """Depth below which a face is closed, m: as given, or a thousandth of the greatest depth at the start."""
     if given is not None:
@@ -31,10 +73,10 @@ def depth_of_dry_faces(given: float | None, thickness: np.ndarray) -> float:
     return max(1e-3 * min(1.0, deepest), 1e-6) if deepest > 0 else 1e-3
 
 
-def check_wet(thickness: np.ndarray, land: np.ndarray) -> None:
-    """Refuse dry cells that are not land: of a run without drying."""
+def check_wet(thickness: np.ndarray, land: np.ndarray, drying: bool) -> None:
+    """Refuse dry cells that are not land, of a run without drying."""
     dry = ~land & (thickness <= 0.0)
-    if dry.any():
+    if dry.any() and not drying:
         j, i = np.argwhere(dry)[0]
         raise InputError(
             f"a dry cell (j, i) = ({j}, {i}) with drying = 'off'",

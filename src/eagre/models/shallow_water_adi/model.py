@@ -27,11 +27,18 @@ from eagre.checks import (
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.grid import Grid, centre_bed
-from eagre.kernels.water_sums import water_balance, water_facts
+from eagre.kernels.water_sums import rounding_facts, water_balance, water_facts
 from eagre.models.base import BaseModel
 from eagre.models.shallow_water_adi.averaging import QUANTITIES
 from eagre.models.shallow_water_adi.bands import engine_for
-from eagre.models.shallow_water_adi.inputs import check_wet, checked_land, depth_of_dry_faces
+from eagre.models.shallow_water_adi.inputs import (
+    check_wet,
+    checked_land,
+    depth_of_dry_faces,
+    fine_rain,
+    level_of,
+    over_level,
+)
 from eagre.models.shallow_water_adi.kernels import OUTSIDE
 from eagre.models.shallow_water_adi.layout import DEVICE_WORDS, LARGEST_MARGIN, maps_of
 from eagre.models.shallow_water_adi.output import Fields
@@ -157,12 +164,13 @@ class ShallowWaterADI(Fields, BaseModel):
         corners = checked_field("bed_elevation", bed_elevation, grid, "corner")
         self.bed, (surface, thickness) = centre_bed(corners), initial_surface(surface_elevation, depth, corners, grid)
         dry_land, step = checked_land(land, grid), checked_number("time_step", time_step, 1e-9, 1e9)
-        segments = self.boundaries.checked_segments(grid, gravity)
+        segments, level = self.boundaries.checked_segments(grid, gravity), level_of(precision, surface, dry_land)
         terms, walls = placed_inside(self.boundaries.inside, segments, terms, dry_land)
         friction, law = _friction(manning, chezy, gravity, grid)
         self.setup = Setup(
             grid=grid,
-            bed=np.where(dry_land, OUTSIDE, self.bed),
+            bed=np.where(dry_land, OUTSIDE, self.bed - level),
+            level=level,
             segments=segments,
             friction=friction,
             law=law,
@@ -181,12 +189,11 @@ class ShallowWaterADI(Fields, BaseModel):
             averages=asked,
             lines=FluxLines(lines, grid) if lines else None,
         )
-        if not self.setup.drying:
-            check_wet(thickness, dry_land)
+        check_wet(thickness, dry_land, self.setup.drying)
         self._start = one_of("start", start, ("half-step", "zero"))
+        speeds = (checked_field(f"velocity_{a}", u, grid, "centre") for a, u in (("x", velocity_x), ("y", velocity_y)))
         time = checked_number("start_time", start_time, -1e12, 1e12)
-        given = {"velocity_x": velocity_x, "velocity_y": velocity_y}
-        self._begin(surface, [thickness * checked_field(name, u, grid, "centre") for name, u in given.items()], time)
+        self._begin(surface - level, [thickness * u for u in speeds], time)
 
     def _kernels(self, asked: str, walls: np.ndarray | None) -> str:
         """Which kernels run: with walls inside the domain those of a GPU are the plain ones."""
@@ -268,13 +275,14 @@ class ShallowWaterADI(Fields, BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **(self.lines.state() if self.lines else {}), **grid_state(self.grid)}
+        own = {**(self.lines.state() if self.lines else {}), "level": np.array(self.setup.level)}
+        return {**self._stepper.state(), **own, **grid_state(self.grid)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
         check_state(state, {name: self.grid.shape_of(at) for name, at in places.items()}, self.grid, ("clock",))
-        self._stepper.restore(state)
+        self._stepper.restore(over_level(state, self.setup.level))
         if self.lines:
             self.lines.restore(state)
         if not self._engine.balance.goes_on(state):
@@ -288,6 +296,7 @@ class ShallowWaterADI(Fields, BaseModel):
         """Volume, what came in, what of its change neither explains (relative), energies and extremes."""
         found = self._engine.sums()
         inflow, rain = self._engine.balance.amounts()
+        found["potential_energy"] += self.setup.gravity * self.setup.level * found["volume"]
         return {**found, **water_balance(found["volume"], self._stepper.first_volume, sum(inflow.values()), rain)}
 
     @property
@@ -300,7 +309,14 @@ class ShallowWaterADI(Fields, BaseModel):
         """Where water came from or went to, and how fast it crossed cells, for the summary of a run."""
         braked = self._stepper.brake.facts(self.setup.time_step, self.setup.drying)
         asked = self._engine.balance.asked(self._first_time, self.time)
-        return [*water_facts(self.diagnostics(), self.inflow, asked), *braked]
+        found = self.diagnostics()
+        rounded = rounding_facts(found) if self.precision == "single" else []
+        return [*water_facts(found, self.inflow, asked), *rounded, *braked]
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What a user should know before the run."""
+        return fine_rain(self.setup) if self.precision == "single" else ()
 
     @property
     def bytes_per_step(self) -> int:

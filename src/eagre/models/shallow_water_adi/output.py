@@ -48,9 +48,7 @@ class Fields:
             p, before, after = self._engine.fluxes()
             q = _mean(before, after)
             z = self._engine.surface()
-            self._cache = self._fields_of(
-                z, _mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]), self.setup.bed, self.bed.astype(z.dtype)
-            )
+            self._cache = self._fields_of(z, _mean(p[:, 1:], p[:, :-1]), _mean(q[1:], q[:-1]), self.setup.bed, self.bed)
         return self._cache[name]
 
     def sample(self, names: Sequence[str], points: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
@@ -64,8 +62,7 @@ class Fields:
         """Values in cells (j, i) from z, p at the low and high faces, and q before and after at these."""
         z, p, p_high, before, before_high, after, after_high = words
         q, q_high = _mean(before, after), _mean(before_high, after_high)
-        bed = self.bed[j, i].astype(z.dtype)
-        found = self._fields_of(z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], bed)
+        found = self._fields_of(z, _mean(p_high, p), _mean(q_high, q), self.setup.bed[j, i], self.bed[j, i])
         return {name: np.broadcast_to(found[name], z.shape) for name in names}
 
     def record(self, recording: Recording | None) -> bool:
@@ -85,30 +82,41 @@ class Fields:
         setup = self.setup
         if setup.maps is None and setup.averages is None:
             return None
-        water = Water(lambda z: z, lambda z: z - self.bed.astype(z.dtype))
-        ground = {"surface_elevation": np.where(setup.bed < LAND, 0.0, self.bed)}
+        level = setup.level
+        water = Water(lambda z: _lifted(z, level), lambda z: z - (self.bed - level).astype(z.dtype))
+        ground = {"surface_elevation": np.where(setup.bed < LAND, level, self.bed)}
         state = lambda: (self._engine.maps_state(self.time), self.time)  # noqa: E731
         return RunMaps(self.grid, state, setup.averages, ground, maps=setup.maps, bed=self.bed, water=water)
 
     def _fields_of(
         self, z: np.ndarray, p: np.ndarray, q: np.ndarray, limit: np.ndarray, bed: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Output variables from surface and unit discharges at centres; `limit` is the bed, very high on land."""
+        """Output variables from surface and unit discharges at centres.
+
+        z and `limit`, the bed, very high on land, are over the level of the run; `bed` is not.
+        """
+        level = self.setup.level
+        bed = (bed - level).astype(z.dtype)
         wet = (limit < LAND) & (z - bed > (self.setup.dry_depth if self.setup.drying else 0.0))
         zero = np.zeros((), z.dtype)
         h = np.where(limit < LAND, np.maximum(z - bed, zero), zero)
         over = np.where(wet, 1.0 / np.where(wet, h, 1.0), zero).astype(z.dtype)
         u, v = p * over, q * over
         return {
-            "surface_elevation": np.where(limit < LAND, np.maximum(z, bed), bed),
+            "surface_elevation": _lifted(np.where(limit < LAND, np.maximum(z, bed), bed), level),
             "depth": h,
             "discharge_x": np.where(wet, p, zero),
             "discharge_y": np.where(wet, q, zero),
             "velocity_x": u,
             "velocity_y": v,
             "speed": np.hypot(u, v),
-            "bed": bed,
+            "bed": _lifted(bed, level),
         }
+
+
+def _lifted(z: np.ndarray, level: float) -> np.ndarray:
+    """Elevations from those over `level`, m, rounded once."""
+    return (level + z.astype(np.float64)).astype(z.dtype)
 
 
 def _mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ class Setup:
     """Everything that fixes a run, checked by the model; arrays are float64 on the host."""
 
     grid: Grid
-    bed: np.ndarray  # (ny, nx) at centres, m; OUTSIDE on land
+    bed: np.ndarray  # (ny, nx) at centres, m over `level`; OUTSIDE on land
     segments: Sequence[Segment]
     friction: np.ndarray  # (ny, nx): g n^2, or g / C^2
     law: str  # "manning" or "chezy"
@@ -38,6 +38,7 @@ class Setup:
     deepest: float  # m, at the start and outside
     dries: bool | None = None  # what `may_dry` is for a part of a domain: that of the whole
     kernels: str = "fast"  # or "reference"
+    level: float = 0.0  # from which elevations are counted, m: see `level_of`
     walls: np.ndarray | None = None  # (ny, nx): faces that are closed inside the domain, `eagre.boundaries.inside`
     maps: Maps | None = None  # what is gathered
     averages: Asked | None = None
@@ -48,13 +49,13 @@ class Setup:
         """Whether any rule looks for dry neighbours; outside the domain all are."""
         if self.dries is not None:
             return self.dries
-        is_open = any(side.kind != WALL for side in sides_of(self.segments))
+        is_open = any(side.kind != WALL for side in sides_of(self.segments, self.level))
         is_open |= self.walls is not None
         rules = self.drying or self.dissipation or self.viscosity > 0.0
         return rules or is_open or bool((self.bed > LAND).any())
 
     @property
     def series(self) -> list[Series]:
-        """Series that drive the run: one a segment, then the factors of the terms."""
-        own = [side.series for side in sides_of(self.segments)]
+        """Series that drive the run: one a segment, elevations over the level, then the factors of the terms."""
+        own = [side.series for side in sides_of(self.segments, self.level)]
         return own + self.terms.series

@@ -37,8 +37,8 @@ class Side:
         return self.series(start + ahead * dt)
 
 
-def sides_of(segments: Sequence[Segment]) -> list[Side]:
-    """Kinds and series of all segments.
+def sides_of(segments: Sequence[Segment], level: float) -> list[Side]:
+    """Kinds and series of all segments; elevations are over `level`, m.
 
     Raises
     ------
@@ -46,7 +46,13 @@ def sides_of(segments: Sequence[Segment]) -> list[Side]:
         For a condition that this model does not have.
     """
     found = _cells_of(segments)
-    return [Side(s, _kind(s, found), s.condition.line_series(s.width)) for s in segments]
+    return [Side(s, _kind(s, found), _series(s, level)) for s in segments]
+
+
+def _series(segment: Segment, level: float) -> Series:
+    """What a segment's end gets, elevations over `level`, m."""
+    given = segment.condition.line_series(segment.width)
+    return Series(given.times, given.values - level, given.name) if segment.condition.line_gives_level else given
 
 
 def end_switches(segments: Sequence[Segment]) -> dict[str, Any]:

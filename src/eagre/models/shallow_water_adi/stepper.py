@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,14 +154,15 @@ class Stepper:
 
 
 def reach_of_case(setup: Any, start: float) -> Reach:
-    """Bounds of what the water of a case can reach, before the water at the start is known."""
+    """Bounds of what the water of a case can reach, over its level, before the water at the start is known."""
     factor = float(setup.friction.max()) / setup.gravity
     manning = math.sqrt(factor) if setup.law == "manning" else math.sqrt(factor) * setup.deepest ** (1.0 / 6.0)
-    bed = setup.bed[setup.bed < LAND]
-    return reach_of(
+    bed = setup.level + setup.bed[setup.bed < LAND]
+    reach = reach_of(
         setup.grid, bed if bed.size else np.zeros(1), setup.segments, setup.terms, setup.gravity, start,
         manning=manning, thinnest=setup.dry_depth,
     )  # fmt: skip
+    return replace(reach, lowest=reach.lowest - setup.level, head=reach.head - setup.level)
 
 
 def largest_cell(engine: Any, name: str) -> tuple[int, int]:
