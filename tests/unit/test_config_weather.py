@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray
 
 from case_texts import flat_sea
 from eagre.config.problems import ConfigError
+from eagre.errors import InputError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from unit.test_io_weather import era5
 
@@ -54,3 +56,21 @@ def test_what_cannot_be_is_refused_with_its_key(case, more, head, match):
     with pytest.raises(ConfigError, match=match) as raised:
         terms_of_case(case(more, head))
     assert "sources.weather" in str(raised.value)
+
+
+def test_missing_rain_is_what_is_asked_and_missing_pressure_is_told(case, tmp_path):
+    """As ERA5-Land has no rain over the sea."""
+    with xarray.open_dataset(tmp_path / "era5.nc") as dataset:
+        held = dataset.load()
+    for name in ("tp", "msl"):
+        held[name] = held[name].where(held.longitude < 13.6)
+        held[name].encoding.clear()
+    held.to_netcdf(tmp_path / "land.nc", engine="h5netcdf")
+    head = HEAD.replace("era5.nc", "land.nc")
+    with pytest.raises(InputError, match=r"rain at t = .* is missing"):
+        terms_of_case(case("", head))["WeatherRain"].rate.record(1)
+    made = terms_of_case(case("nodata = 0.0", head))
+    rain = made["WeatherRain"].rate.record(1)
+    assert rain.min() == 0.0 and rain.max() > 5e-8
+    with pytest.raises(InputError, match="pressure at t = 0 s is missing"):
+        made["WeatherPressure"].pressure.record(0)

@@ -10,7 +10,7 @@ from pydantic import Field, PlainValidator, ValidationInfo
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
 from eagre.config.toml import literal
-from eagre.config.values import InputFile, key_of, quantity
+from eagre.config.values import InputFile, NoData, key_of, quantity
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
 
@@ -87,6 +87,9 @@ class WeatherSection(Section):
     reference_pressure: Annotated[float, quantity("pressure")] = Field(
         default=101_325.0, description="pressure at which levels at sides are as given, Pa", examples=["1013.25 hPa"]
     )
+    nodata: NoData = Field(
+        default="error", description='"error", or a number, m/s, that replaces missing values of rain and wind'
+    )
     crs: Crs | None = Field(
         default=None, description="coordinate system of the file, if it does not say", examples=["EPSG:4326"]
     )
@@ -105,9 +108,8 @@ class WeatherSection(Section):
                 leave_out += kinds
             elif value is not True:
                 given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
-        found = read_weather(
-            self.file, grid, variables=given, leave_out=tuple(leave_out), crs=self.crs, start=start_date
-        )
+        options = {"crs": self.crs, "start": start_date, "nodata": None if self.nodata == "error" else self.nodata}
+        found = read_weather(self.file, grid, variables=given, leave_out=tuple(leave_out), **options)
         for field in (found.rain, found.wind_x, found.pressure):
             if field is not None:
                 field.instants.hats[0].covers(0.0, end)

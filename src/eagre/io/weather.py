@@ -121,7 +121,7 @@ def read_weather(
     start : date, optional
         Of model time 0; needed where the file's times are dates.
     nodata : float, optional
-        What stands for missing values, in SI units: 0 for a stress that is not there over land.
+        What stands for missing values of all but pressure, in SI units: 0 for a stress that is not there over land.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def _field(source: _Source, kind: str, name: str) -> Made:
 
     def read(k: int) -> np.ndarray:
         factor = known.units[unit] * factors[k]
-        missing = None if source.nodata is None else source.nodata / factor
+        missing = None if source.nodata is None or kind == "pressure" else source.nodata / factor
         values = lattice.at_nodes(held[{other[0]: int(records[k])}], missing) * factor
         return _no_less_than_dry(values, f"{path}: {name} at t = {times[k]:g} s") if kind == "rain" else values
 

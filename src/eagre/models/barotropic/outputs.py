@@ -65,10 +65,12 @@ def places_at_points(engine: Any) -> np.ndarray:
 
 
 def remarks_of(setup: Setup) -> list[str]:
-    """Resolution of the boundary layer, nondimensional numbers, the time step and its limits."""
+    """Resolution of the boundary layer, nondimensional numbers (of the wind at the start), the step and its limits."""
     grid = setup.grid
     length = (grid.nx - 1) * grid.dx / math.pi
     numbers = numbers_remark(float(np.abs(setup.curl).max()), setup.beta, setup.viscosity, setup.friction, length)
+    if setup.moving is not None:
+        numbers = [f"the wind changes with time ({setup.moving.instants.name})", *numbers]
     return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, step_remark(setup)]
 
 
