@@ -81,6 +81,27 @@ class DomainSection(Section):
         default=None, description="height of the ground, metres; levels follow it", examples=["400 / (1 + (x/5000)**2)"]
     )
 
+    blend: PositiveMetres | None = Field(
+        default=None,
+        description="width, metres, over which the ground goes over to one height at both ends of axes that are "
+        "periodic or open, so that they meet; for rasters",
+        examples=["2 km"],
+    )
+    steepest: float | None = Field(
+        default=None,
+        description="slope that no two neighbouring points have more of: the ground is smoothed until then, by sweeps "
+        "of (1, 2, 1) / 4",
+        gt=0,
+        examples=[0.5],
+    )
+
+    @model_validator(mode="after")
+    def _ground_to_form(self) -> DomainSection:
+        for name in ("blend", "steepest"):
+            if self.ground is None and getattr(self, name) is not None:
+                raise InputError(f"{name} without ground", allowed="with one", fix='ground = {file = "dem.tif"}')
+        return self
+
     @model_validator(mode="after")
     def _one_height(self) -> DomainSection:
         heights = isinstance(self.levels, list)
@@ -106,6 +127,18 @@ class DomainSection(Section):
         wraps = self.sides_x == "periodic", self.sides_y == "periodic"
         nx, ny = self.distinct(self.nx, self.sides_x), self.distinct(self.ny, self.sides_y)
         return Grid.of_points(nx, ny, self.length_x, self.length_y, self.x0, self.y0, wraps)
+
+    def formed(self, ground: np.ndarray | float, grid: Grid) -> np.ndarray | float:
+        """The ground, (ny, nx) or a number, m, as `blend` and `steepest` want it."""
+        from eagre.models.anelastic.orography import blended, smoothed
+
+        sides = self.sides_y, self.sides_x
+        if np.ndim(ground) and self.blend is not None:
+            ground = blended(np.asarray(ground), grid, (sides[0] != "wall", sides[1] != "wall"), self.blend)
+        if np.ndim(ground) and self.steepest is not None:
+            wraps = sides[0] == "periodic", sides[1] == "periodic"
+            ground = smoothed(np.asarray(ground), grid, wraps, self.steepest)
+        return ground
 
     def vertical(self) -> int | np.ndarray:
         """Number of levels that a run has, or their heights, m."""
@@ -287,6 +320,8 @@ class AnelasticCase(Case):
         if isinstance(domain.ground, FieldValue):
             with self.at("domain", "ground"):
                 ground = domain.ground.at_centres(grid)
+            with self.at("domain"):
+                ground = domain.formed(ground, grid)
         with self.at("domain", "levels" if isinstance(domain.levels, list) else "ground"):
             return checked_levels(domain.vertical(), domain.height, ground, grid, domain.sides_z == "periodic"), ground
 

@@ -10,6 +10,7 @@ from eagre.fields import Variable
 from eagre.models.anelastic.diagnostics import vorticity
 from eagre.models.anelastic.engine import COMPONENTS, Engine
 from eagre.models.anelastic.kernels import Velocity
+from eagre.models.anelastic.orography import steepest
 from eagre.models.anelastic.setup import Setup
 from eagre.models.anelastic.stability import COURANT, largest_courant
 from eagre.models.anelastic.surface import Surface
@@ -163,6 +164,8 @@ def remarks_of(setup: Setup) -> list[str]:
     apart = np.diff(setup.levels.height) if setup.shape[0] > 1 else np.array([dz])
     up = f"{dz:.4g}" if np.ptp(apart) < 1e-6 * dz else f"{apart.min():.4g} to {apart.max():.4g}"
     found = [f"spacings {dx:.4g}, {dy:.4g} and {up} m; {setup.air.equations} equations"]
+    if setup.levels.ground is not None:
+        found.append(_ground_of(setup, setup.levels.ground))
     ends = zip("yx", setup.sides[1:], strict=True)
     if setup.side_absorber is None and (lateral := [axis for axis, side in ends if side == "open"]):
         found.append(
@@ -177,6 +180,19 @@ def remarks_of(setup: Setup) -> list[str]:
     if not setup.viscous:
         found.append("no viscosity: what is smaller than the grid is left to the advection scheme (implicit LES)")
     return found
+
+
+def _ground_of(setup: Setup, ground: np.ndarray) -> str:
+    """How high and how steep the ground is, and whether it falls off a cliff where a periodic axis ends."""
+    grid = setup.grid
+    most = steepest(ground, grid, (setup.sides[1] == "periodic", setup.sides[2] == "periodic"))
+    j, i = most.cell
+    where = f"x = {grid.x[i]:.6g} m, y = {grid.y[j]:.6g} m"
+    told = f"ground from {ground.min():.4g} to {ground.max():.4g} m"
+    told += f", of a slope of {most.slope:.3g} along {most.axis} at {where}"
+    if most.cliff:
+        told += f", where its two ends meet, and {most.inside:.3g} elsewhere: blend in [domain] brings them together"
+    return told
 
 
 def strongest_heat(surface: Surface) -> float:

@@ -44,7 +44,7 @@ def set_wind_through(projection: Any, setup: Setup, rest: RestState) -> None:
             f"sides that are open to an ambient wind of which {100.0 * balance.share:.0f} % would have to change, "
             "so that as much air leaves as enters",
             allowed="ground and wind at one side as at the other, to a tenth",
-            fix="ground that is as high at one side as at the other",
+            fix="ground that is as high at one side as at the other, as blend in [domain] makes it",
         )
 
 

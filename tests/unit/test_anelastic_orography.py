@@ -1,0 +1,104 @@
+"""The ground: ends that meet, slopes that are not too steep, and what a run says of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eagre.errors import InputError
+from eagre.grid import Grid
+from eagre.models.anelastic.config import AnelasticCase
+from eagre.models.anelastic.orography import blended, smoothed, steepest
+
+GRID = Grid.of_points(24, 17, 2400.0, 1600.0, periodic=(True, False))
+BOTH = (True, True)
+CASE = """\
+model = "anelastic"
+run.end_time = 1.0
+[domain]
+nx = 24
+levels = 5
+length_x = 2400.0
+height = 2000.0
+{more}
+"""
+
+
+@pytest.fixture
+def rough():
+    return 0.3 * GRID.x + 0.1 * GRID.y[:, None] + 50.0 * np.random.default_rng(3).random(GRID.shape)
+
+
+def test_ends_meet_and_the_middle_stays(rough):
+    found = blended(rough, GRID, (False, True), 500.0)
+    np.testing.assert_allclose(found[:, 0], 0.5 * (rough[:, 0] + rough[:, -1]))
+    np.testing.assert_allclose(found[:, -1], found[:, 0])
+    np.testing.assert_array_equal(found[:, 5:-5], rough[:, 5:-5])
+    assert steepest(found, GRID, (False, True)).slope < 2.0 < 6.0 < steepest(rough, GRID, (False, True)).slope
+    fifth = rough[:, 2] + np.cos(0.2 * np.pi) ** 2 * (found[:, 0] - rough[:, 0])  # 200 m of 500 m from the end
+    np.testing.assert_allclose(found[:, 2], fifth)
+
+
+def test_ends_of_both_axes_meet(rough):
+    found = blended(rough, GRID, BOTH, 300.0)
+    np.testing.assert_allclose(found[0], found[-1])
+    np.testing.assert_allclose(found[:, 0], found[:, -1])
+
+
+def test_slopes_are_no_steeper_and_the_mean_stays(rough):
+    found = smoothed(rough, GRID, BOTH, 0.4)
+    slopes = [abs(np.roll(found, -1, n) - found) / 100.0 for n in (0, 1)]
+    assert 0.2 < np.max(slopes) <= 0.4
+    assert found.mean() == pytest.approx(rough.mean())
+    np.testing.assert_array_equal(smoothed(found, GRID, BOTH, 0.4), found)
+
+
+def test_one_sweep_between_walls():
+    spike = np.zeros((5, 6))
+    spike[0, 2] = 16.0
+    grid = Grid.of_points(6, 5, 5.0, 4.0)
+    expected = np.zeros((5, 6))
+    expected[0, 1:4], expected[1, 1:4] = [3.0, 6.0, 3.0], [1.0, 2.0, 1.0]
+    np.testing.assert_allclose(smoothed(spike, grid, (False, False), 5.0), expected)
+
+
+def test_the_steepest_place(rough):
+    ground = np.zeros(GRID.shape)
+    ground[4:, :] = 70.0
+    found = steepest(ground, GRID, (False, True))
+    assert found == (0.7, "y", (3, 0), False, 0.7) and not found.cliff
+    tilted = 0.3 * GRID.x + np.zeros(GRID.shape)
+    found = steepest(tilted, GRID, (False, True))
+    assert found.slope == pytest.approx(6.9) and found[1:4] == ("x", (0, 23), True) and found.cliff
+    assert steepest(tilted, GRID, (False, False)).slope == pytest.approx(0.3)
+    assert steepest(np.zeros((1, 1)), Grid.of_points(1, 1, 1.0, 1.0), BOTH).slope == 0.0
+
+
+def test_what_cannot_be(rough):
+    with pytest.raises(InputError, match=r"(?s)blend = 1300.*0 to 1150"):
+        blended(rough, GRID, (False, True), 1300.0)
+    with pytest.raises(InputError, match="no sides are periodic or open"):
+        blended(rough, GRID, (False, False), 300.0)
+    with pytest.raises(InputError, match=r"still 0\.\d+ after 1000 sweeps"):
+        smoothed(rough, Grid.of_points(24, 17, 2400.0, 1600.0), (False, False), 1e-6)
+
+
+def test_a_case(tmp_path):
+    def model(more):
+        return AnelasticCase.loads(CASE.format(more=more), tmp_path).build("cpu", "double")
+
+    [told] = [one for one in model('ground = "0.3 * x"').remarks if "ground" in one]
+    assert "slope of 6.9 along x at x = 2300 m" in told and "blend in [domain]" in told
+    found = model('ground = "0.3 * x"\nblend = "0.4 km"\nsteepest = 0.5')
+    [told] = [one for one in found.remarks if "ground" in one]
+    assert "blend" not in told
+    assert steepest(found.levels.ground, found.grid, BOTH).slope <= 0.5
+    assert np.ptp(model('ground = "0.3 * x"\nsides_x = "open"\nblend = "0.4 km"').levels.ground[0, [0, -1]]) < 1e-9
+    for lines, words in (
+        ("blend = 400.0", "blend without ground"),
+        ("steepest = 0.5", "steepest without ground"),
+        ('ground = "0.3 * x"\nsides_x = "wall"\nblend = 400.0', "no sides are periodic or open"),
+        ('ground = "0.3 * x"\nsteepest = 0.0', "steepest"),
+    ):
+        with pytest.raises(InputError, match=words):
+            model(lines)
