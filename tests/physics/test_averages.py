@@ -221,6 +221,19 @@ def test_names_units_and_methods():
     assert product_of_units("1", "1") == "1"
 
 
+def test_only_means_of_components_are_a_vector_to_a_gis():
+    """QGIS draws arrows of fields whose long names differ by "x-component" and "y-component" alone (MDAL)."""
+    both = ["velocity"]
+    asked = eagre.Averages(
+        mean=both, variance=both, covariance=[("velocity_x", "velocity_y")], maximum=both, minimum=both,
+        time_of_maximum=both,
+    )  # fmt: skip
+    found = {one.name: one.long_name for one in flood(averages=asked, maps=None).maps.variables}
+    assert [name for name, text in found.items() if "component" in text] == ["mean_velocity_x", "mean_velocity_y"]
+    assert found["max_velocity_y"] == "largest velocity averaged over depth along y"
+    assert len(set(found.values())) == len(found) == 12
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [

@@ -12,7 +12,9 @@ import rasterio
 
 from eagre.fields import WATER_VARIABLES, Variable
 from eagre.grid import Grid
-from eagre.io import FieldWriter
+from eagre.io import FieldWriter, MeasuredWriter
+from eagre.io.cf import axis_attributes
+from eagre.io.measured import Axis
 from eagre.models.anelastic import outputs as anelastic
 from eagre.models.barotropic import outputs as barotropic
 from eagre.models.potential_waves import measuring, outputs
@@ -77,3 +79,34 @@ def test_gdal_sees_place_and_time(tmp_path: Path):
             assert file.tags()["time#units"] == "seconds since 2026-01-31 00:00:00"
             assert [file.tags(band)["NETCDF_DIM_time"] for band in (1, 2)] == ["0", "60"]
             np.testing.assert_array_equal(file.read(1)[::-1], model.field("depth"))
+
+
+class Gathered:
+    """Maps as a model gathers them, with its bed beside them."""
+
+    variables = (Variable("max_depth", "m", "largest water depth", cell_methods="time: maximum"),)
+
+    def __init__(self, ny: int, nx: int):
+        self.dimensions, self.values = {"max_depth": ("y", "x")}, np.arange(ny * nx, dtype=np.float32).reshape(ny, nx)
+        x, y = 500_005.0 + 10.0 * np.arange(nx), 5_200_010.0 + 20.0 * np.arange(ny)
+        self.axes = [
+            Axis("x", ("x",), x, axis_attributes("x", "x of the cell centres")),
+            Axis("y", ("y",), y, axis_attributes("y", "y of the cell centres")),
+            Axis("bed", ("y", "x"), np.ones((ny, nx)), {"units": "m", "long_name": "bed elevation"}),
+        ]
+
+    def sample(self):
+        return {"max_depth": self.values}
+
+
+@pytest.mark.parametrize(("ny", "nx"), [(5, 7), (60, 60), (80, 80)])
+def test_maps_and_the_bed_beside_them_have_their_place_and_take_no_room_for_other_times(tmp_path: Path, ny, nx):
+    path = tmp_path / "maps.nc"
+    with MeasuredWriter(path, Still(), Gathered(ny, nx)) as writer:
+        writer.write(Still())
+    for name in ("max_depth", "bed"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with rasterio.open(f"netcdf:{path}:{name}") as file:
+                assert file.crs.to_epsg() == 32633 and file.bounds.left == 500_000.0 and file.bounds.bottom == 5_200_000
+    assert path.stat().st_size < 80_000 + 12 * ny * nx

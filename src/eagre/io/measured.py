@@ -101,10 +101,11 @@ class MeasuredWriter:
         for axis in measured.axes:
             if axis.dimensions == (axis.name,):
                 file.dimension(axis.name, axis.values.size)
-        for axis in measured.axes:
-            file.variable(axis.name, axis.dimensions, np.dtype(np.float64), axis.attributes, data=axis.values)
         places = {name for own in measured.dimensions.values() for name in own}
         mapping = write_mapping(file, model.grid.crs) if {"x", "y"} <= places else {}
+        for axis in measured.axes:
+            about = {**axis.attributes, **(mapping if {"x", "y"} <= set(axis.dimensions) else {})}
+            file.variable(axis.name, axis.dimensions, np.dtype(np.float64), about, data=axis.values)
         for one in measured.variables:
             own = measured.dimensions[one.name]
             beside = [axis.name for axis in measured.axes if axis.dimensions != (axis.name,) and not axis.dimensions]
@@ -112,7 +113,7 @@ class MeasuredWriter:
             about |= mapping if {"x", "y"} <= set(own) else {}
             shape = tuple(self._sizes[name] for name in own)
             chunk = tuple(min(size, LARGEST_CHUNK) for size in shape)
-            times = 1 if math.prod(shape) > _VALUES_A_CHUNK else _TIMES_A_CHUNK
+            times = min(max(1, _VALUES_A_CHUNK // math.prod(shape)), _TIMES_A_CHUNK)
             dtype = field_type(model) if own else np.dtype(np.float64)
             packed = int(times == 1)  # a chunk of several records that is packed anew could be lost by a kill
             file.variable(one.name, ("time", *own), dtype, about, chunks=(times, *chunk), compression=packed, fill=True)

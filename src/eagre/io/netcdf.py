@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -184,7 +184,7 @@ def write_axes(file: RecordFile, grid: Grid, part: Part, locations: set[str]) ->
         file.variable(name, (name,), values.dtype, axis_attributes(name[0], long_name), data=values)
 
 
-def write_levels(file: RecordFile, levels: Levels, part: Part) -> None:
+def write_levels(file: RecordFile, levels: Levels, part: Part, mapping: Mapping[str, str]) -> None:
     """Declare and write the vertical coordinate ``z``, with what makes heights of it where the ground is not flat."""
     file.dimension("z", levels.height.size)
     follows = levels.ground is not None and levels.share is not None
@@ -199,6 +199,7 @@ def write_levels(file: RecordFile, levels: Levels, part: Part) -> None:
     )
     for name, dimensions, values, units, long_name, standard in parts:
         about = {"units": units, "long_name": long_name} | ({"standard_name": standard} if standard else {})
+        about |= mapping if "x" in dimensions else {}
         file.variable(name, dimensions, np.dtype(np.float64), about, data=values)
 
 
@@ -220,9 +221,9 @@ def _declare(file: RecordFile, model: Model, names: Sequence[str], part: Part, c
     """Declare coordinates and variables; write the static ones."""
     static = [name for name, variable in model.variables.items() if variable.static]
     write_axes(file, model.grid, part, {"centre"} | {model.variables[name].location for name in [*static, *names]})
-    if model.levels is not None:
-        write_levels(file, model.levels, part)
     mapping = write_mapping(file, model.grid.crs)
+    if model.levels is not None:
+        write_levels(file, model.levels, part, mapping)
     for name in [*static, *names]:
         variable = model.variables[name]
         shape = part.shape(model.grid, variable.location)

@@ -266,16 +266,22 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
     return pair[0], pair[1]
 
 
+def _alone(one: Variable) -> str:
+    """The long name of a component of a vector by itself: two variances or largest values are no vector, and a GIS
+    takes names that differ by "x-component" and "y-component" for one."""
+    return re.sub(r", ([xy])-component", r" along \1", one.long_name)
+
+
 def _mean_of(one: Variable, method: str) -> Variable:
     return replace(one, name=f"mean_{one.name}", long_name=f"mean {one.long_name}", cell_methods=method)
 
 
 def _extreme_of(one: Variable, stem: str, text: str, method: str) -> Variable:
-    return replace(one, name=f"{stem}_{one.name}", long_name=f"{text} {one.long_name}", cell_methods=method)
+    return replace(one, name=f"{stem}_{one.name}", long_name=f"{text} {_alone(one)}", cell_methods=method)
 
 
 def _time_of(one: Variable) -> Variable:
-    text = f"time of the largest {one.long_name}"
+    text = f"time of the largest {_alone(one)}"
     return replace(one, name=f"time_of_max_{one.name}", units="s", long_name=text, standard_name=None)
 
 
@@ -288,9 +294,9 @@ def _product_of(one: Variable, other: Variable, since: str) -> Variable:
     units, name = product_of_units(one.units, other.units), _product_name(one.name, other.name)
     if one is other:
         return replace(
-            one, name=name, units=units, long_name=f"variance of {one.long_name}", cell_methods=f"time: variance{since}"
+            one, name=name, units=units, long_name=f"variance of {_alone(one)}", cell_methods=f"time: variance{since}"
         )
-    text = f"covariance of {one.long_name} and {other.long_name}"
+    text = f"covariance of {_alone(one)} and {_alone(other)}"
     return replace(one, name=name, units=units, long_name=text, standard_name=None, cell_methods=f"time: mean{since}")
 
 
