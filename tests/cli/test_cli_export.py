@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -192,9 +193,11 @@ def test_long_edges_bend_with_the_map(eagre, tmp_path):
         (["-o", "a.png"], ".tif or .tiff or .geojson"),
         (["-o", "no/a.tif"], "does not exist"),
         (["--deeper-than", "3 s"], "length"),
+        (["--deeper-than", "-1 cm"], '"1 cm"'),
         (["--crs", "EPSG:32630"], "in EPSG:32629"),
         (["--crs", "nowhere"], "an EPSG code"),
         (["-o", "a.geojson", "-v", "velocity_x"], "a depth, m"),
+        (["-o", "a.geojson", "-v", "bed"], "a depth, m"),
         (["-o", "a.geojson", "-v", "depth", "-v", "bed"], "one depth"),
     ],
 )
@@ -229,3 +232,20 @@ def test_no_map_of_a_series(eagre, tmp_path):
     (tmp_path / "g.csv").write_text("time (s),pier depth (m)\n0,1\n1,2\n")
     done = eagre("export", tmp_path / "g.csv")
     assert (done.code, "no maps" in done.err) == (exits.BAD_INPUT, True)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="limits of a file's size are of POSIX systems")
+@pytest.mark.parametrize("most", [100, 2000])
+def test_a_full_disk_leaves_what_stood_there(eagre, result, tmp_path, most):
+    import resource
+
+    (tmp_path / "out.tif").write_text("precious")
+    heard, (soft, hard) = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        done = eagre("export", result, "-v", "depth", "-v", "bed", "-t", "all", "--overwrite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, heard)
+    assert "bug" not in done.err and "cannot write" in done.err and "untouched" in done.err, done.err
+    assert (tmp_path / "out.tif").read_text() == "precious" and len(list(tmp_path.iterdir())) == 2

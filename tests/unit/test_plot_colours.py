@@ -16,6 +16,11 @@ from eagre.plots.style import colormap_for
         ("time_of_maximum_depth", "speed"),
         ("covariance_velocity_x_velocity_y", "balance"),
         ("mean_velocity_x", "balance"),
+        ("mean_depth", "water"),
+        ("min_speed", "speed"),
+        ("max_w", "balance"),
+        ("bed", "land"),
+        ("still_water_depth", "water"),
     ],
 )
 def test_maps_of_what_is_never_below_zero_begin_there(variable, colours):

@@ -47,13 +47,15 @@ def export(
     target = output if output is not None else file.with_suffix(GEOTIFF[0])
     place = output_file(target, suffixes=(*GEOTIFF, *GEOJSON), overwrite=overwrite, replace="--overwrite")
     dry = float(parse_quantity(number_or_text(deeper), "length", "--deeper-than"))
+    if dry < 0.0:
+        raise InputError(f"--deeper-than {deeper}", allowed="a depth of 0 or more", fix='--deeper-than "1 cm"')
     frame = _frame(results, crs)
     names = [results.check_variable(name) for name in variable or []]
     records = _records(results, time, record)
     if place.suffix.lower() in GEOJSON:
         _write_outlines(results, place, frame, names, records, dry)
     else:
-        _write_maps(results, place, frame, names or [results.default_map()], records, dry)
+        _write_maps(results, place, frame, names or [results.default_variable()], records, dry)
     console().print(f"wrote {place}", soft_wrap=True, markup=False)
 
 
@@ -145,7 +147,7 @@ def _write_outlines(
     if len(names) > 1:
         raise InputError(f"-v {' -v '.join(names)} for an outline", allowed="one depth", fix=f"-v {names[0]}")
     name = names[0] if names else "" if results.depth(records[0]) is not None else results.largest_depth() or ""
-    if name and str(results.dataset[name].attrs.get("units", "")) != "m":
+    if name and not ("depth" in name and results.dataset[name].attrs.get("units") == "m"):
         raise InputError(f"-v {name} for an outline", allowed="a depth, m", fix="-v depth, or none")
     features: list[dict[str, Any]] = []
     for record in records if not name or name in results.variables else [0]:

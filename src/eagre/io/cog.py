@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def write_geotiff(
     }
     try:
         with writing(path, safe="what stood there is untouched", fix="free some space"):
-            with rasterio.open(place.at, "w", **options) as file:
+            with _told_by_gdal(), rasterio.open(place.at, "w", **options) as file:
                 file.update_tags(AREA_OR_POINT="Area", **(tags or {}))
                 for number, band in enumerate(bands, 1):
                     file.write(np.ascontiguousarray(band.values[::-1], np.float32), number)
@@ -141,3 +142,15 @@ def write_geotiff(
             place.take_name()
     finally:
         place.discard()
+
+
+@contextmanager
+def _told_by_gdal() -> Iterator[None]:
+    """Turn what rasterio raises when GDAL cannot write, which is no `OSError`, into one."""
+    from rasterio._err import CPLE_BaseError
+
+    try:
+        yield
+    except (CPLE_BaseError, SystemError) as error:
+        text = str(error) if isinstance(error, CPLE_BaseError) else "no reason given"
+        raise OSError(f"GDAL stopped ({text}): a full disk, a quota or a folder that cannot be written") from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.plots.style import is_one_sided, nice_time
+from eagre.plots.style import is_ground, is_one_sided, nice_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,11 +34,15 @@ def titles(axes: Axes, title: str) -> Text:
 
 def colour_range(fields: FieldFile, name: str, records: list[int]) -> Normalize:
     """Range of the colours over some of the records, from wet cells only; two-sided where it suits."""
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import BoundaryNorm, Normalize
 
+    if len(classes := list(fields.classes(name))) > 1:
+        middles = [0.5 * (one + other) for one, other in itertools.pairwise(classes)]
+        ends = 2 * classes[0] - middles[0], 2 * classes[-1] - middles[-1]
+        return BoundaryNorm([ends[0], *middles, ends[1]], 256)
     chosen = []
     for record in few(records):
-        values, wet = fields.values(name, record), fields.wet(record)
+        values, wet = fields.shown(name, record), fields.flooded(name, record)
         chosen.append(values[np.isfinite(values) & (wet if wet is not None else True)])
     values = np.concatenate(chosen)
     if values.size == 0:
@@ -45,7 +50,7 @@ def colour_range(fields: FieldFile, name: str, records: list[int]) -> Normalize:
     if is_one_sided(name):
         return Normalize(0.0, float(np.quantile(values, 0.998)) or 1.0)
     low, high = float(values.min()), float(values.max())
-    if low > 0.5 * high > 0.0:  # far from 0, as temperatures in kelvin are
+    if is_ground(name) or low > 0.5 * high > 0.0:  # far from 0, as temperatures in kelvin are
         return Normalize(low, high if high > low else low + 1.0)
     centre = _still_level(fields) if name == "surface_elevation" else 0.0
     reach = float(np.quantile(np.abs(values - centre), 0.998)) or float(np.abs(values - centre).max()) or 1.0

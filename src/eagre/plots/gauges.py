@@ -9,6 +9,7 @@ import numpy as np
 
 from eagre.config.nearest import nearest
 from eagre.errors import InputError
+from eagre.plots.labels import time_unit
 from eagre.plots.results import GaugeFile
 from eagre.plots.style import INK, RC, new_figure
 
@@ -56,7 +57,7 @@ def plot_gauges(
     name = gauges.check_variable(variable)
     measured = _observed(gauges, observed) if observed is not None else {}
     count = min(len(gauges.names), _MAX_PANELS)
-    unit, factor = _time_unit(float(gauges.times[-1] - gauges.times[0]) if gauges.times.size else 0.0)
+    unit, factor = time_unit(float(gauges.times[-1] - gauges.times[0]) if gauges.times.size else 0.0)
     with rc_context(RC):
         figure = new_figure(9.0, 1.2 + 1.9 * count)
         panels = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
@@ -117,11 +118,3 @@ def _observed(gauges: GaugeFile, path: str | Path) -> dict[str, tuple[np.ndarray
             fix=f"time(s),{near}(m)",
         )
     return found
-
-
-def _time_unit(span: float) -> tuple[str, float]:
-    """Unit and factor in which a time axis is read best."""
-    for name, seconds, least in (("d", 86400.0, 3.0), ("h", 3600.0, 3.0), ("min", 60.0, 5.0)):
-        if span >= least * seconds:
-            return name, 1.0 / seconds
-    return "s", 1.0

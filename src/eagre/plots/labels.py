@@ -30,3 +30,11 @@ def date_of(units: str, seconds: float) -> str:
         return f"{start + datetime.timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
         return ""
+
+
+def time_unit(span: float) -> tuple[str, float]:
+    """Unit in which times up to `span`, s, are read best, and its factor."""
+    for name, seconds, least in (("d", 86400.0, 3.0), ("h", 3600.0, 3.0), ("min", 60.0, 5.0)):
+        if span >= least * seconds:
+            return name, 1.0 / seconds
+    return "s", 1.0

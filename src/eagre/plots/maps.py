@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from eagre.plots.style import (
     SHORE,
     colormap_for,
     hillshade,
+    is_one_sided,
     length_unit,
     new_figure,
     shaded_land,
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from eagre.plots.results import FieldFile
+
+_LETTERS_AN_INCH = 11  # of the label of a colour bar
+_NOTHING = 0.86  # brightness of a cell without a number
+_WITH_RELIEF = ("depth", "max_depth", "bed", "bed_elevation")  # lit as the ground is
 
 THIN = 4
 """Files with at most this many rows or columns are drawn as a profile."""
@@ -112,17 +118,19 @@ class MapPicture:
         self.norm = colour_range(fields, name, records)
         self.colours = colormap_for(name)
         self._shore: Any = None
-        ever_dry = [~wet for wet in (fields.wet(record) for record in few(records)) if wet is not None]
-        land = np.logical_or.reduce(ever_dry) if ever_dry else None
-        self._ground = None if self.bed is None or land is None else shaded_land(self.bed, self.dx, self.dy, land)
-        shaded = name == "depth" and self.bed is not None
-        self._relief = hillshade(self.bed, self.dx, self.dy, 0.25) if shaded and self.bed is not None else None
+        self._ground = self._relief = None
+        if self.bed is not None:
+            wet = [fields.flooded(name, record) for record in few(records)]
+            land = np.logical_or.reduce([np.zeros(self.bed.shape, bool), *(~one for one in wet if one is not None)])
+            self._ground = shaded_land(self.bed, self.dx, self.dy, land)
+            if name in _WITH_RELIEF:
+                self._relief = hillshade(self.bed, self.dx, self.dy, 0.25)
         self.figure, self.axes, self._image = self._frame()
         self._time = titles(self.axes, fields.title)
 
     def draw(self, record: int) -> None:
         """Show a record."""
-        wet = self.fields.wet(record)
+        wet = self.fields.flooded(self.name, record)
         self._image.set_data(self._colours(record, wet))
         self._time.set_text(heading(self.fields, record))
         if self._shore is not None:
@@ -133,18 +141,20 @@ class MapPicture:
             self._shore = self.axes.contour(x, y, wet.astype(float), [0.5], colors=SHORE, linewidths=0.7)
 
     def _colours(self, record: int, wet: np.ndarray | None) -> np.ndarray:
-        """Colours of all cells, (ny, nx, 3)."""
-        values = self.fields.values(self.name, record)
-        shown = np.isfinite(values) if wet is None else wet & np.isfinite(values)
-        image = self.colours(self.norm(np.where(shown, values, 0.0)))[..., :3]
+        """Colours of all cells, (ny, nx, 3): ground where it is dry, grey where there is no number."""
+        values = self.fields.shown(self.name, record)
+        known = np.isfinite(values)
+        image = self.colours(self.norm(np.where(known, values, 0.0)))[..., :3]
         if self._relief is not None:
             image = np.clip(image * (0.22 + self._relief)[..., None], 0.0, 1.0)
-        ground = self._ground if self._ground is not None else np.full((*values.shape, 3), 0.86)
-        return np.where(shown[..., None], image, ground)
+        image = np.where(known[..., None], image, _NOTHING)
+        return (
+            image
+            if wet is None
+            else np.where(wet[..., None], image, _NOTHING if self._ground is None else self._ground)
+        )
 
     def _frame(self) -> tuple[Figure, Axes, Any]:
-        from matplotlib.cm import ScalarMappable
-
         fields = self.fields
         west, east = fields.x[0] - self.dx / 2, fields.x[-1] + self.dx / 2
         south, north = min(fields.y) - self.dy / 2, max(fields.y) + self.dy / 2
@@ -166,6 +176,15 @@ class MapPicture:
         axes.set(xlabel=f"{fields.axes[0]} ({unit})", ylabel=f"{fields.axes[1]} ({unit})")
         axes.ticklabel_format(style="plain", useOffset=False)  # a power of ten would stand in the title
         axes.tick_params(direction="out", length=3)
+        axes.ticklabel_format(style="plain", useOffset=False)
+        self._bar(figure, axes, beside)
+        return figure, axes, image
+
+    def _bar(self, figure: Figure, axes: Axes, beside: bool) -> None:
+        """Add the colour bar: of classes one colour each, with their names."""
+        from matplotlib.cm import ScalarMappable
+
+        classes = self.fields.classes(self.name)
         bar = figure.colorbar(
             ScalarMappable(self.norm, self.colours),
             ax=axes,
@@ -173,11 +192,13 @@ class MapPicture:
             shrink=0.85 if beside else 0.6,
             pad=0.02,
             aspect=28,
-            extend="max" if self.name in ("depth", "speed") else "both",
+            extend="neither" if classes else "max" if is_one_sided(self.name) else "both",
         )
-        bar.set_label(fields.label(self.name))
+        if classes:
+            bar.set_ticks(list(classes), labels=list(classes.values()))
+        inches = figure.get_figheight() if beside else figure.get_figwidth()
+        bar.set_label(textwrap.fill(self.fields.label(self.name), int(_LETTERS_AN_INCH * inches)))
         bar.outline.set_linewidth(0.6)  # type: ignore[operator]
-        return figure, axes, image
 
 
 def _spacing(points: np.ndarray) -> float:

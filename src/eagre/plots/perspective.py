@@ -52,7 +52,6 @@ class PerspectivePicture:
             got = f"a perspective of {name} on {fields.x.size} x {fields.y.size} points"
             raise InputError(got, allowed="surface_elevation on 3 rows and columns or more", fix="-v surface_elevation")
         self.fields, self.name = fields, name
-        self.order = np.argsort(fields.y)
         norm = colour_range(fields, name, few(records))
         self.level, self.reach = 0.5 * (norm.vmin + norm.vmax), 0.5 * (norm.vmax - norm.vmin)  # type: ignore[operator]
         self._look(np.ptp(fields.x), np.ptp(fields.y))
@@ -117,10 +116,10 @@ class PerspectivePicture:
 
     def _surface(self, record: int) -> tuple[np.ndarray, np.ndarray]:
         """Heights as drawn, m, and colours of all points, from the south-west on."""
-        values, wet = self.fields.values(self.name, record)[self.order], self.fields.wet(record)
-        shown = np.isfinite(values) if wet is None else wet[self.order] & np.isfinite(values)
+        values, wet = self.fields.values(self.name, record), self.fields.wet(record)
+        shown = np.isfinite(values) if wet is None else wet & np.isfinite(values)
         ground = self.fields.bed()
-        solid = np.full(values.shape, self.level) if ground is None else ground[self.order]
+        solid = np.full(values.shape, self.level) if ground is None else ground
         ends = -LOWEST * self.reach, TALLEST * self.reach
         height = self.exaggeration * np.clip(np.where(shown, values, solid) - self.level, *ends)
         south, west = np.gradient(height, self.spacing[1], self.spacing[0])

@@ -42,7 +42,7 @@ class ProfilePicture:
         """Show a record."""
         axes = self.axes
         axes.clear()
-        values = self._line(self.fields.values(self.name, record))
+        values = self._line(self.fields.shown(self.name, record))
         if self.with_bed:
             bed = self._line(self.fields.bed())
             surface = bed + values if self.name == "depth" else values
@@ -64,7 +64,7 @@ class ProfilePicture:
         return values[values.shape[0] // 2] if self.along_x else values[:, values.shape[1] // 2]
 
     def _range(self, record: int) -> tuple[float, float]:
-        values = self._line(self.fields.values(self.name, record))
+        values = self._line(self.fields.shown(self.name, record))
         if self.with_bed:
             bed = self._line(self.fields.bed())
             values = np.concatenate([bed, bed + values if self.name == "depth" else values])

@@ -12,7 +12,7 @@ import numpy as np
 from eagre.config.nearest import did_you_mean, nearest
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
-from eagre.plots.labels import date_of, label_of
+from eagre.plots.labels import date_of, label_of, time_unit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,13 +76,6 @@ class FieldFile:
         return name
 
     def default_variable(self) -> str:
-        """Depth if it is there, else the surface, else the first field."""
-        for name in ("depth", "surface_elevation", *self.variables):
-            if name in self.variables:
-                return name
-        raise InputError(f"{self.path} without a field over (time, y, x)", allowed="an output file of eagre run")
-
-    def default_map(self) -> str:
         """The depth, the largest depth or the surface, else the first field, whether fields change or not."""
         for name in ("depth", self.largest_depth(), "surface_elevation", *self.variables, *self.fixed):
             if name in self.variables or name in self.fixed:
@@ -127,6 +120,16 @@ class FieldFile:
             return depth
         return np.nan_to_num(self.values(found, record))
 
+    def flooded(self, name: str, record: int) -> np.ndarray | None:
+        """Cells that a field can show, (ny, nx): `wet`, or of maps of a run what ever was.
+
+        None where the file cannot tell, and for what does not change.
+        """
+        wet, found = self.wet(record), self.largest_depth()
+        if name in self.variables and wet is None and found is not None:
+            return np.isfinite(self.values(found, record))
+        return wet if name in self.variables else None
+
     def largest_depth(self) -> str | None:
         """Name of the largest depth, where the file has it."""
         for name in (*self.variables, *self.fixed):
@@ -150,9 +153,27 @@ class FieldFile:
         depths = [self.depth(record) for record in (0, self.times.size - 1)]
         return THIN_FILM * max(float(depth.max()) for depth in depths if depth is not None)
 
+    def shown(self, name: str, record: int) -> np.ndarray:
+        """As `values`, in the unit of `label`."""
+        return self.values(name, record) * self._unit(name)[1]
+
     def label(self, name: str) -> str:
-        """Long name and units of a field."""
-        return label_of(self.dataset[name].attrs, name)
+        """Long name and unit of a field: of times the unit that the last record is read best in."""
+        return label_of(self.dataset[name].attrs | {"units": self._unit(name)[0]}, name)
+
+    def _unit(self, name: str) -> tuple[str, float]:
+        """Unit that a field is drawn in, and its factor."""
+        units = str(self.dataset[name].attrs.get("units", ""))
+        if units != "s":
+            return units, 1.0
+        values = np.abs(self.values(name, self.times.size - 1))
+        return time_unit(float(np.max(values, initial=0.0, where=np.isfinite(values))))
+
+    def classes(self, name: str) -> dict[float, str]:
+        """Meanings of the values of a field of classes, in their order; nothing for other fields."""
+        about = self.dataset[name].attrs
+        meanings = str(about.get("flag_meanings", "")).split()
+        return dict(sorted(zip(map(float, np.atleast_1d(about.get("flag_values", []))), meanings, strict=False)))
 
     def date(self, record: int) -> str:
         """The date of a record, or an empty text where times have no reference."""

@@ -16,10 +16,12 @@ _WATER = ("#d3eef0", "#9fd9e0", "#5fb9d0", "#2f93bf", "#1f6ba6", "#1d4a86", "#16
 _LAND = ("#a9b98a", "#c3c699", "#d9cfa6", "#cdb48c", "#b6977a", "#a58b7c", "#d9d4cf")
 _BALANCE = ("#163a6b", "#2f78b4", "#8fc1dc", "#f4f3ee", "#f0b48d", "#cf5f42", "#7d1d2b")
 _SPEED = ("#eef3e2", "#f6d98b", "#f2a65a", "#dd6b4d", "#a83a57", "#672360", "#2d1547")
-_WET = ("depth", "max_depth")  # beginnings of the names of variables that are never below 0
-_FAST = ("speed", "kinetic_energy", "max_speed", "max_unit_discharge", "max_hazard_rating", "hazard_class",
+_GROUND = ("bed", "bed_elevation", "surface_altitude")
+_WET = ("depth", "still_water_depth")  # beginnings of the names of variables that are never below 0
+_FAST = ("speed", "kinetic_energy", "unit_discharge", "hazard_rating", "hazard_class",
          "significant_height", "variance", "turbulent_kinetic_energy", "eddy_kinetic_energy", "wind_speed",
          "time_of_max", "arrival_time", "rise_time", "duration")  # fmt: skip
+_OF_TIME = ("max_", "min_", "mean_")  # before the name of the variable that they are of
 
 RC: dict[Any, Any] = {
     "font.size": 9.5,
@@ -48,13 +50,25 @@ def colormap(name: str) -> Colormap:
 
 def is_one_sided(variable: str) -> bool:
     """Whether a variable is never below 0."""
-    return variable.startswith(_WET + _FAST)
+    return _bare(variable).startswith(_WET + _FAST)
+
+
+def is_ground(variable: str) -> bool:
+    """Whether a variable is the height of the ground."""
+    return variable in _GROUND
+
+
+def _bare(variable: str) -> str:
+    """A variable without what says that it is a maximum, a minimum or a mean."""
+    return next((variable.removeprefix(one) for one in _OF_TIME if variable.startswith(one)), variable)
 
 
 def colormap_for(variable: str) -> Colormap:
     """Colour map that suits a variable."""
+    if is_ground(variable):
+        return colormap("land")
     if is_one_sided(variable):
-        return colormap("water" if variable.startswith(_WET) else "speed")
+        return colormap("water" if _bare(variable).startswith(_WET) else "speed")
     return colormap("balance")
 
 

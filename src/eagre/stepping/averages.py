@@ -267,8 +267,7 @@ def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
 
 
 def _alone(one: Variable) -> str:
-    """The long name of a component of a vector by itself: two variances or largest values are no vector, and a GIS
-    takes names that differ by "x-component" and "y-component" for one."""
+    """The long name of a component by itself: two variances are no vector, which "x-component" tells a GIS."""
     return re.sub(r", ([xy])-component", r" along \1", one.long_name)
 
 
