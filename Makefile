@@ -70,7 +70,7 @@ test-nojit: $(READY)
 
 # The CPU that kernels are compared with is plain Python here: compiling it would take 16 of 20 minutes.
 test-simulator: $(READY)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "simulator and not slow" tests/kernels
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "simulator and not slow"
 
 test-slow: $(READY)
 	$(PYTEST) $(PARALLEL) -m "slow and not gpu and not simulator"

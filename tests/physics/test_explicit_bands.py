@@ -226,7 +226,9 @@ def test_the_grid_is_cut_by_rows():
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("options", [{}, {"sides": "torus", "scheme": "euler"}])
+@pytest.mark.parametrize(
+    "options", [{"lines": {"seam": [(0.0, 9.0), (26.0, 9.0)]}}, {"sides": "torus", "scheme": "euler"}]
+)
 def test_simulated_bands_equal_the_cpu(options, monkeypatch):
     """GPUs alternate between other buffers than CPUs, and run as far ahead of one another as waits allow."""
     from eagre.backend.simulated import SimulatedDevice
@@ -238,3 +240,6 @@ def test_simulated_bands_equal_the_cpu(options, monkeypatch):
         model.advance(1e3, max_steps=3)
     assert ours.steps == theirs.steps == 3 and ours.time == pytest.approx(theirs.time, rel=1e-12)
     assert apart(ours, theirs) < 1e-12
+    if theirs.lines:
+        assert ours.lines.volumes() == pytest.approx(theirs.lines.volumes(), rel=1e-10)
+        assert abs(theirs.lines.volumes()["seam"]) > 1e-3
