@@ -13,6 +13,7 @@ from eagre.backend.group import Group
 SIMULATED = {
     "single": {**CASES["ab2"], "precision": "single"},
     "no-slip": {**CASES["no-slip"], "wide": 2},
+    "changing wind": CASES["changing wind"],
 }
 
 
