@@ -48,9 +48,9 @@ def every_example() -> list[str]:
 
 
 def test_every_example_is_tested_here():
-    known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "monai_valley"]
+    known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "gyre_seasons"]
     assert every_example() == [
-        *known, "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide",
+        *known, "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide",
         "valley_flood",
     ]  # fmt: skip
 
@@ -180,6 +180,21 @@ def test_double_gyre_is_symmetric_with_its_currents_in_the_west(tmp_path):
     with xr.open_dataset(output / "maps.nc", decode_times=False) as ds:
         mean, eddies = (ds[name].values[0] for name in ("mean_streamfunction", "eddy_kinetic_energy"))
     assert 0.0 < mean.max() < psi.max() and 0.0 < eddies.max() < 0.5 * speed.max() ** 2
+
+
+def test_transport_follows_the_seasons_of_the_wind(tmp_path):
+    """About Sverdrup's transport, psi = (L - x) |curl| / beta, three times as much in winter as in summer."""
+    output, printed = run_case("gyre_seasons", tmp_path, nx="65")
+    assert "the wind changes with time" in printed
+    gauges = read_gauges(output / "gauges.csv")
+    time, curl, psi = (gauges[name] for name in ("time", "south wind_curl", "south streamfunction"))
+    days = 86400.0 * np.arange(731)
+    factor = np.interp(time, days, 1.0 + 0.5 * np.cos(2.0 * np.pi * days / 3.15576e7))
+    np.testing.assert_allclose(curl / curl[0], factor / 1.5, rtol=1e-5)
+    settled = time > 200 * 86400.0
+    psi, sverdrup = psi[settled], 1.5e6 * np.abs(curl[settled]) / 2e-11
+    np.testing.assert_allclose(psi, sverdrup, rtol=0.25)
+    assert np.corrcoef(psi, sverdrup)[0, 1] > 0.98 and psi.max() > 2.5 * psi.min()
 
 
 def test_members_of_an_ensemble_are_what_they_are_alone(capsys, monkeypatch):
