@@ -74,3 +74,23 @@ def test_missing_rain_is_what_is_asked_and_missing_pressure_is_told(case, tmp_pa
     assert rain.min() == 0.0 and rain.max() > 5e-8
     with pytest.raises(InputError, match="pressure at t = 0 s is missing"):
         made["WeatherPressure"].pressure.record(0)
+
+
+def test_several_files_have_quantities_of_their_own(case, tmp_path):
+    """Instants in one and sums in the other, at other times; what both have is asked for."""
+    era5(tmp_path / "instant.nc", names=("u10", "v10", "msl"))
+    era5(tmp_path / "accum.nc", names=("tp",), hours=5)
+    two = HEAD.replace('"era5.nc"', '["instant.nc", "accum.nc"]')
+    ours, theirs = (terms_of_case(case("", head)) for head in (two, HEAD))
+    assert list(ours) == list(theirs)
+    np.testing.assert_array_equal(ours["WeatherWind"].x.record(1), theirs["WeatherWind"].x.record(1))
+    np.testing.assert_allclose(ours["WeatherRain"].rate.record(2), theirs["WeatherRain"].rate.record(2), rtol=1e-3)
+    named = terms_of_case(case('rain = "tp"\nwind = ["u10", "v10"]', two))
+    assert list(named) == list(theirs)
+    both = HEAD.replace('"era5.nc"', '["era5.nc", "accum.nc"]')
+    with pytest.raises(ConfigError, match=r"rain in .*era5.nc and in .*accum.nc"):
+        terms_of_case(case("", both))
+    with pytest.raises(ConfigError, match="tpp"):
+        terms_of_case(case('rain = "tpp"', two))
+    with pytest.raises(ConfigError, match="one file or more"):
+        case("", HEAD.replace('"era5.nc"', "[]"))

@@ -10,7 +10,7 @@ from pydantic import Field, PlainValidator, ValidationInfo
 from eagre.config.section import Section
 from eagre.config.terrain import Crs
 from eagre.config.toml import literal
-from eagre.config.values import InputFile, NoData, key_of, quantity
+from eagre.config.values import InputFiles, NoData, key_of, quantity
 from eagre.errors import InputError
 from eagre.terms.weather_wind import AIR_DENSITY, LARGEST_DRAG, LAWS
 
@@ -71,9 +71,11 @@ Name = Annotated[bool | str, PlainValidator(_names)]
 
 
 class WeatherSection(Section):
-    """Rain, 10 m wind and sea-level pressure from a NetCDF file, such as one of ERA5."""
+    """Rain, 10 m wind and sea-level pressure from NetCDF files, such as those of ERA5."""
 
-    file: InputFile = Field(description="a NetCDF file with a time, relative to the case file", examples=["era5.nc"])
+    file: InputFiles = Field(
+        description="a NetCDF file with a time, or a list: each has quantities of its own", examples=["era5.nc"]
+    )
     rain: Name = Field(
         default=True, description="true (where the file has it), false, or the variable's name", examples=["tp"]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -92,7 +93,7 @@ class Weather:
 
 
 def read_weather(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     grid: Grid,
     *,
     variables: dict[str, str] | None = None,
@@ -101,13 +102,14 @@ def read_weather(
     start: str | date | None = None,
     nodata: float | None = None,
 ) -> Weather:
-    """Fields of rain, wind and pressure in a NetCDF file; records are read when a run comes to them.
+    """Fields of rain, wind and pressure in NetCDF files; records are read when a run comes to them.
 
     Parameters
     ----------
-    path : path-like
+    path : path-like, or a sequence of them
         A time (of any name), and x and y or longitude (-180 to 180 or 0 to 360) and latitude in either order.
-        Values may be packed (scale_factor, add_offset).
+        Values may be packed (scale_factor, add_offset). Each of several files has quantities of its own, such as one
+        of amounts and one of instants.
     grid : Grid
         Of the model. Its `crs` is needed where the file is in longitude and latitude or another system.
     variables : dict, optional
@@ -131,18 +133,39 @@ def read_weather(
     Raises
     ------
     InputError
-        If nothing is found, the grid is not covered, a unit is not known, or dates have no `start`; when it is read,
-        for values that are missing or cannot be.
+        If nothing is found in a file, two have the same, the grid is not covered, a unit is not known, or dates have no
+        `start`; when it is read, for values that are missing or cannot be.
 
     Notes
     -----
     A mean or an amount over a time, that between the bounds of a record or that since the record before, counts at the
     middle of it, and the first and the last one are held to the ends: over many records the sum is the file's.
     """
-    full = input_file(path, "weather")
+    files = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    wanted, made, whence = dict(variables or {}), {}, {}
+    for number, file in enumerate(files, 1):
+        full = input_file(file, "weather")
+        source = _Source(full, grid, crs, start, nodata, last=number == len(files))
+        found = _read_file(source, wanted, leave_out)
+        for kind in found:
+            if kind in made:
+                got = f"{KINDS[kind].what} in {whence[kind]} and in {full}"
+                raise InputError(got, allowed="a quantity in one file, or the name of one that the other has not")
+            whence[kind] = full
+        named = [kind for kind in found if wanted.pop(kind, None) is not None]
+        leave_out = (*leave_out, *named)  # a name that was asked for is not looked for any more
+        made |= found
+    return Weather(**made)
+
+
+def _read_file(source: _Source, wanted: dict[str, str], leave_out: tuple[str, ...]) -> dict[str, MovingField]:
+    """Fields of a file by kind; a name in `wanted` that it does not have may be in a later file."""
+    full = source.path
     with open_netcdf(full, decode_timedelta=False) as dataset:
-        found = {kind: _variable(dataset, kind, (variables or {}).get(kind), full) for kind in KINDS}
-        found = {kind: name for kind, name in found.items() if name is not None and kind not in leave_out}
+        asked = wanted if source.last else {kind: name for kind, name in wanted.items() if name in dataset.data_vars}
+        kinds = [kind for kind in KINDS if kind not in leave_out and (kind in asked or kind not in wanted)]
+        found = {kind: _variable(dataset, kind, asked.get(kind), full) for kind in kinds}
+        found = {kind: name for kind, name in found.items() if name is not None}
         for vector, names in VECTORS.items():
             if (f"{vector}_x" in found) != (f"{vector}_y" in found):
                 got = f"{full}: one component of the {vector}"
@@ -151,12 +174,12 @@ def read_weather(
             names = listing([str(name) for name in dataset.data_vars], 12)
             sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
             raise InputError(f"{full}: no {sought} among {names}", allowed="names of ERA5 or of CF")
-        source = _Source(dataset, kept_open(full), full, grid, crs, start, nodata)
-        made = {kind: _field(source, kind, name) for kind, name in found.items()}
+        kept = kept_open(full)
+        made = {kind: _field(source, dataset, kept, kind, name) for kind, name in found.items()}
     for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
         if x in made:
             made[x], made[y] = turned(made[x], made[y])
-    return Weather(**{kind: field for kind, (field, _) in made.items()})
+    return {kind: field for kind, (field, _) in made.items()}
 
 
 Made = tuple[MovingField, Lattice]
@@ -195,20 +218,19 @@ def _variable(dataset: Any, kind: str, asked: str | None, path: Path) -> str | N
 
 
 class _Source(NamedTuple):
-    """A file, with its records and without, and how it is read."""
+    """A file, and how it is read."""
 
-    dataset: Any
-    kept: Any
     path: Path
     grid: Grid
     crs: str | None
     start: str | date | None
     nodata: float | None
+    last: bool  # of several
 
 
-def _field(source: _Source, kind: str, name: str) -> Made:
-    """The field of a variable, and how it lies on the grid."""
-    dataset, path = source.dataset, source.path
+def _field(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Made:
+    """The field of a variable, and how it lies on the grid; kept : the file, open for its records."""
+    path = source.path
     known, array = KINDS[kind], dataset[name].squeeze(drop=True)
     axes = {axis: _axis(array, axis, path) for axis in "xy"}
     other = [str(one) for one in array.dims if one not in axes.values()]
@@ -217,13 +239,13 @@ def _field(source: _Source, kind: str, name: str) -> Made:
     if other[0] not in dataset.coords:
         got = f"{path}: {name} over {other[0]}, of which the file has no values"
         raise InputError(got, allowed="a coordinate of times", fix=f'{other[0]}:units = "hours since 2026-01-31"')
-    lattice = _lattice(source, array, axes)
+    lattice = _lattice(source, dataset, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
     choose(unit, known.units, f"{path}: {name} in", f'{name}:units = "{{}}"')
     has_bounds = bounds_of(dataset, dataset[other[0]]) is not None
     means = _counts_over_time(dataset[name], name, kind, has_bounds)
     times, records, factors = record_times(dataset, dataset[other[0]], unit in AMOUNTS, means, path, source.start)
-    held = source.kept[name].squeeze(drop=True).transpose(other[0], axes["y"], axes["x"])
+    held = kept[name].squeeze(drop=True).transpose(other[0], axes["y"], axes["x"])
 
     def read(k: int) -> np.ndarray:
         factor = known.units[unit] * factors[k]
@@ -235,10 +257,10 @@ def _field(source: _Source, kind: str, name: str) -> Made:
     return MovingField(instants, lattice.nodes, read, known.what, known.most, known.unit), lattice
 
 
-def _lattice(source: _Source, array: Any, axes: dict[str, str]) -> Lattice:
+def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) -> Lattice:
     """How a variable lies on the grid, and where its components point: to the true north, or along the file's axes."""
     path, degrees = source.path, is_degrees(array[axes["x"]])
-    system = source.crs or crs_of(source.dataset, array, path)
+    system = source.crs or crs_of(dataset, array, path)
     if degrees and system is None:
         system = true_degrees(array[axes["x"]], path)
     x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
