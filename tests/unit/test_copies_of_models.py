@@ -106,3 +106,25 @@ def test_a_forked_process_says_that_it_has_no_threads(layer, code):
     if "No threading layer" in done.stderr:
         pytest.skip(f"no {layer} here")
     assert done.stdout.split() == [code, code], done.stderr
+
+
+SOURCES = {
+    "rain": eagre.Rain(eagre.Series(np.array([0.0, 99.0]), np.array([0.0, 1e-2]), "rate")),
+    "rotation": eagre.Coriolis(latitude=40.0),
+    "a force": eagre.BodyForce(1e-3, 1e-3),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_model_with_sources_is_copied(name, way):
+    """Their formulas go by name."""
+    for model in (
+        eagre.ShallowWater(GRID, BED, sources=[SOURCES[name]], **WATER),
+        eagre.ShallowWaterADI(GRID, BED, 1.0, sources=[SOURCES[name]], **WATER),
+    ):
+        model.advance(5.0)
+        other = WAYS[way](model)
+        for one in (model, other):
+            one.advance(11.0)
+        np.testing.assert_array_equal(other.field("velocity_x"), model.field("velocity_x"))

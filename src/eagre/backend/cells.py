@@ -58,6 +58,10 @@ class Cell:
             self._plain = types.FunctionType(self.function.__code__, {**scope, **defaults})
         return self._plain(*args, **kwargs)
 
+    def __reduce__(self) -> str:
+        """Sent to another process by the name that it has in its module, where that is the cell and no function."""
+        return self.function.__qualname__
+
     def variant(self, target: str | None, precision: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
         """Decorator: another body of the same formula for one target (and one precision).
 
