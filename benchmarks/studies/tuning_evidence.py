@@ -10,6 +10,8 @@ after ``--budget 460`` s; the same command measures what is missing, in the orde
    of the thesis, 512 to 16384 cells a side
 4. all choices of the marches of RK2 and forward Euler against what a descent finds among them
 
+``--missing`` measures just what no run had measured by November 2026, in less than 8 minutes by count
+(`tuning_missing.py` has the list and its order).
 Then, or alone with ``--only-print``, it prints tables as Amundsen (2014) has them (sections 6.1 to 6.3), and how far
 they meet what was asked.
 """
@@ -20,12 +22,14 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import scheme_ranking
+import tuning_missing
 import tuning_tables
 from tuning_tables import CASES, MODEL, Results
 
@@ -36,6 +40,7 @@ from eagre.bench.compilers import Compilers
 from eagre.bench.tuner import begin_compiling, tune_benchmark
 from eagre.bench.tuner_schemes import tune_schemes
 from eagre.cases import amundsen2014, waves
+from eagre.errors import EagreError
 from eagre.tuning.space import words
 
 SCHEMES = ("rk2", "euler", "srk2", "ds1", "ds2")
@@ -121,6 +126,13 @@ def variants(device: Device, precision: str, scheme: str, size: int) -> dict[str
     return found
 
 
+def in_turn(device: Device, precision: str, scheme: str, size: int, case: Any) -> dict[str, float]:
+    """Seconds a step of a case with all variants, in turn."""
+    made = variants(device, precision, scheme, size)
+    times = tuning_tables.compared(case, tuple(made.values()), precision, scheme)
+    return dict(zip(made, times, strict=True))
+
+
 def compared(device: Device, asked: Any, precision: str, sizes: Sequence[int]) -> Iterator[Row]:
     """Steps of the thesis's cases with all variants in turn."""
     for size in sizes:
@@ -128,9 +140,7 @@ def compared(device: Device, asked: Any, precision: str, sizes: Sequence[int]) -
             for name, make in CASES.items():
 
                 def measure(size: int = size, scheme: str = scheme, make: Any = make) -> Any:
-                    made = variants(device, precision, scheme, size)
-                    times = tuning_tables.compared(make(size), tuple(made.values()), precision, scheme)
-                    return dict(zip(made, times, strict=True))
+                    return in_turn(device, precision, scheme, size, make(size))
 
                 large = scheme not in ("rk2", "euler") and size >= FEWER_FROM
                 if not large and not (precision == "double" and size >= SINGLE_FROM):
@@ -154,21 +164,39 @@ def everything(device: Device, asked: Any, rows: Results, start: float) -> bool:
     def time_is_up() -> bool:
         return time.perf_counter() - start > asked.budget
 
+    if asked.missing:
+        asked_for = tuning_missing.missing(device, asked, rows, partial(in_turn, device), time_is_up)
+        return measured(asked_for, rows, start, time_is_up)
     if not searched(device, asked, rows, time_is_up):
         return False
-    for name, measure in plan(device, asked):
-        if name not in rows.rows:
-            if time_is_up():
-                return False
-            rows.made(name, measure)
-            print(f"{time.perf_counter() - start:7.1f} s {name}: {rows.rows[name]}", flush=True)
+    if not measured(plan(device, asked), rows, start, time_is_up):
+        return False
     with Compilers(device) as compilers:
         for scheme in ("rk2", "euler") if device.kind == "cuda" else ():
             for size in asked.exhaustive:
                 if time_is_up():
                     return False
-                tuning_tables.exhaustive(device, asked.precisions[0], size, scheme, False, compilers, rows)
+                found = tuning_tables.exhaustive(device, asked.precisions[0], size, scheme, compilers, rows)
+                tuning_tables.print_exhaustive(found)
     return True
+
+
+def measured(plan: Iterable[Row], rows: Results, start: float, time_is_up: Callable[[], bool]) -> bool:
+    """Rows that are missing, one by one; whether all are there. One that fails is told, and the others go on."""
+    failed = 0
+    for name, measure in plan:
+        if name not in rows.rows:
+            if time_is_up():
+                return False
+            try:
+                told = measure()
+                if told is None:  # the time was up before its end
+                    return False
+                rows.put(name, told)
+            except (EagreError, MemoryError) as error:
+                told, failed = f"left out: {error}", failed + 1
+            print(f"{time.perf_counter() - start:7.1f} s {name}: {told}", flush=True)
+    return not failed
 
 
 def prefixed(rows: dict[str, Any], start: str) -> dict[str, Any]:
@@ -256,6 +284,9 @@ def arguments(given: Sequence[str] | None) -> Any:
     parser.add_argument("--schemes", nargs="+", default=SCHEMES)
     parser.add_argument("--budget", type=float, default=460.0, help="s, after which nothing new is begun")
     parser.add_argument("--only-print", action="store_true")
+    parser.add_argument("--missing", action="store_true", help="just what was not measured before")
+    for name, size in (("largest", 16384), ("split-size", 8192), ("exit-size", 4096), ("pick-size", 2048)):
+        parser.add_argument(f"--{name}", type=int, default=size, help="cells a side, with --missing")
     return parser.parse_args(given)
 
 
@@ -273,6 +304,7 @@ def main(given: Sequence[str] | None = None) -> int:
     print_searches(rows.rows)
     print_cases(rows.rows)
     print_ranking(rows.rows)
+    tuning_missing.print_missing(rows.rows)
     told = "nothing was measured" if asked.only_print else "all is there" if done else "the same command goes on"
     print(f"\n{rows.rows.get('device')}: {told}, {time.perf_counter() - start:.0f} s")
     return 0 if done else 1

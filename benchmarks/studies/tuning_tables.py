@@ -31,7 +31,7 @@ from eagre.models.shallow_water.model import ShallowWater
 from eagre.tuning.search import descend
 from eagre.tuning.space import Choice, Space, words
 from eagre.tuning.spaces import spaces_of
-from eagre.tuning.statistics import typical
+from eagre.tuning.statistics import relative, typical
 
 MODEL = "shallow-water"
 CASES: dict[str, Callable[[int], Any]] = {
@@ -126,41 +126,48 @@ def told(found: Found) -> str:
 
 
 def exhaustive(
-    device: Device, precision: str, size: int, scheme: str, compiling: bool, compilers: Compilers, kept: Results
-) -> None:
-    """All choices of a march against what a descent finds among them."""
+    device: Device, precision: str, size: int, scheme: str, compilers: Compilers, kept: Results
+) -> dict[str, float]:
+    """Time of each choice of a march over that of what ships, in turn; those that begin early or not are left out."""
     space = march_of(device, precision, size, scheme)
     load = StepsOfBenchmark(space, device, precision, size, compilers)
-    every = space.choices(load.shipped, load.card, precision)
-    choices = [one for one in every if "early" not in one]
-    if compiling:
-        compilers.compile([first_needed(space, device, precision, size)])
-        return
+    compilers.compile([first_needed(space, device, precision, size)])
+    found = {}
+    for choice in space.choices(load.shipped, load.card, precision):
 
-    def cost(choice: Choice) -> float:
-        def measure() -> float:
-            clock = load.clock(space.values(choice, load.shipped, precision))
-            return typical([clock() for _ in range(5)], device.kind)
+        def measure(choice: Choice = choice) -> float:
+            values = space.values(choice, load.shipped, precision)
+            clocks = [load.clock(one) for one in (values, {})]
+            pairs = [[clock() for clock in clocks] for _ in range(RUNS + 1)]
+            return relative(*map(list, zip(*pairs, strict=True)), kind=device.kind)
 
-        return kept.made(f"exhaustive {size} {scheme} {precision}: {words(choice)}", measure)
+        if choice and "early" not in choice:
+            label = f"exhaustive {size} {scheme} {precision}: {words(choice)}"
+            found[words(choice)] = kept.made(label, measure)
+    return {words({}): 1.0, **found}
 
-    asked: list[Choice] = []
-    found = descend(choices[0], choices, lambda one: (asked.append(one), cost(one))[1])
-    count = len({words(one) for one in asked})
-    print(f"a descent asked for {count} of {len(choices)}, picked {words(found)}", flush=True)
-    times = sorted((cost(choice), words(choice)) for choice in choices)
-    apart = cost(found) / times[0][0] - 1.0
-    print(
-        f"exhaustive, {scheme}, {size}, {precision}: best {times[0][1]} {1e6 * times[0][0]:.2f} us, {apart:.1%} better"
-    )
-    for seconds, name in (*times[:8], *times[-3:]):
-        print(f"   {name}: {1e6 * seconds:.2f} us", flush=True)
+
+def print_exhaustive(found: dict[str, float]) -> None:
+    """What a descent finds among all choices, the best eight and the worst three, by time over what ships."""
+    asked: list[str] = []
+    choices = [named_choice(one) for one in found]
+    pick = words(descend(choices[0], choices, lambda one: (asked.append(words(one)), found[words(one)])[1]))
+    ranked = sorted(found, key=lambda one: found[one])
+    print(f"a descent asked for {len(set(asked))} of {len(found)}, picked {pick}: {found[pick]:.4f}")
+    print(f"best {ranked[0]}, {found[pick] / found[ranked[0]] - 1.0:.1%} better")
+    for name in (*ranked[:8], *ranked[-3:]):
+        print(f"   {name}: {found[name]:.4f}", flush=True)
+
+
+def named_choice(told: str) -> dict[str, str]:
+    """A choice by its words, which tell choices apart as well as their values do."""
+    return dict(one.rsplit(" ", 1) for one in told.split(", ")) if told != words({}) else {}
 
 
 def march_of(device: Device, precision: str, size: int, scheme: str) -> Space:
-    """The march, or the sweeps, of a scheme."""
+    """The march, or the sweeps, of a scheme; what there is on a CPU."""
     spaces = spaces_of(MODEL, device.kind, use_of(device, MODEL, "", precision, size * size).size)
-    return next(one for one in spaces if one.scheme == scheme and one.covering is not None)
+    return next(one for one in spaces if device.kind == "cpu" or (one.scheme == scheme and one.covering is not None))
 
 
 def main() -> None:
@@ -179,7 +186,12 @@ def main() -> None:
     model, schemes, compiling = (*named("model"), MODEL)[0], named("scheme"), "compile" in asked
     with Compilers(device) as compilers:
         if "exhaustive" in asked:
-            exhaustive(device, precision, sizes[0], (*schemes, "rk2")[0], compiling, compilers, kept)
+            scheme = (*schemes, "rk2")[0]
+            if compiling:
+                space = march_of(device, precision, sizes[0], scheme)
+                compilers.compile([first_needed(space, device, precision, sizes[0])])
+            else:
+                print_exhaustive(exhaustive(device, precision, sizes[0], scheme, compilers, kept))
         elif "cases" in asked:
             cases(device, precision, sizes, schemes or ("rk2", "euler"), (*named("pick"), "")[0], kept)
         elif compiling:

@@ -102,6 +102,70 @@ def test_no_time_to_an_error_that_grows_with_cells(evidence):
     assert evidence.scheme_ranking.time_to(2e-3, falling) == pytest.approx(2.0)
 
 
+MISSING = ["--missing", "--device", "cpu", "--largest", "32", "--split-size", "24", "--exit-size", "32"]
+MISSING += ["--pick-size", "32", "--tune-sizes", "16", "--precisions", "single"]
+
+
+def test_what_no_run_had_measured_is_measured_alone(evidence, monkeypatch, tmp_path, capsys):
+    """What is worth most first, nothing new once the time is up, nothing twice; what does not fit is told and left."""
+    measured, now, missing = [], [0.0], evidence.tuning_missing
+    monkeypatch.setattr(evidence.time, "perf_counter", lambda: now[0])
+
+    def takes(seconds, name, result):
+        def measure(*given):
+            now[0] += seconds
+            measured.append((name, *(one for one in given if isinstance(one, (str, int)))))
+            return result
+
+        return measure
+
+    found = {"pick": "rows 16", "best": "rows 32", "choices": 5, "tried": 4, "again": 2, "told": 0.0, "apart": 0.004}
+    monkeypatch.setattr(missing, "pick", takes(80.0, "pick", found))
+    monkeypatch.setattr(missing, "early", takes(10.0, "early", {"ms": 2.0, "listed": 0.1}))
+    monkeypatch.setattr(missing, "made", lambda name, size: name)
+    monkeypatch.setattr(evidence, "in_turn", takes(20.0, "case", {"general": 1e-3}))
+
+    def tuned(kind, device, precision, sizes, compilers):
+        for name in "ab":
+            now[0] += 30.0
+            outcome = evidence.argparse.Namespace(best={name: 1}, gain=0.0, apart=0.0)
+            use = evidence.argparse.Namespace(scheme="rk2")
+            yield evidence.argparse.Namespace(use=use, shape=(16, 16), outcome=outcome)
+
+    monkeypatch.setattr(missing, "tune_benchmark", tuned)
+    calls = 1
+    while evidence.main([str(tmp_path), *MISSING, "--budget", "100"]) == 1:
+        assert "the same command goes on" in capsys.readouterr().out
+        calls += 1
+    names = [one[0] for one in measured]
+    assert names == ["pick"] * 2 + ["early"] * 10 + ["case"] * 15 + ["pick"] and len(set(measured)) == len(measured)
+    first = [one[1:] for one in measured if one[0] == "case"][:2]
+    assert first == [("single", scheme, 32, "wet sine") for scheme in ("rk2", "euler")]
+    out = capsys.readouterr().out
+    assert "| rk2 double 32 | rows 16 | rows 32 | 0.4% | 0.0% | 4, 2, 5 |" in out and "search of all spaces: " in out
+    assert "| 32 double rows 16 | 2.000 | 2.000 | 10.0% | 1.0 |" in out
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert calls > 4 and rows["all spaces, s"] >= 60.0
+
+    def full(*given):
+        raise evidence.EagreError("needs 40 GiB")
+
+    monkeypatch.setattr(evidence, "in_turn", full)
+    rows = {name: row for name, row in rows.items() if "euler" not in name}
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    assert evidence.main([str(tmp_path), *MISSING]) == 1
+    out = capsys.readouterr().out
+    assert out.count("left out: needs 40 GiB") == 3 and json.loads((tmp_path / "rows.json").read_text()) == rows
+
+
+@pytest.mark.slow
+def test_what_was_missing_on_a_cpu(evidence, tmp_path, capsys):
+    assert evidence.main([str(tmp_path), *MISSING]) == 0
+    out = capsys.readouterr().out
+    assert "| rk2 double 32 | " in out and "| 32 double rows 8 | " in out and "32 wet sine, euler, single" in out
+    assert evidence.main([str(tmp_path), *MISSING, "--budget", "0"]) == 0
+
+
 @pytest.mark.slow
 def test_all_of_it_on_a_cpu(evidence, tmp_path, capsys):
     assert evidence.main([str(tmp_path), *SMALL]) == 0

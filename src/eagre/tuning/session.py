@@ -16,7 +16,7 @@ from eagre.errors import EagreError, MemoryNeededError
 from eagre.tuning.journal import Journal, Trial
 from eagre.tuning.search import LEAST_STEP, search
 from eagre.tuning.space import Card, Choice, Space, identity, words
-from eagre.tuning.statistics import doubt, least, ratios, relative, typical
+from eagre.tuning.statistics import doubt, least, ratios, relative, surely, typical
 
 RUNS = 5  # of a trial, each of several steps, and as many of the shipped values
 LEAST_RUNS = 2  # of one that is hopeless
@@ -254,7 +254,7 @@ class _Search:
 
         if not trial.again:
             self._note(trial, measure)
-        part = math.inf if trial.failed else relative(trial.again, trial.again_beside, self.kind)
+        part = math.inf if trial.failed else surely(trial.again, trial.again_beside, self.kind)
         told = trial.failed or f"{part:.3f} of the time with the shipped values"
         self.tell(f"{self.space.name}: again {words(trial.choice)}: {told}")
         return part
@@ -265,7 +265,7 @@ class _Search:
         The seconds are those of the quietest runs; the rest is of what was timed again only.
         """
         trials = [one for one in self.journal.trials.values() if not one.failed]
-        again = {identity(one.values): relative(one.again, one.again_beside, self.kind) for one in trials if one.again}
+        again = {identity(one.values): surely(one.again, one.again_beside, self.kind) for one in trials if one.again}
         own = self.trial(best)
         part = again.get(identity(own.values), 1.0)
         shipped = [own.again_beside] if own.again else [one.beside or one.seconds for one in trials]
