@@ -12,6 +12,7 @@ from case_texts import still_water
 from eagre.backend.select import select
 from eagre.backend.tuned import file_of
 from eagre.bench import tuner, tuner_schemes, tuner_targets, workload
+from eagre.errors import EagreError
 from eagre.layouts import store
 from eagre.tuning import session
 from eagre.tuning.journal import Trial
@@ -60,6 +61,7 @@ def test_fresh_forgets_and_schemes_are_timed_behind_all_spaces(eagre, monkeypatc
     monkeypatch.setattr(tuner, "forget", lambda *given, **options: calls.append(("forget", given[2], given[3])))
     monkeypatch.setattr(tuner, "tune_benchmark", lambda *given, **options: calls.append(given[2:]) or ())
     monkeypatch.setattr(tuner_schemes, "tune_schemes", lambda *given, **options: calls.append(("schemes", *given[2:])))
+    monkeypatch.setattr("eagre.cli.tune._show_all", lambda *given: None)
     asked = ("tune", "shallow-water", "--size", "16", "--device", "cpu")
     assert eagre(*asked, "--precision", "double").code == 0
     assert calls == [("double", [16]), ("schemes", "double", [16])]
@@ -235,3 +237,42 @@ def test_schemes_of_second_order_have_errors_alike():
     exact = tuner_schemes.exact_peak(cpu)
     errors = [tuner_schemes.error_of(cpu, "single", name, exact) for name in tuner_schemes.SCHEMES]
     assert 0.0 < max(errors) < tuner_schemes.ALIKE * min(errors) < 5e-3
+
+
+def test_what_could_not_be_searched_is_told_below_the_table_and_alone_is_an_error(eagre, monkeypatch):
+    """In a quiet search too: no table is no success."""
+    found, count = tuner.tune, []
+
+    def fails(*arguments):
+        count.append(1)
+        if len(count) != 1:
+            raise EagreError("no step was made")
+        return found(*arguments)
+
+    monkeypatch.setattr(tuner, "tune", fails)
+    asked = (
+        "tune",
+        "barotropic",
+        "--size",
+        "17",
+        "--size",
+        "19",
+        "--precision",
+        "single",
+        "--device",
+        "cpu",
+        "--quiet",
+    )
+    done = eagre(*asked)
+    assert done.code == 0 and "17 x 17" in done.out and "barotropic: cpu: left out: no step was made" in done.out
+    done = eagre(*asked)
+    assert done.code != 0 and "nothing could be searched" in done.err and done.err.count("no step was made") == 2
+
+
+def test_timings_that_were_edited_wrongly_end_a_search(eagre):
+    asked = ("tune", "barotropic", "--size", "17", "--precision", "single", "--device", "cpu")
+    assert eagre(*asked).code == 0
+    (path,) = file_of(select("cpu")).with_suffix("").iterdir()
+    path.write_text(path.read_text().replace('"seconds"', '"secnds"', 1))
+    done = eagre(*asked)
+    assert done.code == 2 and "line 2 is no trial" in done.err and "rm " in done.err

@@ -191,9 +191,9 @@ def _search(spaces: Sequence[Space], make: Make, target: Target, tell: Tell) -> 
     """Search one space after the other, and store what each gives before the next one begins."""
     path, origin = file_of(target.device), origin_of(target.device, target.use.model)
     for space in spaces:
-        of_scheme = target.use_of(space)
+        of_scheme, journal = target.use_of(space), target.journal(space.name, space.scheme)
         try:
-            outcome = tune(space, make(space), target.journal(space.name, space.scheme), tell)
+            outcome = tune(space, make(space), journal, tell)
         except MemoryNeededError:
             raise
         except EagreError as error:  # others can be searched

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from eagre.bench.tuner import Found
 
 
+LEFT_OUT = ": left out: "  # in lines of what could not be searched
+
+
 def tune(
     what: Annotated[
         str | None, typer.Argument(metavar="[CASE.toml | MODEL]", help="A case, or a kind of model.")
@@ -42,12 +45,15 @@ def tune(
     _check_ways_out(file_of(chosen), plot, dump)
     out.print(f"device      {chosen}", markup=False, soft_wrap=True)
     found: list[Found] = []
+    left_out: list[str] = []
     with (
         _told_so_far(out, found, fresh),
         out.status("tuning ...") if out.is_terminal and not quiet else nullcontext() as status,
     ):
 
         def tell(text: str) -> None:
+            if LEFT_OUT in text:
+                left_out.append(text)
             if status is not None:
                 status.update(text)
             elif not quiet:
@@ -55,7 +61,7 @@ def tune(
 
         for one in _searches(what, everything, chosen, precision, size, space or (), fresh, tell):
             found.append(one)
-    _show(out, found)
+    _show_all(out, found, left_out)
     if plot is not None:
         _draw(found, plot)
         out.print(f"wrote {plot}", markup=False, soft_wrap=True)
@@ -136,6 +142,17 @@ def _told_so_far(out: Any, found: Sequence[Found], fresh: bool) -> Iterator[None
             _show(out, found)
         same = "the same command without --fresh" if fresh else "the same command"
         raise type(stop)(f"every timing is kept: {same} goes on from here") from None
+
+
+def _show_all(out: Any, found: Sequence[Found], left_out: Sequence[str]) -> None:
+    """The table, and below it what could not be searched; an error if that is all."""
+    from eagre.errors import EagreError
+
+    if not found:
+        raise EagreError("\n".join(["nothing could be searched", *left_out]))
+    _show(out, found)
+    for line in left_out:
+        out.print(line, markup=False, soft_wrap=True)
 
 
 def _show(out: Any, found: Sequence[Found]) -> None:
