@@ -193,13 +193,16 @@ class State:
 
 
 def start(v: list[Array], theta: Array, air: Air) -> State:
-    """A state without divergence: v^-1 = v^0 and no forces."""
-    shape = v[0].shape
+    """A state without divergence: v^-1 = v^0, and half forces of a step that carries nothing."""
+    half = 0.5 * air.dt
     pure = Air(
         air.spacing, air.walls, air.dt, air.density, air.g13, air.g23, air.g33, wind=air.wind, is_open=air.is_open
     )
     v, _ = project(v, pure)
-    return State(v, theta, list(v), [np.zeros(shape) for _ in range(4)], np.zeros(shape))
+    later, _ = project(explicit_part(v, theta, air), air)
+    warmer = (theta - half * later[2] * air.lapse) / (1.0 + half * air.absorber)
+    forces = [new - hat for new, hat in zip([*later, warmer], [*v, theta], strict=True)]
+    return State(v, theta, list(v), forces, np.zeros(v[0].shape))
 
 
 def held(x: Array, name: str, fluxes: list[Array], air: Air) -> Array:

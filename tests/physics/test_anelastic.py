@@ -195,3 +195,37 @@ def test_parts_of_the_advection_are_chosen():
         highest[third, limited] = model.field("block").max()
     assert missed[True, True] < 0.7 * missed[False, True]
     assert highest[False, False] > 1.01 and highest[False, True] < 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("devices", ["cpu", ["cpu", "cpu"]])
+def test_rotation_does_not_lag_by_half_of_the_first_step(devices):
+    """An eighth of an inertial circle: forces act from the beginning, so that errors are of second order in time."""
+    f, errors = 1e-4, []
+    grid = Grid.of_points(6, 32, 6e4, 32e4, periodic=(True, True))
+    for count in (20, 40):
+        step = 0.25 * np.pi / f / count
+        model = AnelasticFlow(
+            grid, 3, height=4000.0, velocity=(3.0, 0.0, 0.0), coriolis=f, time_step=step, precision="double",
+            device=devices,
+        )  # fmt: skip
+        model.advance(count * step)
+        found = complex(model.field("u").mean(), model.field("v").mean())
+        errors.append(abs(found - 3.0 * np.exp(-0.25j * np.pi)))
+    assert errors[0] < 2e-3 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.02)
+
+
+def test_waves_do_not_lag_by_half_of_the_first_step():
+    """A standing gravity wave of the grid's own frequency: theta' is 0 after a quarter of its period."""
+    grid, levels, n = Grid.of_points(32, 1, 2000.0, 1.0, periodic=(True, True)), 17, 0.02
+    z = np.linspace(0.0, 1000.0, levels)[:, None, None]
+    along, up = (np.sin(1e-3 * np.pi * d) / d for d in (grid.dx, 62.5))
+    quarter, errors = 0.5 * np.pi * np.hypot(along, up) / (n * along), []
+    warm = 1e-3 * np.cos(1e-3 * np.pi * grid.x) * np.sin(1e-3 * np.pi * z)
+    for count in (10, 20):
+        model = AnelasticFlow(
+            grid, levels, height=1000.0, atmosphere=boussinesq(buoyancy_frequency=n), theta=warm,
+            time_step=quarter / count, tolerance=1e-12, precision="double", device="cpu",
+        )  # fmt: skip
+        model.advance(quarter)
+        errors.append(float((model.field("theta_perturbation") * warm).sum() / (warm**2).sum()))
+    assert abs(errors[0]) < 5e-3 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)

@@ -88,6 +88,8 @@ class Engine:
         ConvergenceError
             If the pressure problem has no solution.
         """
+        if self.steps.before == 0.0:
+            self._begin_forces(dt, time)
         made, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
         counts["iterations"] += made.iterations
@@ -122,6 +124,8 @@ class Engine:
         `most`.
         """
         assert self._legs is not None
+        if self.steps.before == 0.0:
+            self._begin_forces(dt, times[0])
         made = self._legs.run(dt, times)
         if not (self._legs.finished(made) and least <= made.least and made.worst <= most):
             self._legs.take_back()
@@ -152,6 +156,27 @@ class Engine:
         self.device.fill(projection.phi, np.zeros(self.setup.shape, self.real))
         projection.steps = (0.0, 0.0)
         self.steps.forget_time_step()
+
+    def _begin_forces(self, dt: float, time: float) -> None:
+        """Half forces dt/2 R before the first step of dt, s: those of half a step in which nothing is carried.
+
+        Without them waves and rotation would lag by half of the first step for ever.
+        """
+        steps, fields = self.steps, self.steps.fields
+        if self.parts[0].is_free:
+            return
+        theta = None if fields.theta is None else self.device.host(fields.theta)
+        for one in fields.moved():
+            self.device.copy(one.force, one.x)
+        steps.set_out(dt, time)
+        steps.take_forces(dt)
+        for now, past in zip(fields.now, fields.past, strict=True):  # the velocity before the first step is its own
+            self.device.copy(now, past)
+        if theta is not None:
+            self.device.fill(fields.theta, theta)
+        self.device.fill(steps.projection.phi, np.zeros(self.setup.shape, self.real))
+        steps.projection.steps = (0.0, 0.0)
+        steps.exchange()
 
     # -- the state ----------------------------------------------------------------------------------
 

@@ -185,10 +185,13 @@ class Stages:
                 found.append(self._over("add_tendency", x, fields.drag[name], self.pace.numbers))
             found += [*self._advect([(x, fields.spare, EVEN)]), *self._with_tendency(name, fields.spare)]
             found.append(self._over("take", x, fields.spare))
-        if self.is_free:
-            return found
+        return found if self.is_free else [*found, self.without_pressure()]
+
+    def without_pressure(self) -> Work:
+        """A launch from v_hat and theta_hat, in the place of their forces, to v^."""
+        fields = self.fields
         heat = fields.forces.w if fields.heating is None else fields.heating
-        return [*found, self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)]
+        return self._over("without_pressure", fields.forces, heat, self._at_rest, fields.now)
 
     def _forced(self, one: Moved) -> Work:
         """A launch that sets what is advected, and the past velocity."""

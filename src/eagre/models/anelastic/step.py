@@ -71,6 +71,12 @@ class Steps(Stages):
         self.before = dt
         return made
 
+    def take_forces(self, dt: float) -> None:
+        """Half forces of dt, s, of a step that carries nothing: from v_hat and theta_hat in the place of forces."""
+        self.device.run([self.without_pressure()])
+        self.projection.solve(dt)
+        self.device.run(self.finish())
+
     def _begin(self) -> None:
         """Run what comes before the projection; on a GPU always the same launches, once made."""
         if not self.device.graphs:

@@ -163,6 +163,12 @@ class StepsBands:
         self.before = dt
         return made
 
+    def take_forces(self, dt: float) -> None:
+        """As `Steps.take_forces`."""
+        self.devices.run([[[part.without_pressure()] for part in self.parts]])
+        self.projection.solve(dt)
+        self.devices.run([self._finish(), *self._exchanged])
+
     def _run(self, name: str, stages: Callable[[], list[Stage]]) -> None:
         """Run stages, on GPUs as a graph: there they are always the same."""
         if not self.devices.graphs:
