@@ -84,7 +84,11 @@ def test_only_the_outputs_that_say_so_are_replaced(eagre, case, tmp_path):
     [
         ('"zone.nc"', '"all.nc"', ("output[2].file (line", "two outputs")),
         ('"zone.nc"', '"zone.tif"', ("output[2].file (line", ".nc")),
-        ('["speed"]', '["sped"]', ("output[2].variables (line", '"sped" (did you mean "speed"?)')),
+        (
+            '["speed"]',
+            '["sped"]',
+            ("output[2].variables (line", '"sped" (did you mean "speed"?)', 'variables = ["speed"]'),
+        ),
         ("stride = 3", "stride = 0", ("output[3].stride (line", "every n-th cell")),
         ("stride = 3", "stride = 13", ("output[3].stride (line", "1 to 12")),
         ("stride = 3", "strid = 3", ("output[3].strid (line", 'did you mean "stride"')),

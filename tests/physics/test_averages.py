@@ -239,6 +239,8 @@ def test_only_means_of_components_are_a_vector_to_a_gis():
     [
         ({"mean": ["depth"]}, "streamfunction"),
         ({"mean": ["tracer"]}, "streamfunction"),
+        ({"mean": ["velocit"]}, r'mean = \["velocity"\]'),
+        ({"covariance": [("sped", "velocity_x")]}, r'covariance = \[\["speed", "velocity_x"\]\]'),
         ({"covariance": [("speed", "speed")]}, "two different fields"),
         ({"covariance": [("speed", "velocity")]}, "velocity_x"),
         ({"mean": ["speed"], "start": np.nan}, "a time"),
@@ -256,8 +258,9 @@ def test_a_map_and_an_extreme_of_one_name_are_refused(kind):
     """One would be written in place of the other; those of other names stand beside each other."""
     options = {"depth": 1.0, "device": "cpu"} | ({"time_step": 0.1} if kind is eagre.ShallowWaterADI else {})
     grid, asked = eagre.Grid(6, 5, 1.0, 1.0), eagre.Averages(maximum=["depth"], minimum=["speed"])
-    with pytest.raises(eagre.InputError, match="max_depth both as a map and as an extreme"):
+    with pytest.raises(eagre.InputError, match="maximum that makes max_depth") as told:
         kind(grid, 0.0, maps=eagre.Maps(["max_speed", "max_depth"]), averages=asked, **options)
+    assert told.value.fix == 'variables = ["max_speed"]'
     model = kind(grid, 0.0, maps=eagre.Maps(["max_speed"]), averages=asked, **options)
     assert [one.name for one in model.maps.variables] == ["max_speed", "max_depth", "min_speed"]
 
@@ -272,3 +275,10 @@ def test_a_case_of_water_asks_for_extremes_of_any_field(kind):
     found = [one.name for one in case.build().maps.variables]
     assert found == ["max_speed", "min_velocity_x", "min_velocity_y", "time_of_max_speed"]
     assert case.maps.note == "largest speed; smallest velocity; times of the largest speed"
+
+
+def test_thresholds_beside_averages_bring_no_other_maps():
+    """Without `variables` and with averages the first four maps are not meant, whatever else is asked for."""
+    text = still_water("1 s", more='[maps]\nfile = "maps.nc"\nmaximum = ["depth"]\narrival_depths = ["1 cm"]')
+    model = find_kind("shallow-water").case_class().loads(text).build()
+    assert [one.name for one in model.maps.variables] == ["arrival_time_10mm", "max_depth"]

@@ -7,6 +7,9 @@ import pytest
 
 import eagre
 from anelastic_runs import flow_over_a_hill, forced
+from eagre.config.problems import Problems
+from eagre.config.section import check
+from eagre.models.anelastic.measured_sections import AirMapsSection
 from oracle.averages import extremes_of
 from physics.test_averages import assert_right, assert_same, followed
 
@@ -109,3 +112,9 @@ def test_water_has_no_levels():
 
     with pytest.raises(eagre.InputError, match="no levels"):
         dam_break(maps=None, averages=eagre.Averages(mean=["depth"], levels=[0]))
+
+
+def test_a_section_without_anything_names_a_field_of_air():
+    with pytest.raises(Problems) as told:
+        check(AirMapsSection, {"file": "maps.nc"})
+    assert told.value.problems[0].fix == 'mean = ["u"]'

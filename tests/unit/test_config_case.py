@@ -26,6 +26,8 @@ dx = 5.0
 value = -1.0
 """
 
+MAPS_FILE = 'file = "maps.nc"\n'
+
 
 def problems_of(text: str, directory=".") -> dict[str, str]:
     """Key to message of every problem of a case."""
@@ -117,6 +119,27 @@ def test_good_case():
         ("output", "extent = [true, 1, 0, 1]", "output.extent[1]", ["true", "extent = [0.0, 1000.0, 0.0, 500.0]"]),
         ("output", "variables = []", "output.variables", ["variables = []", 'variables = ["depth"]']),
         ("maps", 'mean = ["depth", "depth"]', "maps.mean", ["depth more than once", 'mean = ["depth"]']),
+        (
+            "maps",
+            MAPS_FILE + 'variables = ["max_dept"]',
+            "maps.variables",
+            ["max_surface_elevation", 'variables = ["max_depth"]'],
+        ),
+        ("maps", MAPS_FILE + 'arrival_depths = ["1 cm", "10 mm"]', "maps.arrival_depths", ["different numbers"]),
+        (
+            "maps",
+            MAPS_FILE + "duration_depths = [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+            "maps.duration_depths",
+            ["8 at most", "7.0, 8.0]"],
+        ),
+        ("maps", MAPS_FILE + 'wet_depth = "-1 mm"', "maps.wet_depth", ["0 or more", "wet_depth = 0.01"]),
+        (
+            "maps",
+            MAPS_FILE + 'covariance = [["depth", "depth"]]',
+            "maps.covariance",
+            ["two different", "covariance = [["],
+        ),
+        ("maps", 'covariance = [["depth", "u", "v"]]', "maps.covariance[1]", ["2 at most", "covariance = [["]),
         ("maps", "maximum = []", "maps.maximum", ["maximum = []", "leave the key out"]),
         ("maps", "variables = []", "maps.variables", ['variables = ["max_depth"]']),
         ("maps", 'covariance = ["depth", "speed"]', "maps.covariance[1]", ["a valid list", "covariance = [["]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
-from eagre.config.nearest import did_you_mean
+from eagre.config.nearest import corrected, did_you_mean
 from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
 from eagre.config.section import Section, check
 from eagre.config.sections import (
@@ -21,7 +21,7 @@ from eagre.config.sections import (
     RestartSection,
     RunSection,
 )
-from eagre.config.toml import line_of, parse_toml, read_toml
+from eagre.config.toml import line_of, literal, parse_toml, read_toml
 from eagre.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
@@ -190,9 +190,10 @@ class Case(Section):
 
     def check_variables(self, names: Iterable[str], available: Iterable[str], *section: str | int) -> None:
         """Raise `ConfigError` unless the model has all variables that the section of this key asks for."""
-        available = list(available)
+        names, available = list(names), list(available)
+        fix = f"variables = {literal(corrected(names, available))}"
         problems = [
-            Problem((*section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available))
+            Problem((*section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available), fix)
             for name in names
             if name not in available
         ]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from eagre.config.problems import Problems, problem_of
 from eagre.config.sections import MeasuredSection
 from eagre.config.values import AveragedNames, FieldsFile, Metres, PositiveSeconds, Seconds, TwoNames, variable_names
+from eagre.errors import InputError
 
 if TYPE_CHECKING:
     from eagre.io import MeasuredWriter
@@ -21,6 +23,7 @@ class AveragesSection(MeasuredSection):
     """Maps of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
 
     at_start: ClassVar[bool] = False
+    usual: ClassVar[str] = "velocity"  # a field that all models with this section have
 
     file: FieldsFile = Field(
         description="a file name that ends in .nc or .zarr, relative to the case file", examples=["maps.nc"]
@@ -54,7 +57,11 @@ class AveragesSection(MeasuredSection):
 
     @model_validator(mode="after")
     def _possible(self) -> AveragesSection:
-        self.check()
+        try:
+            self.check()
+        except InputError as error:
+            word = error.what.partition(" ")[0]
+            raise Problems(problem_of(error, (word,) if word in self.keys() else ())) from None
         return self
 
     def check(self) -> None:
@@ -82,6 +89,9 @@ class AveragesSection(MeasuredSection):
         """The averages that the model is asked for; `options` : more arguments of `Averages`."""
         from eagre.stepping.averages import KINDS, Averages
 
+        if not self.averages_any:
+            fix = f'mean = ["{self.usual}"]'
+            raise InputError("no mean, variance, covariance or extreme", allowed="one", fix=fix)
         start = -math.inf if self.from_ is None else self.from_
         given = {key: getattr(self, key) for key in KINDS}
         return Averages(**given, start=start, every=self.every, **options)
@@ -134,9 +144,11 @@ class MapsSection(AveragesSection):
         from eagre.stepping.maps import Maps
 
         keys = ("variables", "arrival_depths", "arrival_rises", "duration_depths")
-        if self.averages_any and not any(getattr(self, key) for key in keys):
-            return None
         given = self.model_dump(include={*keys, "wet_depth"}, exclude_none=True)
+        if self.averages_any and self.variables is None:
+            given["variables"] = []
+            if not any(given[key] for key in keys):
+                return None
         return Maps(**given)
 
     def averages(self, **options: Any) -> Averages | None:

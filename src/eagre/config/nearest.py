@@ -27,3 +27,13 @@ def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """Return ``' (did you mean "name"?)'``, or an empty text when nothing is near."""
     name = nearest(word, allowed)
     return f' (did you mean "{name}"?)' if name else ""
+
+
+def corrected(words: Iterable[str], allowed: Iterable[str]) -> list[str]:
+    """The nearest names in place of words that are not allowed: both components for a vector; the first if none is."""
+    known, found = list(allowed), list[str]()
+    for word in words:
+        parts = [name for name in (f"{word}_x", f"{word}_y") if name in known]
+        near = nearest(word, known)
+        found += [word] if word in known else parts or ([near] if near else [])
+    return list(dict.fromkeys(found)) or known[:1]

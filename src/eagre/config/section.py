@@ -82,6 +82,8 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     if kind == "too_short":
         return [Problem(key, _shown(value, name), f"one or more ({_description(field)})", fix)]
     message = "a whole number" if kind.startswith("int_") else details["msg"].removeprefix("Input should be ")
+    if kind == "too_long":
+        message = f"{details.get('ctx', {}).get('max_length')} at most"
     message = message.removeprefix("Value error, ").replace("valid tuple", "valid list")
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message

@@ -13,6 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.io.files import nearest
 from eagre.kernels.averages import TOTAL, UNSET, Planes
 
 if TYPE_CHECKING:
@@ -224,7 +225,12 @@ def asked_of(
     asked = averages.asked(variables, [*possible], count)
     both = {one.name for one in asked.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
     if both:
-        raise InputError(f"{min(both)} both as a map and as an extreme", allowed="one of them: they have one name")
+        key = "time_of_maximum" if min(both).startswith("time_of_") else "maximum"
+        rest = ", ".join(f'"{name}"' for name in maps.variables if name not in both) if maps is not None else ""
+        raise InputError(
+            f"{key} that makes {min(both)}, which is a map of variables too", allowed="one of them: they have one name",
+            fix=f"variables = [{rest}]" if rest else "",
+        )  # fmt: skip
     return asked
 
 
@@ -253,8 +259,9 @@ def _single(key: str, names: Sequence[str], possible: Sequence[str]) -> list[str
     for name in names:
         own = [name] if name in possible else [f"{name}_{axis}" for axis in COMPONENTS if f"{name}_{axis}" in possible]
         if not own:
-            vectors = [one[:-2] for one in possible if one.endswith("_x")]
-            raise InputError(f"{key} with {name!r}", allowed=", ".join([*vectors, *possible]))
+            known = [*(one[:-2] for one in possible if one.endswith("_x")), *possible]
+            fix = f'{key} = ["{nearest(name, known) or known[0]}"]'
+            raise InputError(f"{key} with {name!r}", allowed=", ".join(known), fix=fix)
         found += own
     return list(dict.fromkeys(found))
 
@@ -262,7 +269,9 @@ def _single(key: str, names: Sequence[str], possible: Sequence[str]) -> list[str
 def _pair(pair: Pair, possible: Sequence[str]) -> Pair:
     for name in pair:
         if name not in possible:
-            raise InputError(f"covariance with {name!r}", allowed=", ".join(possible))
+            right = [nearest(one, possible) or possible[0] for one in pair]
+            fix = f'covariance = [["{right[0]}", "{right[1]}"]]' if right[0] != right[1] else ""
+            raise InputError(f"covariance with {name!r}", allowed=", ".join(possible), fix=fix)
     return pair[0], pair[1]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.io.files import nearest
 from eagre.kernels.maps import NOTHING, SINCE, THRESHOLDS, UNSET, WET, Kept
 
 LARGEST = "time: maximum"
@@ -99,9 +100,8 @@ class Maps:
     def __post_init__(self) -> None:
         for name in self.variables:
             if name not in _NEEDED:
-                raise InputError(
-                    f"variables with {name!r}", allowed=", ".join(_NEEDED), fix='variables = ["max_depth"]'
-                )
+                fix = f'variables = ["{nearest(name, _NEEDED) or "max_depth"}"]'
+                raise InputError(f"variables with {name!r}", allowed=", ".join(_NEEDED), fix=fix)
         if not (math.isfinite(self.wet_depth) and self.wet_depth >= 0.0):
             raise InputError(
                 f"wet_depth = {self.wet_depth!r} m", allowed="a depth of 0 or more", fix="wet_depth = 0.01"
@@ -115,7 +115,8 @@ class Maps:
                     raise InputError(f"{key} = {values}", allowed=allowed, fix=f"{key} = [{max(low, 0.1):g}]")
         if len(self.duration_depths) > MOST_DURATIONS:
             got = f"duration_depths with {len(self.duration_depths)} depths"
-            raise InputError(got, allowed=f"{MOST_DURATIONS} at most")
+            fix = f"duration_depths = {list(self.duration_depths)[:MOST_DURATIONS]}"
+            raise InputError(got, allowed=f"{MOST_DURATIONS} at most", fix=fix)
         if not self.outputs:
             raise InputError("variables = [] and no thresholds", allowed="a map", fix='variables = ["max_depth"]')
 

@@ -53,6 +53,8 @@ class ProfilesSection(MeasuredSection):
 class AirMapsSection(AveragesSection):
     """Fields of means, variances, covariances and extremes over time, in a NetCDF file or a Zarr store."""
 
+    usual: ClassVar[str] = "u"
+
     levels: list[int] | None = Field(
         default=None,
         description="indices of levels that are kept, rising, from 0, the lowest; all if not given",
