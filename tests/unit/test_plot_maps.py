@@ -111,6 +111,9 @@ def test_long_labels_of_colour_bars_are_broken(tmp_path):
     more = {"covariance_a_b": (np.ones((NY, NX)), {"units": "m", "long_name": words})}
     picture, _ = drawn(maps_file(tmp_path / "maps.nc", **more), "covariance_a_b")
     assert "\n" in picture.figure.axes[1].get_ylabel()
+    profile = ProfilePicture(picture.fields, "covariance_a_b", [0])
+    profile.draw(0)
+    assert "\n" in profile.axes.get_ylabel()
 
 
 def test_a_perspective_does_not_depend_on_the_order_of_rows(tmp_path):

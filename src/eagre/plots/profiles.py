@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from eagre.plots.style import INK, length_unit, new_figure
 
 if TYPE_CHECKING:
     from eagre.plots.results import FieldFile
+
+_LETTERS = 40  # of a line beside the axis
 
 
 class ProfilePicture:
@@ -53,7 +56,7 @@ class ProfilePicture:
             axes.set_ylabel("elevation (m)")
         else:
             axes.plot(self.position, values, color="#1f6ba6", linewidth=1.4)
-            axes.set_ylabel(self.fields.label(self.name))
+            axes.set_ylabel(textwrap.fill(self.fields.label(self.name), _LETTERS))
             axes.grid(color=INK, alpha=0.15, linewidth=0.6)
         axes.set(xlim=(self.position[0], self.position[-1]), ylim=self.limits, xlabel=self.xlabel)
         titles(axes, self.fields.title).set_text(heading(self.fields, record))
