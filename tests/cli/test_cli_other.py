@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eagre.backend.select import select
+from eagre.backend.tuned import file_of
 from eagre.cli import exits
 from eagre.cli.bench import update
 from eagre.cli.console import duration, quantity, size, whole
@@ -72,11 +74,16 @@ def test_new_tells_the_nearest_kind(eagre, tmp_path):
     assert eagre("new", "shallow-water", tmp_path / "file" / "x").code == exits.NO_OUTPUT
 
 
-def test_info_about_the_machine(eagre):
+def test_info_about_the_machine(eagre, monkeypatch, tmp_path):
+    """With what was tuned; a store that cannot be read is told in its row."""
+    monkeypatch.setenv("EAGRE_TUNING", str(tmp_path))
     done = eagre("info")
     assert done.code == 0, done.err
-    for words in ("eagre", "python", "numpy", "memory", "cpu ("):
+    for words in ("eagre", "python", "numpy", "memory", "cpu (", "never tuned (eagre tune --all)"):
         assert words in done.out
+    file_of(select("cpu")).write_text("{")
+    done = eagre("info")
+    assert done.code == 0 and "line 1, column 2" in done.out and "memory" in done.out
 
 
 def test_info_about_files(eagre, fake_case, tmp_path):

@@ -414,3 +414,14 @@ def test_the_scheme_auto_is_the_fastest_that_was_measured(tmp_path):
     assert "scheme" not in case_of(tmp_path, numerics='scheme = "euler"').tuned
     held = store.read(tuned.file_of(cpu))
     assert len(held.schemes) == 1 and held.schemes[0].seconds == {"rk2": 1.0, "euler": 0.5}
+
+
+def test_what_the_store_has_for_a_device_is_told():
+    """Searches that count as things are, and those that do not."""
+    cpu = select("cpu")
+    assert tuned.kept_for(cpu) == "never tuned (eagre tune --all)"
+    path = keep(entry(), entry(values={}, driver="other"))
+    others = "1 of another driver, version or source do not count"
+    assert tuned.kept_for(cpu) == f"1 of 1 searches found something faster; {others} ({path})"
+    store.write(path, Store((entry(driver="other"),)))
+    assert tuned.kept_for(cpu) == f"nothing that counts here; {others} ({path})"

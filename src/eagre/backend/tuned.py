@@ -145,6 +145,19 @@ def scheme_for(device: Any, kind: str, cells: int, precision: str, usual: str, t
     return found.scheme, f"scheme {found.scheme}: of whole runs ({times})"
 
 
+def kept_for(device: Device) -> str:
+    """What the store has for a device, in words: searches that count as things are, and those of other versions."""
+    path = file_of(device)
+    entries = store.read(path).entries
+    own = [entry for entry in entries if entry.origin == origin_of(device, entry.use.model)]
+    if not entries:
+        return "never tuned (eagre tune --all)"
+    faster = sum(bool(entry.values) for entry in own)
+    told = f"{faster} of {len(own)} searches found something faster" if own else "nothing that counts here"
+    others = len(entries) - len(own)
+    return f"{told}{f'; {others} of another driver, version or source do not count' if others else ''} ({path})"
+
+
 def _one(device: Device, kind: str, cells: int, precision: str, scheme: str, tuning: str) -> Chosen:
     path, use = file_of(device), use_of(device, kind, scheme, precision, cells)
     shipped = _shipped(device, use)

@@ -214,7 +214,7 @@ def _devices() -> Rows:
     from eagre.cli.console import size
     from eagre.errors import EagreError
 
-    rows = [("device", str(select("cpu"))), ("driver", _driver(driver_version()))]
+    rows = [("device", str(select("cpu"))), ("tuning", _tuning(select("cpu"))), ("driver", _driver(driver_version()))]
     problem = cuda_problem()
     if problem is not None:
         return [*rows, ("device", f"no cuda: {problem}")]
@@ -224,8 +224,19 @@ def _devices() -> Rows:
         except EagreError:
             break
         rows.append(("device", f"{device}, {size(device.free_memory())} free"))
-        rows.append(("layouts", layouts_of(device.facts).source))
+        rows += [("layouts", layouts_of(device.facts).source), ("tuning", _tuning(device))]
     return rows
+
+
+def _tuning(device: Any) -> str:
+    """What was tuned on a device, or what is wrong with the file that says so."""
+    from eagre.backend.tuned import kept_for
+    from eagre.errors import InputError
+
+    try:
+        return kept_for(device)
+    except InputError as error:
+        return str(error).splitlines()[0]
 
 
 def _driver(version: tuple[int, int] | None) -> str:
