@@ -25,7 +25,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 TUNER = "tests/unit/test_tuner.py tests/unit/test_tuner_workload.py tests/unit/test_tuned.py"
-AVERAGES = "tests/kernels/test_averages_kernels.py tests/physics/test_averages.py"
+AVERAGES = (
+    "tests/kernels/test_averages_kernels.py tests/physics/test_averages.py tests/physics/test_averages_air.py "
+    "tests/physics/test_averages_waves.py"
+)
 TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "backend/origin.py": TUNER,
     "backend/tuned.py": TUNER,
@@ -63,7 +66,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
-    "models/shallow_water/split.py": "tests/unit/test_explicit_cells.py tests/physics/test_split_schemes.py",
+    "models/shallow_water/split.py": "tests/physics/test_explicit_bands.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",

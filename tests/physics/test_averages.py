@@ -9,7 +9,7 @@ import eagre
 from barotropic_runs import model_on
 from case_texts import still_water
 from eagre.models.registry import find_kind
-from eagre.stepping.averages import product_of_units
+from eagre.stepping.averages import product_of_units, words_of
 from oracle.averages import extremes_of, moments_of
 from physics.test_maps import dam_break, flood
 
@@ -60,6 +60,7 @@ def assert_right(model, averages, times, fields, tolerance):
         expected["significant_height"] = 4.0 * np.sqrt(expected["variance_surface_elevation"])
     found = {one.name: found[one.name] for one in model.setup.averages.outputs}
     assert set(found) <= set(expected) and len(found) >= len(averages.mean)
+    assert set(found) >= {f"covariance_{one}_{other}" for one, other in averages.covariance}
     for name, values in found.items():
         if name.startswith("time_of"):
             assert_times(values, times, fields[name.removeprefix("time_of_max_")], averages.start, tolerance)
@@ -282,3 +283,19 @@ def test_thresholds_beside_averages_bring_no_other_maps():
     text = still_water("1 s", more='[maps]\nfile = "maps.nc"\nmaximum = ["depth"]\narrival_depths = ["1 cm"]')
     model = find_kind("shallow-water").case_class().loads(text).build()
     assert [one.name for one in model.maps.variables] == ["arrival_time_10mm", "max_depth"]
+
+
+def test_the_variances_of_a_vector_alone_bring_the_energy_of_eddies():
+    asked = eagre.Averages(variance=["velocity"])
+    model = gyre(averages=asked)
+    names = {one.name for one in model.maps.variables}
+    assert names == {"variance_velocity_x", "variance_velocity_y", "eddy_kinetic_energy"}
+    assert "eddy_kinetic_energy" not in {
+        one.name for one in gyre(averages=eagre.Averages(mean=["speed"])).maps.variables
+    }
+
+
+def test_memory_of_averages_is_that_of_double_precision():
+    """Four planes, two means and two mean squares, each two words of a run in single precision."""
+    asked = gyre(averages=eagre.Averages(variance=["velocity"])).setup.averages
+    assert (words_of(asked, "double"), words_of(asked, "single"), words_of(None, "single")) == (4, 8, 0)

@@ -172,3 +172,22 @@ def test_a_state_goes_on_with_any_number_of_devices():
 def test_what_maps_refuse(options, what):
     with pytest.raises(eagre.InputError, match=what):
         eagre.Maps(**options)
+
+
+ALONE = [{"variables": [name]} for name in ALL] + [
+    {"variables": [], key: [value]}
+    for key, value in (("arrival_depths", 0.3), ("arrival_rises", 0.05), ("duration_depths", 0.3))
+]
+
+
+@pytest.mark.parametrize("asked", ALONE, ids=lambda asked: str([*asked.values()][-1]))
+def test_a_map_alone_is_that_among_all(asked):
+    """Each then is the first that is kept."""
+    found, among = (flood(maps=maps) for maps in (eagre.Maps(wet_depth=0.005, **asked), MAPS))
+    for until in (300.0, 900.0):  # water falls below 0.3 m again
+        found.advance(until)
+        among.advance(until)
+    maps, theirs = found.maps.sample(), among.maps.sample()
+    assert len(maps) == 1 and np.isfinite(*maps.values()).any()
+    for name, values in maps.items():
+        np.testing.assert_array_equal(values, theirs[name], err_msg=name)

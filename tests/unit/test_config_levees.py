@@ -90,3 +90,10 @@ def test_what_is_refused(tmp_path, text, what):
     with pytest.raises(ConfigError, match=what) as told:
         corners(tmp_path, f"[[bed.levees]]\n{text}\n")
     assert "bed" in str(told.value)
+
+
+def test_lines_may_have_heights_of_their_points(tmp_path):
+    """A third number is no crest: that is asked for."""
+    geojson(tmp_path / "l.geojson", ("LineString", [[x, y, 9.0] for x, y in ALONG], {}))
+    text = "[[bed.levees]]\nfile = 'l.geojson'\ncrest = 3.2\n"
+    np.testing.assert_array_equal(corners(tmp_path, text), expected((3.2, ALONG)))

@@ -65,17 +65,17 @@ def test_zones_by_another_property_and_a_pattern(catchments):
 
 
 def test_a_raster_of_zone_numbers(tmp_path):
-    """A cell has the number at its centre; cells without one, and beyond the raster, are outside."""
+    """A cell has the number at its centre; cells without one, and beyond the raster on each side, are outside."""
     numbers = np.array([[3, 3, 12, -9], [3, 12, 12, -9]])  # cells of 40 m, row 0 = north
-    head = "ncols 4\nnrows 2\nxllcorner 10\nyllcorner 20\ncellsize 40\nNODATA_value -9\n"
+    head = "ncols 4\nnrows 2\nxllcorner 10\nyllcorner 10\ncellsize 40\nNODATA_value -9\n"
     (tmp_path / "z.asc").write_text(head + "\n".join(" ".join(map(str, row)) for row in numbers))
     (tmp_path / "rain.csv").write_text("t,3,12\n0,1e-5,2e-5\n100,1e-5,4e-5\n")
     grid, term = rain(tmp_path, 'zones = "z.asc", series = "rain.csv", outside = "36 mm/h"')
     expected = np.full(grid.shape, 1e-5)
     for j, y in enumerate(grid.y):
         for i, x in enumerate(grid.x):
-            if 10.0 < x < 170.0 and 20.0 < y < 100.0:
-                number = numbers[::-1][int((y - 20.0) // 40.0), int((x - 10.0) // 40.0)]
+            if 10.0 < x < 170.0 and 10.0 < y < 90.0:
+                number = numbers[::-1][int((y - 10.0) // 40.0), int((x - 10.0) // 40.0)]
                 expected[j, i] = {3: 1e-5, 12: 3e-5, -9: 1e-5}[int(number)]
     np.testing.assert_allclose(falls(grid, term, 50.0), expected, rtol=1e-13)
     assert (falls(grid, term, 50.0) > 2e-5).sum() == 3 * 8 * 8

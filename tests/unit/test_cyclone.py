@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import eagre
 from case_texts import flat_sea
 from eagre.config.problems import ConfigError
-from eagre.cyclone import Track, cyclone_fields, holland
+from eagre.cyclone import STEPS_A_RADIUS, Track, cyclone_fields, holland
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 STILL = {"latitude": 20.0, "central_pressure": 95e3, "max_wind": 45.0, "radius": 40e3, "u": 0.0, "v": 0.0}
@@ -181,3 +182,25 @@ def test_the_profile_of_2010_in_a_case_file(tmp_path):
         ShallowWaterCase.loads(HEAD + 'profile = "holland-2011"\n', tmp_path)
     with pytest.raises(eagre.InputError, match="without an outer wind"):
         cyclone_fields(track(), grid, profile="holland-2010")
+
+
+def test_records_of_a_longer_track():
+    """Those of the track are among them; between two of it they are evenly apart, and no further than the eye needs."""
+    times = [0.0, 36000.0, 50000.0, 90000.0]
+    one = track(
+        times=times, x=[0.0, 180e3, 181e3, 300e3], y=[100e3] * 4, latitude=[20.0, 21.0, 21.5, 22.0],
+        central_pressure=[95e3] * 4, max_wind=[45.0] * 4, radius=[40e3] * 4,
+    )  # fmt: skip
+    found = one.instants()
+    assert found[0] == 0.0 and found[-1] == 90000.0 and np.isin(times, found).all() and (np.diff(found) > 0.0).all()
+    for start, end in pairwise(times):
+        own = np.diff(found[(found >= start) & (found <= end)])
+        np.testing.assert_allclose(own, own[0], rtol=1e-9)
+    assert np.isin([36000.0, 50000.0], found).all() and ((found > 36000.0) & (found < 50000.0)).sum() == 0
+    assert (found < 36000.0).sum() == np.ceil(STEPS_A_RADIUS * 180.0 / 40.0)
+
+
+def test_what_a_cyclone_can_be_at_most():
+    """Fields of a run are checked by these."""
+    found = cyclone_fields(track(), eagre.Grid(6, 4, 5000.0, 5000.0))
+    assert [one.most for one in found] == [150.0, 150.0, 1.1e5]

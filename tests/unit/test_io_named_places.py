@@ -12,6 +12,8 @@ from eagre.config.sections import GaugesSection
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.named_places import read_lines, read_points
+from eagre.io.raster import parse_crs
+from eagre.io.vector import check_degrees, may_be_degrees, points_of
 from eagre.models.shallow_water.config import ShallowWaterCase
 
 FLUME = Grid(10, 10, 1.0, 1.0)
@@ -42,7 +44,7 @@ def test_points_of_a_table(tmp_path):
 def test_points_and_lines_of_geojson(tmp_path):
     points = geojson(tmp_path / "a.geojson", ("pier", "Point", [1, 2, 7]), (None, "Point", [3, 4]))
     assert read_points(points).on(FLUME) == {"pier": [(1.0, 2.0)], "2": [(3.0, 4.0)]}
-    lines = geojson(tmp_path / "b.geojson", ("weir", "LineString", [[0, 1], [2, 3], [4, 5]]))
+    lines = geojson(tmp_path / "b.geojson", ("weir", "LineString", [[0, 1, 9], [2, 3, 9], [4, 5, 9]]))
     assert read_lines(lines).on(FLUME) == {"weir": [(0.0, 1.0), (2.0, 3.0), (4.0, 5.0)]}
 
 
@@ -175,3 +177,23 @@ lines = { file = "lines.csv", interval = 1.0, paths = "lines.geojson" }
     far = ShallowWaterCase.loads(text.replace("x0 = 500000.0", "x0 = 600000.0"), tmp_path)
     with pytest.raises(InputError, match=r"lines.paths(.|\n)*of the line weir"):
         far._options(far.grid.grid(), np.zeros((61, 81)), far.friction, None, None)
+
+
+@pytest.mark.parametrize(
+    ("point", "fits"),
+    [([360.0, 90.0], True), ([-360.0, -90.0], True), ([361.0, 0.0], False), ([0.0, 91.0], False)],
+)
+def test_what_can_be_longitude_and_latitude(point, fits):
+    points = np.array([[14.0, 48.0], point])
+    assert may_be_degrees(points) is fits
+    check_degrees(parse_crs("EPSG:32633"), points, "a file")
+    if fits:
+        check_degrees(parse_crs("EPSG:4326"), points, "a file")
+    else:
+        with pytest.raises(InputError, match=f"longitude {point[0]:g}, latitude {point[1]:g}"):
+            check_degrees(parse_crs("EPSG:4326"), points, "a file")
+
+
+def test_points_may_have_a_height():
+    assert points_of([[1, 2, 3], [4, 5, 6]]).tolist() == [[1.0, 2.0], [4.0, 5.0]]
+    assert points_of([[[1, 2, 3], [4, 5, 6]], [[7, 8]]]).tolist() == [[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]]

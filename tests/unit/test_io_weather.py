@@ -193,3 +193,42 @@ def test_records_without_times_are_refused(tmp_path):
         dataset.load().drop_vars("time").to_netcdf(tmp_path / "timeless.nc", engine="h5netcdf")
     with pytest.raises(eagre.InputError, match="over time, of which the file has no values"):
         read_weather(tmp_path / "timeless.nc", UTM, start=DAY)
+
+
+RATES = {
+    "m s-1": 1.0, "m/s": 1.0, "mm s-1": 1e3, "mm/s": 1e3, "kg m-2 s-1": 1e3, "kg m**-2 s**-1": 1e3, "mm h-1": 3.6e6,
+    "mm/h": 3.6e6, "mm/hr": 3.6e6, "mm hr-1": 3.6e6, "mm d-1": 8.64e7, "mm/day": 8.64e7,
+}  # fmt: skip
+AMOUNTS = {"m": 0.0864, "mm": 86.4, "kg m-2": 86.4, "kg m**-2": 86.4}
+
+
+@pytest.mark.parametrize(("unit", "number"), [*RATES.items(), *AMOUNTS.items()])
+def test_every_unit_of_rain(tmp_path, unit, number):
+    """1e-6 m/s, or what falls so in a day."""
+    amount = unit in AMOUNTS
+    scaled = number if amount else 1e-6 * number
+    path = means(tmp_path / "pr.nc", DAYS, unit, (scaled,) * 3, method="time: sum" if amount else "time: mean")
+    found = read_weather(path, UTM, start=DAY).rain
+    assert found.record(1) == pytest.approx(1e-6, rel=1e-12)
+
+
+def test_rain_below_nothing_by_packing_is_none(tmp_path):
+    found = read_weather(means(tmp_path / "pr.nc", DAYS, values=(-1e-9, 1e-3, 0.0)), UTM, start=DAY).rain
+    assert (found.record(1) == 0.0).all() and (found.record(2) > 0.0).all()
+
+
+@pytest.mark.parametrize("wind", [-30.0, 119.0, 121.0])
+def test_wind_blows_both_ways_and_has_a_bound(tmp_path, wind):
+    """Two records are enough."""
+    path = era5(tmp_path / "e.nc", names=("u10", "v10"), packed=False, hours=2)
+    with xarray.open_dataset(path) as dataset:
+        even = dataset.load()
+    even["u10"][:], even["v10"][:] = wind, 0.0
+    even.to_netcdf(tmp_path / "even.nc", engine="h5netcdf")
+    found = read_weather(tmp_path / "even.nc", UTM, start=DAY)
+    if wind > 120.0:
+        with pytest.raises(eagre.InputError, match=r"wind along x at t = 0 s comes to 12[01]"):
+            found.wind_x.record(0)
+    else:
+        speed = np.hypot(found.wind_x.record(1), found.wind_y.record(1))
+        assert speed == pytest.approx(abs(wind)) and (np.sign(found.wind_x.record(1)) == np.sign(wind)).all()
