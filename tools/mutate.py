@@ -66,7 +66,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
-    "models/shallow_water/split.py": "tests/physics/test_explicit_bands.py",
+    "models/shallow_water/band": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",

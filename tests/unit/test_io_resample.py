@@ -147,6 +147,18 @@ def test_a_raster_smaller_than_the_grid_is_filled_up_at_centres():
             wrong()
 
 
+@pytest.mark.parametrize("scale", [0.1, 10.0])
+def test_cells_of_any_size_are_filled_up(scale):
+    """How far a grid reaches beyond a raster counts in the raster's cells."""
+    dem = dem_of(plane, dx=2.0 * scale, dy=3.0 * scale, x0=0.0, y0=0.0)
+    grid = Grid(60, 50, 2.0 * scale, 3.0 * scale, x0=-20.0 * scale, y0=-30.0 * scale)
+    found = raster_to_centres(dem, grid, nodata=-9.0)
+    x, y = grid.mesh()
+    held = (x > 0.0) & (x < 80.0 * scale) & (y > 0.0) & (y < 90.0 * scale)
+    np.testing.assert_allclose(found, np.where(held, plane(x, y), -9.0), atol=1e-9)
+    assert held.sum() == 1200
+
+
 def test_rounding_of_the_extent_is_forgiven():
     dem = dem_of(plane)
     assert dem_to_corners(dem, Grid(40, 30, 2.0, 3.0, x0=100.0 - 1e-4, y0=-50.0)).shape == (31, 41)
