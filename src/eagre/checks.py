@@ -59,9 +59,9 @@ def checked_number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def checked_field(
-    name: str, value: Any, grid: Grid, location: str, *, low: float = -math.inf, high: float = math.inf
+    name: str, value: Any, grid: Grid, location: str, *, low: float = -math.inf, high: float = math.inf, fix: str = ""
 ) -> np.ndarray:
-    """`value` as a float64 array of the shape of `location`; a scalar fills it.
+    """`value` as a float64 array of the shape of `location`; a scalar fills it. `fix` : the line to write.
 
     Raises
     ------
@@ -78,14 +78,22 @@ def checked_field(
     bad = ~((array >= low) & (array <= high) & np.isfinite(array))
     if bad.any():
         j, i = (int(k) for k in np.argwhere(bad)[0])
+        first, count = array[j, i], int(bad.sum())
         raise InputError(
-            f"{name} with {int(bad.sum())} bad values, the first {array[j, i]} at (j, i) = ({j}, {i})",
+            f"{name} with {count} bad values, the first {first} at (j, i) = ({j}, {i})",
             allowed="finite numbers"
             + (f" >= {low:g}" if low > -math.inf else "")
             + (f" and <= {high:g}" if high < math.inf else ""),
-            fix=f"{name} = np.nan_to_num({name}, nan=...)" if not np.isfinite(array[j, i]) else "",
+            fix=fix if np.isfinite(first) else f"{name} = np.nan_to_num({name}, nan=...)",
         )
     return array
+
+
+def checked_manning(value: Any, grid: Grid) -> np.ndarray:
+    """Manning's n at centres, (ny, nx), s m-1/3; the coefficient of MIKE and Strickler, 1/n, is refused as that."""
+    highest = float(np.max(value)) if np.size(value) and np.asarray(value).dtype.kind in "fiu" else 0.0
+    fix = f"manning = {1.0 / highest:.3g}" if 8.0 < highest < 150.0 else "manning = 0.03"
+    return checked_field("manning", value, grid, "centre", low=0.0, high=LARGEST_MANNING, fix=fix)
 
 
 def check_until(until: float, now: float) -> None:

@@ -70,6 +70,46 @@ def test_cases(eagre, tmp_path, old, new, words):
         assert word.lower() in done.err.lower()
 
 
+SIDE = "[boundaries]\nwest = "
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (f'{SIDE}"outflow"', ["boundaries.west (line 12)", 'write:   { kind = "outflow" }']),
+        (
+            f'{SIDE}[{{ kind = "outflow", from = 7.0, to = 9.0 }}]',
+            ["boundaries (line 11)", "7 m .. 9 m of the west side"],
+        ),
+        (
+            f'{SIDE}{{ kind = "inflow", rate = 0.1, depth = 1.0 }}',
+            ["boundaries (line 11)", 'write:   kind = "discharge"'],
+        ),
+        ("[friction]\nmanning = 40.0", ["friction.manning (line 12)", "write:   manning = 0.025"]),
+        ("[friction]\nmanning = -1", ["friction.manning (line 12)", "write:   manning = 0.03"]),
+        ('[sources.rain]\nrate = "-5 mm/h"', ["sources.rain (line 11)", 'write:   rate = "20 mm/h"']),
+        ("[sources.rain]\nrate = 20.0", ["sources.rain (line 11)", "7.2e+07 mm/h"]),
+        ('variables = "depth"', ["output.variables (line 11)", "allowed: a list", 'write:   variables = ["depth"']),
+        ("[bed]\nvalue = 1.0", ["line 11", "each key and each [section] once"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["shallow-water", "shallow-water-adi"])
+def test_mistakes_of_newcomers_name_their_key_and_a_line_to_write(eagre, tmp_path, kind, more, words):
+    more += "\n[numerics]\ntime_step = 0.1\n" if kind == "shallow-water-adi" else "\n"
+    (tmp_path / "case.toml").write_text(CASE.replace("shallow-water", kind) + more)
+    done = eagre("run", tmp_path / "case.toml")
+    assert done.code == exits.BAD_INPUT, done.out
+    for word in words:
+        assert word in done.err, done.err
+
+
+def test_a_cell_size_that_does_not_fit_is_the_grids(eagre, tmp_path):
+    grid = "extent = [0.0, 100.0, 0.0, 100.0], dx = 30.0"
+    (tmp_path / "case.toml").write_text(CASE.replace("nx = 8, ny = 6, dx = 1.0", grid))
+    done = eagre("run", tmp_path / "case.toml")
+    assert done.code == exits.BAD_INPUT and "grid (line 4)" in done.err and "dx = 33.3" in done.err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -142,7 +142,7 @@ def test_good_case():
         ("maps", 'covariance = [["depth", "u", "v"]]', "maps.covariance[1]", ["2 at most", "covariance = [["]),
         ("maps", "maximum = []", "maps.maximum", ["maximum = []", "leave the key out"]),
         ("maps", "variables = []", "maps.variables", ['variables = ["max_depth"]']),
-        ("maps", 'covariance = ["depth", "speed"]', "maps.covariance[1]", ["a valid list", "covariance = [["]),
+        ("maps", 'covariance = ["depth", "speed"]', "maps.covariance[1]", ["a list", "covariance = [["]),
         ("numerics", 'theta = "1.3"', "numerics.theta", ["a valid number", "theta = 1.3"]),
         ("numerics", 'early_exit = "yes"', "numerics.early_exit", ["auto, on, off", 'early_exit = "auto"']),
         ("gauges", "points = {a = [1]}", "gauges.points.a", ["[x, y]", "a = [100.0, 50.0]"]),

@@ -73,7 +73,7 @@ class Inflow(GivenDischarge):
                 f"an inflow of {slowest * width:.4g} m3/s, {self.depth:g} m deep, on the {side} side",
                 allowed=f"more than {least:.4g} m3/s on {width:g} m: water that is faster than its waves "
                 "(the depth of slower water follows from the flow inside)",
-                fix=f"{side} = Discharge({slowest * width:.4g})",
+                fix=f'kind = "discharge", in Python Discharge({slowest * width:.4g})',
             )
 
     def deepest_arrival(self, width: float, lowest_bed: float, gravity: float) -> float:

@@ -97,8 +97,9 @@ def _kind_of(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in CONDITIONS:
         got = "no kind" if kind is None and isinstance(value, Mapping) else literal(value if kind is None else kind)
-        near = nearest(str(kind), CONDITIONS) or "wall"
-        raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=f'kind = "{near}"')
+        near = nearest(str(value if kind is None else kind), CONDITIONS) or "wall"
+        fix = f'kind = "{near}"' if isinstance(value, Mapping) else f'{{ kind = "{near}" }}'
+        raise InputError(got, allowed=f"kind = one of {', '.join(CONDITIONS)}", fix=fix)
     return kind
 
 

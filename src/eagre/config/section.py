@@ -84,7 +84,7 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
     message = "a whole number" if kind.startswith("int_") else details["msg"].removeprefix("Input should be ")
     if kind == "too_long":
         message = f"{details.get('ctx', {}).get('max_length')} at most"
-    message = message.removeprefix("Value error, ").replace("valid tuple", "valid list")
+    message = message.removeprefix("Value error, ").replace("valid tuple", "list").replace("valid list", "list")
     text = _description(field)
     allowed = f"{message} ({text})" if text and len(key) == 1 else message
     return [Problem(key, _shown(value, name if len(key) == 1 else ""), allowed, fix)]

@@ -43,6 +43,11 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     return parse_toml(text, str(path)), text
 
 
+_SYNTAX = 'TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"'
+_ONCE = "each key and each [section] once; where there may be several, all of them in double brackets: [[zones]]"
+_TWICE = ("Cannot overwrite a value", "Cannot declare", "Cannot mutate", "Cannot redefine")
+
+
 def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
     """Parse TOML, or raise `InputError` with the line and a mark below the column."""
     try:
@@ -56,7 +61,7 @@ def parse_toml(text: str, source: str = "the case") -> dict[str, Any]:
         mark = " " * (column - 1) + "^"
         raise InputError(
             f"{source}, line {line}, column {column}: {reason}\n{shown}\n{mark}",
-            allowed='TOML: key = value lines under [section] lines; texts in quotes: end_time = "2 h"',
+            allowed=_ONCE if reason.startswith(_TWICE) else _SYNTAX,
         ) from None
     except RecursionError:
         raise InputError(f"{source}: tables or lists that are nested too deeply", allowed="a few levels") from None

@@ -21,6 +21,7 @@ from eagre.config.terrain import BedSection, GridSection, check_terrain, make_te
 from eagre.config.values import Beta, Frequency
 from eagre.config.weather import WeatherSection
 from eagre.config.zone_series import ZoneSignals, zone_signal
+from eagre.constants import GRAVITY
 from eagre.errors import InputError
 from eagre.series import Series
 
@@ -134,6 +135,9 @@ class WaterCase(Case):
         """Grid, bed at its corners and bed of its cells."""
         from eagre.checks import check_input_memory
 
+        if self.grid is not None and self.bed.file is None:
+            with self.at("grid"):
+                self.grid.grid()
         with self.at("bed"):
             grid, corners = make_terrain(self.grid, self.bed, check_input_memory)
         return grid, corners, 0.25 * (corners[:-1, :-1] + corners[:-1, 1:] + corners[1:, :-1] + corners[1:, 1:])
@@ -146,6 +150,7 @@ class WaterCase(Case):
         device: Any,
         precision: str | None,
         scheme: str = "",
+        gravity: float | None = None,
     ) -> dict[str, Any]:
         """Arguments of a shallow-water model but for grid, bed and numerics: what the sections give."""
         from eagre.boundaries import Boundaries
@@ -161,6 +166,8 @@ class WaterCase(Case):
         options["boundaries"] = Boundaries(**self.boundaries.make(self._signal, lay))
         options["sources"] = self._sources(grid, bed)
         options["boundaries"] = self._with_static_level(options["boundaries"], options["sources"], grid)
+        with self.at("boundaries"):
+            options["boundaries"].checked_segments(grid, gravity or GRAVITY)
         if self.maps is not None:
             self.check_begin("maps")
             options |= {"maps": self.maps.make(), "averages": self.maps.averages()}
@@ -214,6 +221,7 @@ class WaterCase(Case):
     def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
         """The term of a section of [sources] whose keys are its arguments."""
         from eagre import terms
+        from eagre.terms.collect import terms_of
 
         values: dict[str, Any] = {}
         for key in type(section).model_fields:
@@ -229,4 +237,7 @@ class WaterCase(Case):
             with self.at("sources", name, "rate"):
                 rates, shares = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
             return terms.ZoneRain(rates, shares if values["pattern"] is None else shares * values["pattern"])
-        return getattr(terms, terms.class_name(name))(**values)
+        with self.at("sources", name):
+            term = getattr(terms, terms.class_name(name))(**values)
+            terms_of([term], grid)
+        return term

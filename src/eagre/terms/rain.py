@@ -48,7 +48,11 @@ def checked_rain(given: float | Series, pattern: np.ndarray) -> Series:
     """A rate that may fall, with its pattern, m s-1."""
     rate = Series.of(given, "rain")
     if (rate.values < 0).any():
-        raise InputError(f"a rain rate of {rate.values.min():g} m/s", allowed="rates >= 0")
+        raise InputError(
+            f"a rain rate of {rate.values.min():g} m/s",
+            allowed="rates >= 0",
+            fix='rate = "20 mm/h", in Python 20e-3 / 3600',
+        )
     if (pattern < 0).any():
         raise InputError(f"a rain pattern of {pattern.min():g}", allowed="factors >= 0")
     wettest = float(rate.values.max() * pattern.max())

@@ -92,7 +92,7 @@ class ShallowWaterCase(WaterCase):
         numerics = self.numerics.model_dump(exclude_none=True)
         scheme = self._scheme(grid.cells, device, precision)
         numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
-        options = self._options(grid, bed, self.friction, device, precision, scheme)
+        options = self._options(grid, bed, self.friction, device, precision, scheme, self.numerics.gravity)
         with self.naming("initial", "friction", "numerics", "run", "maps"):
             return ShallowWater(grid, corners, **options, **numerics)
 

@@ -16,10 +16,10 @@ from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import LineSeries
 from eagre.boundaries.open_sides import OpenSides
 from eagre.checks import (
-    LARGEST_MANNING,
     check_sample,
     check_state,
     checked_field,
+    checked_manning,
     checked_number,
     grid_state,
     initial_surface,
@@ -174,7 +174,7 @@ class ShallowWater(BaseModel):
             bed=bed,
             datum=Datum.of(precision, surface),
             segments=segments,
-            manning=checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING),
+            manning=checked_manning(manning, grid),
             terms=terms,
             **bounds.scheme_of(scheme, time_step, predicted_part),
             wet_dry=one_of("wet_dry", wet_dry, ("hydrostatic", "kurganov-petrova")),

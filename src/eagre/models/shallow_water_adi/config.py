@@ -84,7 +84,7 @@ class ShallowWaterADICase(WaterCase):
         from eagre.models.shallow_water_adi.model import ShallowWaterADI
 
         grid, corners, bed = self._terrain()
-        options = self._options(grid, bed, self.friction, device, precision)
+        options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if self.land is not None:
             options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
         with self.naming("initial", "friction", "numerics", "run", "maps"):

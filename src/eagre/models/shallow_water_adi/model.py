@@ -15,10 +15,10 @@ from eagre.boundaries import Boundaries, checked_boundaries
 from eagre.boundaries.inside import placed_inside, walls_in_words
 from eagre.boundaries.lines import FluxLines, LineSeries
 from eagre.checks import (
-    LARGEST_MANNING,
     check_memory,
     check_state,
     checked_field,
+    checked_manning,
     checked_number,
     grid_state,
     initial_surface,
@@ -364,7 +364,7 @@ class ShallowWaterADI(Fields, BaseModel):
 
 def _friction(manning: Any, chezy: Any, gravity: float, grid: Grid) -> tuple[np.ndarray, str]:
     if chezy is None:
-        n = checked_field("manning", manning, grid, "centre", low=0.0, high=LARGEST_MANNING)
+        n = checked_manning(manning, grid)
         return gravity * n**2, "manning"
     if np.any(np.asarray(manning) != 0.0):
         raise InputError("manning and chezy", allowed="one of the two", fix="chezy = 60.0")
