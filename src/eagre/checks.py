@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,10 @@ def checked_manning(value: Any, grid: Grid) -> np.ndarray:
 
 def check_until(until: float, now: float) -> None:
     """Refuse to run to a time that is no number, or before the model's present `now`, s."""
-    if not now <= until < math.inf:
-        raise InputError(f"until = {until:g} s", allowed=f"a time from {now:g} s on (the model's present)")
+    if not isinstance(until, Real) or not now <= until < math.inf:
+        got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
+        allowed = f"a time from {now:g} s on (the model's present), a number"
+        raise InputError(f"until = {got}", allowed=allowed, fix=f"until = {now + 60.0:g}")
 
 
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")

@@ -183,7 +183,7 @@ class Model(Protocol):
         *,
         output_interval: float | None = None,
         variables: Sequence[str] | None = None,
-        gauges: dict[str, tuple[float, float]] | None = None,
+        gauges: Mapping[str, tuple[float, float]] | None = None,
         gauge_interval: float | None = None,
         progress: bool = False,
     ) -> Any:

@@ -1,12 +1,15 @@
-"""Arrays that Python code hands over."""
+"""Arrays and objects that Python code hands over."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eagre.errors import InputError
+
+T = TypeVar("T")
 
 
 def own_array(name: str, values: Any) -> np.ndarray:
@@ -27,3 +30,19 @@ def own_array(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} of type {array.dtype}", allowed="real numbers")
     return np.array(array, dtype=np.float64, order="C")
+
+
+def of_type(name: str, value: Any, kind: type[T], fix: str) -> T:
+    """`value` if it is a `kind`; else `InputError` with the line to write."""
+    if isinstance(value, kind):
+        return value
+    shown, article = repr(value), "an" if kind.__name__[0] in "AEIOU" else "a"
+    got = f"{name} = {shown}" if len(shown) < 80 else f"{name} of type {type(value).__name__}"
+    raise InputError(got, allowed=f"{article} {kind.__name__}", fix=fix)
+
+
+def all_of_type(name: str, values: Any, kind: type[T], fix: str) -> list[T]:
+    """`values` as a list if all of them are a `kind`; one alone, and a text, are refused."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} = {values!r}", allowed=f"a list of {kind.__name__}", fix=fix)
+    return [of_type(f"{name}[{k}]", value, kind, fix) for k, value in enumerate(values)]

@@ -51,7 +51,7 @@ class Grid:
         for name in ("nx", "ny"):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or not 1 <= value < 2**31:
-                got = value if abs(value) < 10**40 else "a number of more than 40 digits"
+                got = "a number of more than 40 digits" if isinstance(value, int) and abs(value) > 10**40 else value
                 raise InputError(
                     f"{name} = {got!r}", allowed="a whole number from 1 to 2147483647", fix=f"{name} = 100"
                 )

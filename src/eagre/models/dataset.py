@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from eagre.contract import Batch, Instants, Model, Recording
 from eagre.errors import InputError
+from eagre.given import all_of_type, of_type
 from eagre.stepping.run import Event, run
 
 
@@ -18,7 +19,7 @@ def run_to_dataset(
     *,
     output_interval: float | None = None,
     variables: Sequence[str] | None = None,
-    gauges: dict[str, tuple[float, float]] | None = None,
+    gauges: Mapping[str, tuple[float, float]] | None = None,
     gauge_interval: float | None = None,
     progress: bool = False,
 ) -> Any:
@@ -53,13 +54,11 @@ def run_to_dataset(
         If the solution stops being finite.
     """
     moving = [name for name, variable in model.variables.items() if not variable.static]
-    names = list(variables) if variables is not None else moving
-    unknown = [name for name in names if name not in model.variables]
-    if unknown:
-        raise InputError(f"the variables {unknown}", allowed=", ".join(model.variables))
+    names = moving if variables is None else _known(variables, model)
+    gauges = of_type("gauges", gauges or {}, Mapping, 'gauges={"harbour": (1200.0, 300.0)}')
     times: list[float] = []
     kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    points = {name: model.grid.cell_of(*point) for name, point in (gauges or {}).items()}
+    points = {name: model.grid.cell_of(*point) for name, point in gauges.items()}
     gauge_times: list[float] = []
     gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in moving}
 
@@ -90,6 +89,15 @@ def run_to_dataset(
         events.append(Event(gauge_interval or output_interval, None, keep_gauges, "gauges", follow=follow))
     run(model, until, events, on_progress=_print if progress else None)
     return _dataset(model, times, kept, list(points), gauge_times, gauge_kept if points else {})
+
+
+def _known(variables: Sequence[str], model: Model) -> list[str]:
+    """Names that the model has."""
+    names = all_of_type("variables", variables, str, 'variables=["depth"]')
+    unknown = [name for name in names if name not in model.variables]
+    if unknown:
+        raise InputError(f"the variables {unknown}", allowed=", ".join(model.variables))
+    return names
 
 
 def _dataset(

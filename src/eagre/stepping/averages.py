@@ -13,6 +13,7 @@ import numpy as np
 
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.given import of_type
 from eagre.io.files import nearest
 from eagre.kernels.averages import TOTAL, UNSET, Planes
 
@@ -69,6 +70,9 @@ class Averages:
     def __post_init__(self) -> None:
         if not any(getattr(self, key) for key in KINDS):
             raise InputError("no mean, variance, covariance or extreme", allowed="one", fix='mean = ["velocity"]')
+        for key in KINDS:
+            if isinstance(names := getattr(self, key), str):
+                raise InputError(f"{key} = {names!r}", allowed="a list of names", fix=f'{key} = ["{names}"]')
         for pair in self.covariance:
             if len(pair) != 2 or pair[0] == pair[1]:
                 fix = 'covariance = [["velocity_x", "velocity_y"]]'
@@ -222,6 +226,7 @@ def asked_of(
     """`Averages.asked`, or None; `maps` : what else is gathered, under other names."""
     if averages is None:
         return None
+    averages = of_type("averages", averages, Averages, 'Averages(mean=["velocity"])')
     asked = averages.asked(variables, [*possible], count)
     both = {one.name for one in asked.outputs} & ({one.name for one in maps.outputs} if maps is not None else set())
     if both:

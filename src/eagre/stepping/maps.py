@@ -12,6 +12,7 @@ import numpy as np
 from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.given import all_of_type, of_type
 from eagre.io.files import nearest
 from eagre.kernels.maps import NOTHING, SINCE, THRESHOLDS, UNSET, WET, Kept
 
@@ -98,7 +99,7 @@ class Maps:
     wet_depth: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in self.variables:
+        for name in all_of_type("variables", self.variables, str, 'variables = ["max_depth"]'):
             if name not in _NEEDED:
                 fix = f'variables = ["{nearest(name, _NEEDED) or "max_depth"}"]'
                 raise InputError(f"variables with {name!r}", allowed=", ".join(_NEEDED), fix=fix)
@@ -172,7 +173,7 @@ class Maps:
 
 def planes_of(maps: Maps | None) -> int:
     """How many arrays maps take on a device."""
-    return 0 if maps is None else maps.count
+    return 0 if maps is None else of_type("maps", maps, Maps, 'Maps(["max_depth"])').count
 
 
 class Water(NamedTuple):

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -122,8 +123,9 @@ def run(
     BlowUpError
         If the solution stops being finite; the last good state is in `checkpoint` then.
     """
-    if not until > model.time:
-        raise InputError(f"until = {until:g} s", allowed=f"a time after {model.time:g} s (the model's present)")
+    if not isinstance(until, Real) or not until > model.time:
+        got = f"{float(until):g} s" if isinstance(until, Real) else repr(until)
+        raise InputError(f"until = {got}", allowed=f"a time after {model.time:g} s (the model's present)")
     loop = _Loop(model, until, list(events), on_progress)
     with _interrupts() as interrupted:
         try:

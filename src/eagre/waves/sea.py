@@ -6,6 +6,7 @@ import numpy as np
 
 from eagre.constants import GRAVITY
 from eagre.errors import InputError
+from eagre.given import of_type
 from eagre.waves.checked import number, positive, whole
 from eagre.waves.linear import LinearWaves
 from eagre.waves.spectra import Spectrum
@@ -127,6 +128,7 @@ def _running(values: Array, x: Array) -> Array:
 
 def checked_band(spectrum: Spectrum, band: tuple[float, float] | None) -> tuple[float, float]:
     """Lowest and highest frequency, Hz."""
+    of_type("spectrum", spectrum, Spectrum, "Jonswap(significant_height=2.0, peak_period=8.0)")
     if band is None:
         return spectrum.band
     try:

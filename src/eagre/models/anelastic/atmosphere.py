@@ -23,6 +23,7 @@ import numpy as np
 from eagre.checks import checked_number, one_of
 from eagre.constants import DRY_AIR_GAS_CONSTANT, DRY_AIR_HEAT_CAPACITY, GRAVITY, REFERENCE_PRESSURE
 from eagre.errors import InputError
+from eagre.given import of_type
 from eagre.models.anelastic.profiles import Exponential, Linear, Profile, Table, check_tops, slope
 
 Array = np.ndarray
@@ -198,6 +199,11 @@ def of_sounding(
     base: Profile = Exponential(ground) if isentropic else ambient
     pressure = checked_number("surface_pressure", surface_pressure, 1e2, 1e7)
     return Atmosphere("anelastic", Density(base, pressure, g), base, ambient, pair, g)
+
+
+def checked_air(atmosphere: Atmosphere | None) -> Atmosphere:
+    """`atmosphere`, or one of one density in which nothing is buoyant."""
+    return of_type("atmosphere", atmosphere or incompressible(), Atmosphere, "atmosphere=boussinesq()")
 
 
 def check_height(atmosphere: Atmosphere, height: float, periodic: bool = False) -> None:

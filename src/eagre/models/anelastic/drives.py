@@ -9,6 +9,7 @@ import numpy as np
 
 from eagre.checks import checked_number
 from eagre.errors import InputError
+from eagre.given import of_type
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.closure import Smagorinsky, stiffness_of
 from eagre.models.anelastic.forcing import Forcing
@@ -62,7 +63,9 @@ def checked_drives(
     """Refuse what cannot be, and what does not go together."""
     nu = checked_number("viscosity", viscosity, 0.0, 1e9)
     diffusion = nu if diffusivity is None else checked_number("diffusivity", diffusivity, 0.0, 1e9)
-    drive = forcing or Forcing()
+    drive = of_type("forcing", forcing or Forcing(), Forcing, "Forcing(geostrophic=(10.0, 0.0))")
+    surface = surface and of_type("surface", surface, Surface, "Surface(roughness=0.1)")
+    closure = closure and of_type("closure", closure, Smagorinsky, "Smagorinsky()")
     if drive.geostrophic is not None and coriolis == 0.0:
         raise InputError("geostrophic wind where nothing turns", allowed="coriolis or latitude", fix="latitude = 45.0")
     drive.check(float(levels.height[-1]), stratified, scalars)

@@ -13,7 +13,7 @@ from eagre.backend.group import Group
 from eagre.checks import checked_number, one_of
 from eagre.decomposition import check_memory_of_each, equal_parts
 from eagre.errors import InputError, MemoryNeededError
-from eagre.given import own_array
+from eagre.given import of_type, own_array
 from eagre.grid import Grid, Levels
 from eagre.models.anelastic.setup import Setup
 
@@ -58,7 +58,8 @@ def check_memory(shape: tuple[int, ...], device: Device | Group, precision: str,
 
 def checked_sides(sides: Any) -> tuple[str, str, str]:
     """Kinds of the sides along z, y and x, from a mapping by the letters of the axes."""
-    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(sides or {})
+    sides = of_type("sides", sides or {}, Mapping, 'sides={"x": "wall"}')
+    given = {"x": "periodic", "y": "periodic", "z": "wall"} | dict(sides)
     for name in given:
         one_of("sides", name, ("x", "y", "z"))
     return tuple(one_of(f"sides of {axis}", given[axis], SIDES[axis]) for axis in "zyx")  # type: ignore[return-value]

@@ -14,8 +14,9 @@ from eagre.checks import check_sample, check_state, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.given import of_type
 from eagre.grid import Grid, Levels
-from eagre.models.anelastic.atmosphere import Atmosphere, check_height, incompressible
+from eagre.models.anelastic.atmosphere import Atmosphere, check_height, checked_air
 from eagre.models.anelastic.averaging import asked_of_air, fields_kept, maps_of
 from eagre.models.anelastic.closure import Smagorinsky
 from eagre.models.anelastic.diagnostics import diagnostics_of
@@ -162,8 +163,8 @@ class AnelasticFlow(BaseModel):
         start_time: float = 0.0,
     ) -> None:
         check_precision(precision)
-        self.grid, self.precision = grid, precision
-        kinds, air, names = checked_sides(sides), atmosphere or incompressible(), tuple(scalars or ())
+        self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
+        kinds, air, names = checked_sides(sides), checked_air(atmosphere), tuple(scalars or ())
         found = checked_levels(levels, height, ground, grid, kinds[0] == "periodic")
         shape = (found.height.size, *grid.shape)
         self.device = device_for(device, self.kind, shape[0] * grid.cells, precision)

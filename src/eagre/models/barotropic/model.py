@@ -12,6 +12,7 @@ from eagre.backend.device import Device
 from eagre.backend.tuned import device_for
 from eagre.checks import check_input_memory, check_sample, check_state, grid_state, one_of
 from eagre.errors import InputError
+from eagre.given import of_type
 from eagre.grid import Grid
 from eagre.models.barotropic import diagnostics
 from eagre.models.barotropic.averaging import possible
@@ -155,7 +156,7 @@ class BarotropicVorticity(BaseModel):
         precision: str = "single",
         start_time: float = 0.0,
     ) -> None:
-        self.grid, self.precision = grid, precision
+        self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
         check_size(grid)
         more = layers is not None, tracer is not None
@@ -177,7 +178,7 @@ class BarotropicVorticity(BaseModel):
             compensated=bool(compensated),
             **checked_curl(wind_curl, grid, float(start_time)),
             topography=None if topography is None else field_at_points("topography", topography, grid),
-            layers=layers,
+            layers=layers and of_type("layers", layers, Layers, "Layers(upper=4e-10, lower=1e-10)"),
             diffusivity=None if tracer is None else checked_number("tracer_diffusivity", tracer_diffusivity),
             particles=0 if particles is None else len(particles),
             kernels=one_of("kernels", kernels, KERNELS),

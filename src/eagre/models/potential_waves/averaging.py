@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eagre.backend.cells import cell
+from eagre.checks import checked_number
 from eagre.fields import Variable
 from eagre.kernels.averages import Quantities
 from eagre.models.potential_waves.reference import NONLINEAR, along_x, along_y
@@ -63,6 +64,9 @@ OF_THE_SURFACE = {"surface_elevation", "surface_potential"}
 """What needs no vertical velocity, and so no solution of the Laplace problem."""
 
 
+ANY = (-1e12, 1e12)  # s
+
+
 def asked_of_waves(
     variables: Sequence[Variable], averages: Averages | None, statistics_from: float | None
 ) -> dict[str, Asked | None]:
@@ -70,6 +74,7 @@ def asked_of_waves(
     known, possible = {one.name: one for one in variables}, QUANTITIES.cells
     own, eta = None, ["surface_elevation"]
     if statistics_from is not None:
+        checked_number("statistics_from", statistics_from, *ANY)
         own = Averages(eta, eta, start=statistics_from, maximum=eta, minimum=eta)
     return {"averages": asked_of(averages, known, possible), "statistics": asked_of(own, known, possible)}
 

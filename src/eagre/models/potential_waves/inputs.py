@@ -15,11 +15,12 @@ from eagre.checks import checked_field, checked_number, one_of
 from eagre.constants import LONGEST, SHORTEST
 from eagre.decomposition import check_memory_of_each, check_thickness, equal_parts
 from eagre.errors import InputError
+from eagre.given import all_of_type
 from eagre.grid import Grid
 from eagre.models.potential_waves.breaking import LIMIT, STEEPEST, STRENGTH
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.setup import Setup
-from eagre.models.potential_waves.sides import Paddle
+from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.zones import Zone
 from eagre.solvers.multigrid.grids import Axis, near
 from eagre.solvers.multigrid.plan import TOO_WEAK
@@ -83,6 +84,15 @@ def better_points(grid: Grid, periodic: tuple[bool, bool]) -> str:
     axes = (("nx", Axis(grid.nx, grid.dx, periodic[1])), ("ny", Axis(grid.ny, grid.dy, periodic[0])))
     better = {name: near(axis)[1] for name, axis in axes if axis.points > 1 and near(axis)[1] != axis.points}
     return ", ".join(f"{name} = {count}" for name, count in better.items())
+
+
+def check_kinds(zones: Any, paddles: Any, sponges: Any) -> None:
+    """Refuse what is no list of zones, paddles or sponges, and zones of what makes no waves."""
+    for zone in all_of_type("zones", zones, Zone, 'zones=[Zone("west", width=4.0, period=2.0)]'):
+        if zone.waves is not None and not hasattr(zone.waves, "surface_potential"):
+            raise InputError(f"waves = {zone.waves!r} of a zone", allowed="a wave or sea of eagre.waves, or None")
+    all_of_type("paddles", paddles, Paddle, 'paddles=[Paddle("west", velocity=series)]')
+    all_of_type("sponges", sponges, SpongeLayer, 'sponges=[SpongeLayer("east", width=4.0, period=2.0)]')
 
 
 def checked_depth(depth: Any, grid: Grid) -> np.ndarray:

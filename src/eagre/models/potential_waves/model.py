@@ -14,6 +14,7 @@ from eagre.constants import GRAVITY
 from eagre.contract import field_type
 from eagre.errors import InputError
 from eagre.fields import Variable
+from eagre.given import of_type
 from eagre.grid import Grid
 from eagre.models.base import BaseModel
 from eagre.models.potential_waves.averaging import asked_of_waves
@@ -22,6 +23,7 @@ from eagre.models.potential_waves.diagnostics import energies, steepest, volume
 from eagre.models.potential_waves.engine import Engine
 from eagre.models.potential_waves.inputs import (
     PERIODIC,
+    check_kinds,
     check_memory,
     check_points,
     checked_breaking,
@@ -57,7 +59,6 @@ from eagre.stepping.mapped import RunMaps
 
 WORDS_OF_PSI, WORDS_OF_CORRECTIONS = 3, 4  # an unknown and iteration, with the modes and a V(1,1) cycle
 SMALLEST_TOLERANCE = {"single": 2e-7, "double": 1e-13}  # rounding does not let corrections become smaller
-ANY = (-1e12, 1e12)
 USUAL_ITERATIONS = 6  # of a Laplace problem, before there is a count
 
 
@@ -169,11 +170,10 @@ class PotentialWaves(BaseModel):
         precision: str = "single",
         start_time: float = 0.0,
     ) -> None:
-        self.grid, self.precision = grid, precision
+        self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision)
         vertical = Vertical(layers, order, bool(clustered))
-        if statistics_from is not None:
-            checked_number("statistics_from", statistics_from, *ANY)
+        check_kinds(zones, paddles, sponges)
         asked = asked_of_waves(VARIABLES, averages, statistics_from)
         check_memory(grid, self.device, precision, layers, words_of(asked["averages"], precision))
         check_points(grid, wraps := PERIODIC[one_of("periodic", periodic, tuple(PERIODIC))], order)

@@ -29,6 +29,7 @@ from eagre.constants import GRAVITY
 from eagre.contract import Recording
 from eagre.errors import InputError
 from eagre.fields import WATER_VARIABLES, Variable
+from eagre.given import of_type
 from eagre.grid import Grid
 from eagre.kernels.water_sums import water_balance, water_facts
 from eagre.models.base import BaseModel
@@ -156,7 +157,7 @@ class ShallowWater(BaseModel):
         averages: Averages | None = None,
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        self.grid, self.precision = grid, precision
+        self.grid, self.precision = of_type("grid", grid, Grid, "eagre.Grid(200, 100, 10.0, 10.0)"), precision
         self.device = device_for(device, self.kind, grid.cells, precision, scheme)
         self.boundaries = checked_boundaries(boundaries)
         asked, terms = asked_of(averages, self.variables, QUANTITIES.cells, maps), terms_of(sources, grid, start_time)

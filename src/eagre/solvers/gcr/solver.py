@@ -100,6 +100,7 @@ def gcr(
     >>> found.solution, found.iterations
     (array([2., 3.]), 2)
     """
+    _check_function("the operator", operator)
     _check(right, kept, tolerance, norm, most)
     _check_arrays(right, guess, weights)
     module = array_module(right)
@@ -154,6 +155,14 @@ def _advice(length: float, norm: float) -> str | None:
     if not (math.isfinite(length) and math.isfinite(norm)):
         return NOT_FINITE
     return None if length > 0.0 else NO_DIRECTION
+
+
+def _check_function(name: str, given: Any) -> None:
+    """Refuse what cannot be called: a matrix, say."""
+    if not callable(given):
+        raise InputError(
+            f"{name} of type {type(given).__name__}", allowed="a function of an array", fix="lambda x: A @ x"
+        )
 
 
 def _check(right: Any, kept: int, tolerance: float, norm: str, most: int) -> None:

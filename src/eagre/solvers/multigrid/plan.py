@@ -98,9 +98,9 @@ def plan_of(
     cycle, pre, post, levels, stretched, smoother, weight, factors = choices
     one_of("smoother", smoother, SMOOTHERS)
     checked_number("weight", weight, 0.0, 1.0)
-    if len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
+    if np.ndim(shape) != 1 or len(shape) != 2 or any(n != int(n) or n < 1 for n in shape) or max(shape) < 2:
         raise InputError(f"shape = {shape}", allowed="(ny, nx), one of them 2 or more", fix="shape = (65, 129)")
-    if len(spacing) != 2 or not all(math.isfinite(d) and d > 0.0 for d in spacing):
+    if np.ndim(spacing) != 1 or len(spacing) != 2 or not all(math.isfinite(d) and d > 0.0 for d in spacing):
         raise InputError(f"spacing = {spacing}", allowed="(dy, dx) above 0, m")
     s: Any = np.asarray(layers, float)
     if s.ndim != 1 or not s.size or not (np.isfinite(s) & (s > 0.0)).all():
