@@ -61,3 +61,26 @@ def test_manning_map_acts_cell_by_cell(light_device, rng):
     model.advance(1e-3)
     loss = 9.81 * manning**2 / 0.5 ** (4.0 / 3.0) * 2.0**2 * 1e-3
     assert 2.0 - model.field("velocity_x") == pytest.approx(loss, rel=0.01)
+
+
+@pytest.mark.parametrize(("longest", "part"), [("default", 0.25), ("default", 0.5), (5.0, 0.125)])
+def test_rain_runs_off_a_dry_plane_as_a_kinematic_wave(longest, part):
+    """Before the time of concentration a film is as deep everywhere as rain has fallen; its outflow is Manning's.
+
+    Without a bound steps are too long for friction in the first film: an eighth of that time needs 5 s.
+    """
+    slope, manning, rate, length = 0.02, 0.03, 20e-3 / 3600.0, 1000.0
+    grid = eagre.Grid(50, 2, 20.0, 20.0)
+    east = eagre.NormalDepth(slope=slope, manning=manning)
+    model = eagre.ShallowWater(
+        grid, 100.0 - slope * grid.mesh("corner")[0], depth=0.0, manning=manning, sources=[eagre.Rain(rate)],
+        boundaries=eagre.Boundaries(east=east), precision="double", device="cpu",
+        **({} if longest == "default" else {"max_time_step": longest}),
+    )  # fmt: skip
+    time = part * (length * manning / slope**0.5) ** 0.6 / rate**0.4
+    out = []
+    for moment in (0.98 * time, 1.02 * time):
+        model.advance(moment)
+        out.append(-model.inflow["east"])
+    expected = (rate * time) ** (5.0 / 3.0) * slope**0.5 / manning  # m2/s
+    assert (out[1] - out[0]) / (0.04 * time * 40.0) == pytest.approx(expected, rel=0.01)
