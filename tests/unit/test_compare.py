@@ -55,13 +55,14 @@ def test_norms_of_two_files(files, monkeypatch):
     assert "at 20 s" in text
     assert "u 1.75 2.5 4 1" in text
     assert "w 0 0 0 0 0 4 0" in text
-    assert "u 0 0 0 0 0 4 0" in told(files, "a.nc", "b.nc", "--record", "0", "-v", "u")[1]
+    assert "u 0 0 0 0 0 4 0" in told(files, "a.nc", "b.nc", "--record", "1", "-v", "u")[1]
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("a.nc", "b.nc", "--record", "2"), "-2 to 1"),
+        (("a.nc", "b.nc", "--record", "0"), "1 to 2 in a.nc"),
+        (("a.nc", "b.nc", "--record", "3"), "1 to 2 in a.nc"),
         (("a.nc", "b.nc", "-v", "p"), "no field p in both"),
         (("a.nc", "small.nc"), "u of the shapes (2, 2) and (1, 2)"),
         (("a.nc", "none.nc"), "cannot be read"),

@@ -17,7 +17,7 @@ def compare(
     variable: Annotated[
         list[str] | None, typer.Option("--variable", "-v", help="Only this field; may be repeated.")
     ] = None,
-    record: Annotated[int, typer.Option("--record", help="Record of both, from 0; -1 is the last.")] = -1,
+    record: Annotated[int, typer.Option("--record", help="Number of a record of both, from 1; -1 is the last.")] = -1,
 ) -> None:
     """Tell the norms of the difference of two runs: L1, L2, the largest, and Linf over the points as Rojek et al."""
     from eagre.cli.console import console, grid_table
@@ -63,11 +63,7 @@ def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: lis
 
 def _at(path: Path, data: xr.Dataset, record: int) -> xr.Dataset:
     """The fields of one record."""
-    from eagre.errors import InputError
+    from eagre.plots.reading import record_at
 
     count = data.sizes.get("time", 0)
-    if not count:
-        return data
-    if not -count <= record < count:
-        raise InputError(f"record {record} of {path}, which has {count}", allowed=f"{-count} to {count - 1}")
-    return data.isel(time=record)
+    return data.isel(time=record_at(record, count, path)) if count else data

@@ -82,20 +82,13 @@ def _frame(results: FieldFile, given: str | None) -> Frame:
 
 def _records(results: FieldFile, times: list[str] | None, numbers: list[int] | None) -> list[int]:
     """Indices of the records that were asked for, each once, in the order of time."""
-    from eagre.errors import InputError
+    from eagre.plots.reading import record_at
 
     count = results.times.size
     found: set[int] = set()
     for text in times or ([] if numbers else ["last"]):
         found |= set(range(count)) if text == "all" else {results.record_at(text)}
-    for number in numbers or []:
-        if number == 0 or not -count <= number <= count:
-            raise InputError(
-                f"--record {number}",
-                allowed=f"1 to {count} in {results.path.name}, or -1 for the last",
-                fix="--record 1",
-            )
-        found.add(number - 1 if number > 0 else count + number)
+    found |= {record_at(number, count, results.path) for number in numbers or []}
     return sorted(found)
 
 

@@ -114,3 +114,17 @@ def _tracks(path: Path, dataset: xr.Dataset) -> TrackFile:
     if times.size == 0 or x.shape != y.shape or x.shape[:1] != times.shape:
         raise InputError(f"{path} without tracks", allowed="x and y over (time, particle), at least one record")
     return TrackFile(path, times, x, y, str(dataset.attrs.get("title") or path.stem))
+
+
+def record_at(number: int, count: int, path: Path) -> int:
+    """Index of the record that ``--record`` names: from 1 on, or from -1, the last, back.
+
+    Raises
+    ------
+    InputError
+        If the file has no such record.
+    """
+    if number == 0 or not -count <= number <= count:
+        allowed = f"1 to {count} in {path.name}, or -1 for the last"
+        raise InputError(f"--record {number}", allowed=allowed, fix="--record 1")
+    return number - 1 if number > 0 else count + number
