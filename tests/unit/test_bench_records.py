@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -130,3 +132,33 @@ def test_a_record_of_the_same_measurement_is_replaced():
     again = {"model": "a", "shape": (8, 8), "steps": 2}
     other = {"model": "a", "shape": [8, 9], "steps": 3}
     assert [record["steps"] for record in merged([first], [again, other])] == [2, 3]
+
+
+SPEEDS = {"shallow-water": "rk2", "shallow-water-adi": "mike21", "barotropic": "bleichrodt2011", "anelastic": "fft"}
+RESULTS = {
+    "nvidia-h200": ((8192, 8192), (1025, 1025), (512,) * 3, (256,) * 3),
+    "amd-epyc": ((1024,) * 2, (1025,) * 2, (128,) * 3),
+}
+
+
+def test_speeds_of_the_readme_are_those_of_records():
+    """Each pair of a row, single / double, is that of two records of the row's model and variant, as it is rounded."""
+    root = Path(__file__).parents[2]
+    lines = (root / "README.md").read_text(encoding="utf-8").split("## Speed")[1].splitlines()
+    rows = [row for line in lines if (row := re.match(r"\| `([\w-]+)`.*?\|(.*)\|(.*)\|", line))]
+    assert [row[1] for row in rows] == list(SPEEDS)
+    for row in rows:
+        for (file, shapes), cell in zip(RESULTS.items(), (row[2], row[3]), strict=True):
+            records = json.loads((root / f"benchmarks/results/{file}.json").read_text(encoding="utf-8"))
+            own = [one for one in records if (one["model"], one["variant"]) == (row[1], SPEEDS[row[1]])]
+            pairs = re.findall(r"([\d.]+) / ([\d.]+) ([GM])", cell)
+            assert pairs, cell
+            for *numbers, unit in pairs:
+                for number, precision in zip(numbers, ("single", "double"), strict=True):
+                    found = [
+                        one["cell_steps_per_s"] / {"G": 1e9, "M": 1e6}[unit]
+                        for one in own
+                        if one["precision"] == precision and tuple(one["shape"]) in shapes and one["threads"] < 2
+                    ]
+                    digits = len(number.partition(".")[2])
+                    assert float(number) in [round(one, digits) for one in found], (row[1], number, precision, found)
