@@ -236,6 +236,14 @@ def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
         assert wet.max() > wet[0]
     gauges = read_gauges(output / "gauges.csv")
     assert 0.3 < gauges["mouth surface_elevation"].max() < 1.5
+    with xr.open_dataset(output / "maps.nc", decode_times=False) as maps:
+        found = {name: maps[name].values[0] for name in ("mean_velocity_x", "eddy_kinetic_energy", "max_speed")}
+        fastest = maps["time_of_max_speed"].values[0]
+    open_sea = depth[-1] > 2.0
+    assert np.abs(found["mean_velocity_x"][open_sea]).max() < 0.5 * found["max_speed"][open_sea].max()
+    assert (found["eddy_kinetic_energy"][open_sea] > 0.0).all()
+    assert (found["max_speed"][island] == 0.0).all()
+    assert (fastest[open_sea] >= 44712.0).all() and (fastest[open_sea] <= 89424.0).all()
 
 
 @pytest.mark.slow  # its programs, which no other case has
