@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eagre.boundaries.barometer import with_static_level
     from eagre.boundaries.base import Condition
     from eagre.boundaries.inside import Area, Line
     from eagre.boundaries.sides import SIDES, Boundaries, Part, Segment, checked_boundaries
