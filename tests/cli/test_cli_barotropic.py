@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -133,3 +134,19 @@ def test_a_case_on_several_devices(eagre, tmp_path, opened):
             if one[name].dtype.kind == "f":
                 expected = one[name].values
                 assert np.allclose(two[name].values, expected, rtol=0, atol=1e-12 * np.abs(expected).max()), name
+
+
+def test_a_restart_whose_time_another_step_would_change_is_refused(eagre, tmp_path):
+    """Files of older versions hold the time as a number of steps, and do not say of what length."""
+    assert eagre("new", "barotropic", tmp_path).code == 0
+    path = tmp_path / "case.toml"
+    text = path.read_text().replace("nx = 129", "nx = 17").replace("5000 m2/s", "200000 m2/s")
+    text = text.replace('"60 d"', '"20.2 h"').split("[output]")[0] + "\n[restart]\nfile = 'a.nc'\n"
+    path.write_text(text)
+    assert eagre("run", path, "--device", "cpu").code == 0
+    path.write_text(text.replace("20.2 h", "30 h").replace("30 min", "15 min").replace("a.nc", "b.nc"))
+    assert eagre("run", path, "--device", "cpu", "--restart", tmp_path / "a.nc").code == 0
+    with h5py.File(tmp_path / "a.nc", "a") as file:
+        del file["state/time_step"]
+    refused = eagre("run", path, "--device", "cpu", "--restart", tmp_path / "a.nc")
+    assert refused.code == 2 and "time_step of the run that wrote it" in refused.err

@@ -107,9 +107,7 @@ def _run(
     with out.status("preparing (the first run compiles)") if out.is_terminal else ExitStack():
         model = case.build(device=device, precision=precision)
         if origin is not None:
-            from eagre.io import read_restart
-
-            model.restore(read_restart(origin, model))
+            _restore(model, origin)
     if free:
         _use_tuned_threads(case.tuned_threads)
     out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
@@ -122,6 +120,22 @@ def _run(
         print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
     if summary.interrupted:
         raise _interruption(case, summary, plan)
+
+
+def _restore(model: Model, origin: Path) -> None:
+    """Take up a restart file at the time that it was written, which files of old versions hold in steps alone."""
+    from eagre.errors import InputError
+    from eagre.io import read_restart
+    from eagre.io.restart import read_restart_header
+
+    model.restore(read_restart(origin, model))
+    written = read_restart_header(origin).time
+    if model.time != written:
+        raise InputError(
+            f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
+            allowed="the time_step of the run that wrote it",
+            fix="the time_step, or courant, of that run",
+        )
 
 
 def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -> RunSummary:

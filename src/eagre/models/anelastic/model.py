@@ -10,7 +10,7 @@ import numpy as np
 from eagre.advection.plan import Options
 from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
-from eagre.checks import check_sample, check_state, checked_number, grid_state
+from eagre.checks import check_levels, check_sample, check_state, checked_number, grid_state, levels_state
 from eagre.contract import field_type
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -345,7 +345,7 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid)}
+        return {**self._stepper.state(), **grid_state(self.grid), **levels_state(self.setup.levels)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
@@ -354,6 +354,7 @@ class AnelasticFlow(BaseModel):
         own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
         fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
         check_state(state, fields, self.grid, [name for name in own if name not in fields])
+        check_levels(state, self.setup.levels)
         self._stepper.restore(state)
         self._stepper.keeper.forget()
 

@@ -193,9 +193,10 @@ class Stepper:
         return self.maps.state()
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
+        """Take up a state of `state`; the next step is as long as the last, where the set-up has no other."""
         self.engine.restore(state)
-        self._landed, self._since, self.time_step = map(float, state["clock"])
+        self._landed, self._since, last = map(float, state["clock"])
+        self.time_step = self.setup.time_step if self.courant is None else min(last, self.setup.time_step)
         self._failure = None
         self.maps.take_over(state, self.time)
         if self.profiles is not None:

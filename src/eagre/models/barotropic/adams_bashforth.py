@@ -1,7 +1,8 @@
-"""Adams-Bashforth: weights of the tendencies, and restarts that hold a sum in place of one (decision 0029)."""
+"""Adams-Bashforth: weights of the tendencies, restarts with a sum in place of one (decision 0029) or other steps."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -25,3 +26,31 @@ def convert_state(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str,
     c1 = weights(setup, int(state["steps"]))[1]
     rest = state[SUM] - state["q0"]
     return {**state, TENDENCY: rest / c1 if c1 else np.zeros_like(rest)}
+
+
+def state_for(setup: Setup, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    """A state that a set-up can go on with: one of another time step or order begins anew at its time.
+
+    Its tendencies are a step of its own apart, so they are left out: steps count from 0, and the first is of first
+    order, as at the start of a run.
+    """
+    dt = float(state.get("time_step", setup.time_step))
+    older = sum(name.startswith("tendency0_") or name == SUM for name in state)
+    kept = {**state, **_nothing_lost(setup, state)}
+    if dt == setup.time_step and older == setup.order - 1:
+        return kept
+    landed = float(state["landed"])
+    time = float(state["start"]) + int(state["steps"]) * dt if math.isnan(landed) else landed
+    none = np.zeros_like(state["q0"])
+    names = [name.replace("q", "tendency") for name in state if name.startswith("q")]
+    names += ["tracer_tendency"] if "tracer" in state else []
+    history = {f"{name}_{age}": none for name in names for age in range(setup.order - 1)}
+    held = {name: value for name, value in kept.items() if "tendency" not in name and name != SUM}
+    begun = {"steps": np.array(0), "start": np.array(time), "landed": np.array(math.nan)}
+    return {**held, **history, **begun}
+
+
+def _nothing_lost(setup: Setup, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What rounding took of each layer, where the state has none of it and the set-up keeps it."""
+    layers = [name[1:] for name in state if name.startswith("q")] if setup.compensated else []
+    return {f"lost{k}": np.zeros_like(state[f"q{k}"]) for k in layers if f"lost{k}" not in state}

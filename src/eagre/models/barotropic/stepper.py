@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eagre.errors import BlowUpError
+from eagre.models.barotropic.adams_bashforth import state_for
 from eagre.models.barotropic.stability import flow_limit, wave_limit
 from eagre.stepping.advance import Failure
 from eagre.stepping.keeper import Keeper, State
@@ -86,11 +87,12 @@ class Stepper:
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
         landed = math.nan if self._landed is None else self._landed
-        own = {**self.engine.state(), **self.engine.maps_state()}
-        return {**own, "start": np.array(self.start), "landed": np.array(landed)}
+        times = {"start": self.start, "landed": landed, "time_step": self.setup.time_step}
+        return {**self.engine.state(), **self.engine.maps_state(), **{k: np.array(time) for k, time in times.items()}}
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
+        """Take up a state of `state`, also of another time step or order (see `state_for`)."""
+        state = dict(state_for(self.setup, state))
         self.engine.restore(state)
         self.start, landed = float(state["start"]), float(state["landed"])
         self._landed = None if math.isnan(landed) else landed

@@ -85,10 +85,13 @@ class Stepper:
 
     def state(self) -> State:
         """Host copies of everything that a bitwise restart needs."""
-        return {**self.engine.state(), "clock": np.array([self._landed, self._since])}
+        return {**self.engine.state(), "clock": np.array([self._landed, self._since, self.setup.time_step])}
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
-        self._landed, self._since = float(state["clock"][0]), int(state["clock"][1])
+        """Take up a state of `state`; its time is that of its own steps, whatever the next ones are."""
+        landed, since, *dt = map(float, state["clock"])
+        self._landed, self._since = landed, int(since)
+        if dt and dt[0] != self.setup.time_step:
+            self._landed, self._since = landed + self._since * dt[0], 0
         self.engine.restore(state, self.time)
         self._failure = None

@@ -1,0 +1,109 @@
+"""Restarts with another time step, scheme or levels: the time stays, what is asked for holds, or a refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from anelastic_runs import flow_over_a_hill, hill_grid, hill_of
+from eagre import BarotropicVorticity, Grid, InputError, PotentialWaves, Zone
+from eagre.models.anelastic.atmosphere import anelastic
+from eagre.models.anelastic.model import AnelasticFlow
+from eagre.waves import AiryWave
+
+GYRE = Grid.of_points(17, 17, 1.0, 1.0)
+DEVICES = pytest.mark.parametrize("device", ["cpu", ["cpu", "cpu"]], ids=["one", "two"])
+
+
+def gyre(time_step=2e-3, **options):
+    x, y = (np.pi * a for a in GYRE.mesh())
+    spin = np.sin(x) * np.sin(y)
+    shape = {"beta": 3.0, "viscosity": 0.02, "wind_curl": 5.0 * spin * np.cos(y), "vorticity": 4.0 * spin}
+    return BarotropicVorticity(
+        GYRE, time_step=time_step, **{"device": "cpu", "precision": "double", **shape, **options}
+    )
+
+
+def flume(**options):
+    wave = AiryWave(height=0.01, depth=0.3, period=1.0)
+    zones = [Zone("west", 1.0, 1.0, wave, ramp=1.0), Zone("east", 1.0, 1.0)]
+    grid = Grid.of_points(33, 1, 4.0, 1.0)
+    return PotentialWaves(grid, 0.3, order=4, layers=6, zones=zones, device="cpu", precision="double", **options)
+
+
+def hill(**options):
+    return flow_over_a_hill(device="cpu", precision="double", **options)
+
+
+def continued(make, state, **options):
+    model = make(**options)
+    model.restore(state)
+    return model
+
+
+@DEVICES
+@pytest.mark.parametrize("options", [{"time_step": 1e-3}, {"time_step": 5e-4}, {"scheme": "ab2"}])
+@pytest.mark.parametrize("landed", [False, True])
+def test_gyres_go_on_at_the_same_time_with_other_steps(device, options, landed):
+    whole, first = gyre(scheme="ab3"), gyre(scheme="ab3")
+    whole.advance(0.06)
+    first.advance(0.03) if landed else first.advance(1.0, max_steps=15)
+    model = continued(gyre, first.state(), device=device, **options)
+    assert model.time == pytest.approx(0.03) and model.time == first.time
+    np.testing.assert_array_equal(model.field("vorticity"), first.field("vorticity"))
+    model.advance(0.03 + model.time_step, max_steps=1)
+    assert model.time == pytest.approx(0.03 + model.time_step)
+    model.advance(0.06)
+    ours, theirs = (one.field("vorticity") for one in (model, whole))
+    assert model.time == pytest.approx(0.06)
+    assert np.abs(ours - theirs).max() < 2e-4 * np.abs(theirs - first.field("vorticity")).max()
+
+
+def test_gyres_of_another_order_and_with_rounding_kept():
+    first = gyre(scheme="ab2", precision="single")
+    first.advance(0.03)
+    model = continued(gyre, first.state(), scheme="ab3", precision="single", compensated=True)
+    model.advance(0.04)
+    whole = gyre(scheme="ab2", precision="single")
+    whole.advance(0.04)
+    assert np.abs(model.field("vorticity") - whole.field("vorticity")).max() < 1e-3
+
+
+@pytest.mark.parametrize("time_step", [0.01, 0.03])
+def test_waves_go_on_at_the_same_time_with_other_steps(time_step):
+    first = flume(time_step=0.02)
+    first.advance(0.15)
+    first.advance(9.0, max_steps=7)
+    model = continued(flume, first.state(), time_step=time_step)
+    assert model.time == pytest.approx(0.29) and model.time == first.time
+    model.advance(9.0, max_steps=2)
+    assert model.time == pytest.approx(0.29 + 2 * time_step)
+
+
+def test_air_goes_on_with_the_time_step_of_the_case():
+    first = hill(time_step=20.0)
+    first.advance(9e9, max_steps=3)
+    for step in (10.0, 25.0):
+        model = continued(hill, first.state(), time_step=step)
+        model.advance(9e9, max_steps=2)
+        assert model.time == pytest.approx(60.0 + 2 * step) and model.time_step == step
+    model = continued(hill, first.state(), time_step=None, courant=0.05)
+    model.advance(9e9, max_steps=3)
+    assert model.time_step < 10.0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"height": 6e3}, "up to 8000 m"), ({"ground": None}, "ground"), ({"ground": 0.5}, "ground")],
+)
+def test_air_of_other_levels_or_over_another_ground_is_refused(options, words):
+    first = hill()
+    grid, air = hill_grid(), anelastic(buoyancy_frequency=0.01, wind=(10.0, 2.0))
+    if options.get("ground"):
+        options = {"ground": options["ground"] * hill_of(grid)}
+    options = {"height": 8e3, "ground": hill_of(grid), **options}
+    other = AnelasticFlow(grid, 17, atmosphere=air, time_step=20.0, device="cpu", precision="double", **options)
+    with pytest.raises(InputError, match=words):
+        other.restore(first.state())
+    state = {name: value for name, value in first.state().items() if name not in ("heights", "ground")}
+    other.restore(state)  # files of older versions do not say
