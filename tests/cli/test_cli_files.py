@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -290,6 +290,19 @@ def test_a_scheduler_that_ends_the_run_gets_a_restart(eagre, fake_case, tmp_path
     assert done.code == exits.TERMINATED == 143
     assert "SIGTERM" in done.err and "--restart" in done.err and "interrupted at t = " in done.out
     assert eagre("run", fake_case(), "--restart", tmp_path / "restart.nc").code == 0
+
+
+def test_a_sigterm_that_python_drops_ends_the_run(fake_case, eagre, monkeypatch, tmp_path):
+    """As it does with what is raised in a callback of a weak reference."""
+
+    def dropped(*_):
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("eagre.cli.run._use_tuned_threads", dropped)
+    done = eagre("run", fake_case())
+    assert done.code == exits.TERMINATED and "SIGTERM" in done.err
+    assert not (tmp_path / "out.nc").exists()
 
 
 def test_a_scheduler_may_end_it_before_the_first_step(fake_kind, fake_case, eagre, monkeypatch):

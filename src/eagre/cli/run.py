@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,11 +43,11 @@ def run(
         existing_file(origin, "restart file")
     plan = plan_outputs(case, origin=origin, overwrite=overwrite)
     with ExitStack() as stack:
-        stack.enter_context(termination())
+        met = stack.enter_context(termination())
         stack.enter_context(side_by_side())
         for _, path in plan.places:
             stack.enter_context(locked(path))
-        _run(case, plan, origin, device, precision, quiet, free=threads is None)
+        _run(case, plan, origin, device, precision, quiet, met, free=threads is None)
 
 
 def _use_threads(count: int) -> None:
@@ -70,23 +70,32 @@ def _use_tuned_threads(wanted: int) -> None:
 
 
 @contextmanager
-def termination() -> Iterator[None]:
-    """Raise `Terminated` where SIGTERM comes: files are closed, and locks given back."""
+def termination() -> Iterator[Callable[[], None]]:
+    """Raise `Terminated` where SIGTERM comes: files are closed, and locks given back.
+
+    Python drops what is raised while it clears up an object. The function that comes back raises it then.
+    """
     import signal
     import threading
 
     from eagre.cli.exits import Terminated
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    came: list[int] = []
 
     def leave(number: int, frame: Any) -> None:
+        came.append(number)
         raise Terminated
 
+    def met() -> None:
+        if came:
+            raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield met
+        return
     previous = signal.signal(signal.SIGTERM, leave)
     try:
-        yield
+        yield met
     finally:
         signal.signal(signal.SIGTERM, previous)
 
@@ -98,9 +107,10 @@ def _run(
     device: str | None,
     precision: str | None,
     quiet: bool,
+    met: Callable[[], None],
     free: bool,
 ) -> None:
-    """Make the model, run it and tell how it went; `free` : whether tuning may choose the threads."""
+    """Make the model, run it and tell how it went; `met` : of `termination`; `free` : tuning may choose the threads."""
     from eagre.cli.console import console, print_facts
 
     out = console()
@@ -115,6 +125,7 @@ def _run(
         _refuse_finished(case, model.time)
     if not quiet:
         print_facts(out, _plan_rows(case, model, plan))
+    met()
     summary = _go(case, model, plan, out, quiet)
     if not quiet:
         print_facts(out, _summary_rows(summary, plan, model, _findings(case, model, plan)))
