@@ -73,10 +73,14 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Instants:
-    """The times of records, s, two or more, increasing; name : of where they come from, for errors."""
+    """The times of records, s, two or more, increasing.
+
+    name : of where they come from, for errors; files : the same for each record, where they come from several.
+    """
 
     times: np.ndarray
     name: str
+    files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         times = np.array(self.times, np.float64)
@@ -92,6 +96,10 @@ class Instants:
         """Factors of the records 0, 2, 4 .. and of 1, 3, 5 ..: 1 at their own times, 0 at the others'."""
         odd = np.arange(self.times.size) % 2
         return Series(self.times, 1.0 - odd, self.name), Series(self.times, 1.0 * odd, self.name)
+
+    def name_of(self, k: int) -> str:
+        """Of where record k comes from."""
+        return self.files[k] if self.files else self.name
 
     def first(self, time: float) -> int:
         """Number of the record before `time`, s, or at it; the other one in use follows."""
@@ -160,7 +168,7 @@ class MovingField:
 
     def checked(self, values: np.ndarray, k: int) -> np.ndarray:
         """`values` as record k; raises `InputError` as `record` does."""
-        where = f"{self.instants.name}: {self.name} at t = {self.instants.times[k]:g} s"
+        where = f"{self.instants.name_of(k)}: {self.name} at t = {self.instants.times[k]:g} s"
         if values.shape != self.nodes.shape:
             raise InputError(f"{where} of shape {values.shape}", allowed=f"values on {self.nodes.shape} nodes")
         if not np.isfinite(values).all():

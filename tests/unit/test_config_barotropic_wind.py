@@ -62,6 +62,17 @@ def test_sums_of_era5_count_at_the_middle_of_their_hours(built, tmp_path):
     np.testing.assert_allclose(model.field("wind_curl"), 1.5e-7 / 1e5, rtol=1e-9)
 
 
+def test_stress_of_several_files_is_joined_in_time(built, tmp_path):
+    write(tmp_path, "N m-2", tauuo=lambda x, y, k: 0.0 * x, tauvo=lambda x, y, k: 1e-7 * k * x)
+    with xarray.open_dataset(tmp_path / "wind.nc") as dataset:
+        held = dataset.load()
+    for name, part in (("late.nc", slice(2, 4)), ("early.nc", slice(0, 2))):
+        held.isel(time=part).to_netcdf(tmp_path / name, engine="h5netcdf")
+    model = built(PLANE % 'weather.file = ["late.nc", "early.nc"]')
+    model.advance(3.0 * 3600.0)  # between the files
+    np.testing.assert_allclose(model.field("wind_curl"), 1.5e-7 / 1e5, rtol=1e-9)
+
+
 def test_winds_of_a_file_drive_by_their_drag(built, tmp_path):
     write(tmp_path, "m s-1", u10=lambda x, y, k: 0.0 * x, v10=lambda x, y, k: 10.0 + 2.0 * k)
     with xarray.open_dataset(tmp_path / "wind.nc") as dataset:

@@ -88,7 +88,7 @@ def test_several_files_have_quantities_of_their_own(case, tmp_path):
     named = terms_of_case(case('rain = "tp"\nwind = ["u10", "v10"]', two))
     assert list(named) == list(theirs)
     both = HEAD.replace('"era5.nc"', '["era5.nc", "accum.nc"]')
-    with pytest.raises(ConfigError, match=r"rain in .*era5.nc and in .*accum.nc"):
+    with pytest.raises(ConfigError, match=r"rain in .*era5.nc and in .*accum.nc: .* overlap"):
         terms_of_case(case("", both))
     with pytest.raises(ConfigError, match="tpp"):
         terms_of_case(case('rain = "tpp"', two))

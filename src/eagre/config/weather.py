@@ -74,7 +74,8 @@ class WeatherSection(Section):
     """Rain, 10 m wind and sea-level pressure from NetCDF files, such as those of ERA5."""
 
     file: InputFiles = Field(
-        description="a NetCDF file with a time, or a list: each has quantities of its own", examples=["era5.nc"]
+        description="a NetCDF file with a time, or a list: other times of the same, or other quantities",
+        examples=["era5.nc"],
     )
     rain: Name = Field(
         default=True, description="true (where the file has it), false, or the variable's name", examples=["tp"]

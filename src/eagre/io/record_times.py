@@ -21,40 +21,46 @@ class RecordTimes(NamedTuple):
     factors: np.ndarray
 
 
-def record_times(dataset: Any, coordinate: Any, amounts: bool, means: bool, path: Path, start: Any) -> RecordTimes:
-    """When records count, from the coordinate of a file's times.
+def record_times(times: np.ndarray, bounds: np.ndarray | None, amounts: bool, means: bool, name: str) -> RecordTimes:
+    """When records count.
 
     Parameters
     ----------
-    dataset : xarray.Dataset
-        Of the coordinate; its times may be decoded.
+    times : (n,), s of the model
+    bounds : (n, 2), s, or None
+        Of amounts and means.
     amounts, means : bool
-        Whether values are sums or means over a time: that between the bounds of the coordinate, if it has any, else
-        that since the record before. They count at the middle of it, and the first and the last one are held to the
-        ends: over many records the sum is the file's. A factor makes rates of amounts.
-    path : Path
+        Whether values are sums or means over a time: that between the bounds, if there are any, else that since the
+        record before. They count at the middle of it, and the first and the last one are held to the ends: over many
+        records the sum is the file's. A factor makes rates of amounts.
+    name : str
         Of the file, for errors.
-    start : str, date or None
-        Of model time 0.
 
     Raises
     ------
     InputError
-        For dates without a start, a time that is no number, a lone amount, and times that overlap or have gaps.
+        For a lone amount, and times that overlap or have gaps.
     """
-    times, bounds = model_times(coordinate, path, start), bounds_of(dataset, coordinate)
     if not (amounts or means):
         return RecordTimes(times, np.arange(times.size), np.ones(times.size))
     if bounds is None and times.size < 2:
-        raise InputError(f"{path}: amounts or means of {times.size} record", allowed="two or more, or time bounds")
+        raise InputError(f"{name}: amounts or means of {times.size} record", allowed="two or more, or time bounds")
     if bounds is None:
         low, high = times - np.diff(times, prepend=2.0 * times[0] - times[1]), times
     else:
-        low, high = (model_times(coordinate.copy(data=bounds[:, k]), path, start) for k in (0, 1))
-        _check_bounds(low, high, path)
+        low, high = bounds.T
+        _check_bounds(low, high, name)
     held = np.concatenate([[0], np.arange(times.size), [times.size - 1]])
     factors = 1.0 / (high - low) if amounts else np.ones(times.size)
     return RecordTimes(np.concatenate([low[:1], 0.5 * (low + high), high[-1:]]), held, factors[held])
+
+
+def model_bounds(dataset: Any, coordinate: Any, path: Path, start: str | date | None) -> np.ndarray | None:
+    """Bounds of times, (n, 2), s of the model; None if the file has none."""
+    bounds = bounds_of(dataset, coordinate)
+    if bounds is None:
+        return None
+    return np.stack([model_times(coordinate.copy(data=bounds[:, k]), path, start) for k in (0, 1)], axis=1)
 
 
 def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
@@ -65,26 +71,32 @@ def bounds_of(dataset: Any, coordinate: Any) -> np.ndarray | None:
     return np.asarray(dataset[name].values)
 
 
-def _check_bounds(low: np.ndarray, high: np.ndarray, path: Path) -> None:
+def _check_bounds(low: np.ndarray, high: np.ndarray, name: str) -> None:
     """Refuse times that are empty, overlap or have gaps."""
     if not (high > low).all():
-        raise InputError(f"{path}: bounds of times that do not increase", allowed="an end after each beginning")
+        raise InputError(f"{name}: bounds of times that do not increase", allowed="an end after each beginning")
     if low.size > 1 and (np.diff(low) == 0.0).all():
         raise InputError(
-            f"{path}: values that add up from one beginning on, by the bounds of the times",
+            f"{name}: values that add up from one beginning on, by the bounds of the times",
             allowed="amounts or means of times that follow one another (subtract each record from the next)",
         )
     apart = np.abs(low[1:] - high[:-1])
     if (apart > 1e-6 * (high - low)[1:]).any():
         k = int(np.argmax(apart > 1e-6 * (high - low)[1:]))
         raise InputError(
-            f"{path}: record {k + 1} is of a time until {high[k]:g} s, the next one from {low[k + 1]:g} s on",
+            f"{name}: record {k + 1} is of a time until {high[k]:g} s, the next one from {low[k + 1]:g} s on",
             allowed="amounts or means of times that follow one another",
         )
 
 
 def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.ndarray:
-    """Times of a coordinate, s of the model."""
+    """Times of a coordinate, s of the model.
+
+    Raises
+    ------
+    InputError
+        For dates without a start, and a time that is no number.
+    """
     values = np.asarray(coordinate.values)
     if values.dtype.kind == "M":
         if start is None:

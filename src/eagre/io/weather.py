@@ -17,8 +17,9 @@ from eagre.io.files import choose, input_file, listing
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
 from eagre.io.lattice import Lattice
 from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
-from eagre.io.record_times import bounds_of, record_times
-from eagre.moving import Instants, MovingField
+from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
+from eagre.io.record_times import bounds_of, model_bounds, model_times
+from eagre.moving import MovingField
 
 RAIN_UNITS = {
     "m s-1": 1.0, "m/s": 1.0, "mm s-1": 1e-3, "mm/s": 1e-3, "kg m-2 s-1": 1e-3, "kg m**-2 s**-1": 1e-3,
@@ -31,21 +32,8 @@ STRESS_UNITS = {
 }  # fmt: skip
 AMOUNTS = ("m", "mm", "kg m-2", "kg m**-2", "N m**-2 s", "N m-2 s", "Pa s")
 """Units of what came in since the record before."""
-LEAST_RAIN = 3e-8
-"""Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
 MEANS = ("mtpr", "avg_tprate", "metss", "mntss", "avg_iews", "avg_inss")
 """Variables of ERA5 that are means over the time before a record."""
-
-
-class Kind(NamedTuple):
-    """A quantity as files have it."""
-
-    what: str
-    names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
-    standard_names: tuple[str, ...]
-    units: dict[str, float]
-    most: float  # that is believed, in SI units
-    unit: str
 
 
 _SPEEDS = {"m s-1": 1.0, "m/s": 1.0, "m s**-1": 1.0}
@@ -54,6 +42,7 @@ KINDS = {
         "rain", ("tp", "mtpr", "avg_tprate", "rain", "precip"),
         ("rainfall_rate", "rainfall_flux", "precipitation_flux", "lwe_precipitation_rate", "precipitation_amount",
          "lwe_thickness_of_precipitation_amount", "rainfall_amount"), RAIN_UNITS, 1e-3, "m/s",
+        -LEAST_RAIN,
     ),
     "wind_x": Kind("wind along x", ("u10", "10u", "wind10_u"), ("eastward_wind", "x_wind"), _SPEEDS, 120.0, "m/s"),
     "wind_y": Kind("wind along y", ("v10", "10v", "wind10_v"), ("northward_wind", "y_wind"), _SPEEDS, 120.0, "m/s"),
@@ -109,7 +98,7 @@ def read_weather(
     path : path-like, or a sequence of them
         A time (of any name), and x and y or longitude (-180 to 180 or 0 to 360) and latitude in either order.
         Values may be packed (scale_factor, add_offset). Each of several files has quantities of its own, such as one
-        of amounts and one of instants.
+        of amounts and one of instants, or other times of the same, such as a month each, in any order.
     grid : Grid
         Of the model. Its `crs` is needed where the file is in longitude and latitude or another system.
     variables : dict, optional
@@ -133,8 +122,9 @@ def read_weather(
     Raises
     ------
     InputError
-        If nothing is found in a file, two have the same, the grid is not covered, a unit is not known, or dates have no
-        `start`; when it is read, for values that are missing or cannot be.
+        If nothing is found in a file, files of the same quantity overlap in time or leave a gap, the grid is not
+        covered, a unit is not known, or dates have no `start`; when it is read, for values that are missing or cannot
+        be.
 
     Notes
     -----
@@ -142,27 +132,20 @@ def read_weather(
     middle of it, and the first and the last one are held to the ends: over many records the sum is the file's.
     """
     files = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    wanted, made, whence = dict(variables or {}), {}, {}
+    wanted, made = dict(variables or {}), dict[str, list[Part]]()
     for number, file in enumerate(files, 1):
-        full = input_file(file, "weather")
-        source = _Source(full, grid, crs, start, nodata, last=number == len(files))
-        found = _read_file(source, wanted, leave_out)
-        for kind in found:
-            if kind in made:
-                got = f"{KINDS[kind].what} in {whence[kind]} and in {full}"
-                raise InputError(got, allowed="a quantity in one file, or the name of one that the other has not")
-            whence[kind] = full
-        named = [kind for kind in found if wanted.pop(kind, None) is not None]
-        leave_out = (*leave_out, *named)  # a name that was asked for is not looked for any more
-        made |= found
-    return Weather(**made)
+        source = _Source(input_file(file, "weather"), grid, crs, start, nodata)
+        owed = {kind for kind in wanted if kind not in made} if number == len(files) else set[str]()
+        for kind, part in _read_file(source, wanted, owed, leave_out).items():
+            made.setdefault(kind, []).append(part)
+    return Weather(**{kind: joined(parts, KINDS[kind]) for kind, parts in made.items()})
 
 
-def _read_file(source: _Source, wanted: dict[str, str], leave_out: tuple[str, ...]) -> dict[str, MovingField]:
-    """Fields of a file by kind; a name in `wanted` that it does not have may be in a later file."""
+def _read_file(source: _Source, wanted: dict[str, str], owed: set[str], leave_out: tuple[str, ...]) -> dict[str, Part]:
+    """Quantities of a file by kind; it need not have a name that is `wanted`, but for those `owed`."""
     full = source.path
     with open_netcdf(full, decode_timedelta=False) as dataset:
-        asked = wanted if source.last else {kind: name for kind, name in wanted.items() if name in dataset.data_vars}
+        asked = {kind: name for kind, name in wanted.items() if kind in owed or name in dataset.data_vars}
         kinds = [kind for kind in KINDS if kind not in leave_out and (kind in asked or kind not in wanted)]
         found = {kind: _variable(dataset, kind, asked.get(kind), full) for kind in kinds}
         found = {kind: name for kind, name in found.items() if name is not None}
@@ -175,14 +158,14 @@ def _read_file(source: _Source, wanted: dict[str, str], leave_out: tuple[str, ..
             sought = listing([KINDS[kind].what for kind in KINDS if kind not in leave_out])
             raise InputError(f"{full}: no {sought} among {names}", allowed="names of ERA5 or of CF")
         kept = kept_open(full)
-        made = {kind: _field(source, dataset, kept, kind, name) for kind, name in found.items()}
+        made = {kind: _part(source, dataset, kept, kind, name) for kind, name in found.items()}
     for x, y in ((f"{vector}_x", f"{vector}_y") for vector in VECTORS):
         if x in made:
             made[x], made[y] = turned(made[x], made[y])
-    return {kind: field for kind, (field, _) in made.items()}
+    return {kind: part for kind, (part, _) in made.items()}
 
 
-Made = tuple[MovingField, Lattice]
+Made = tuple[Part, Lattice]
 
 
 def turned(east: Made, north: Made) -> tuple[Made, Made]:
@@ -192,11 +175,11 @@ def turned(east: Made, north: Made) -> tuple[Made, Made]:
         return east, north
     along_x, along_y = lattice.directions
 
-    def component(axis: int, like: MovingField) -> MovingField:
-        def read(k: int) -> np.ndarray:
-            return along_x[axis] * east[0].read(k) + along_y[axis] * north[0].read(k)
+    def component(axis: int, like: Part) -> Part:
+        def read(k: int, factor: float) -> np.ndarray:
+            return along_x[axis] * east[0].read(k, factor) + along_y[axis] * north[0].read(k, factor)
 
-        return MovingField(like.instants, like.nodes, read, like.name, like.most, like.unit)
+        return like._replace(read=read)
 
     return (component(0, east[0]), lattice), (component(1, north[0]), lattice)
 
@@ -225,13 +208,13 @@ class _Source(NamedTuple):
     crs: str | None
     start: str | date | None
     nodata: float | None
-    last: bool  # of several
 
 
-def _field(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Made:
-    """The field of a variable, and how it lies on the grid; kept : the file, open for its records."""
+def _part(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Made:
+    """A variable record by record, and how it lies on the grid; kept : the file, open for its records."""
     path = source.path
-    known, array = KINDS[kind], dataset[name].squeeze(drop=True)
+    known, lone = KINDS[kind], _lone(dataset[name])
+    array = dataset[name].squeeze(lone, drop=True)
     axes = {axis: _axis(array, axis, path) for axis in "xy"}
     other = [str(one) for one in array.dims if one not in axes.values()]
     if len(other) != 1:
@@ -242,19 +225,27 @@ def _field(source: _Source, dataset: Any, kept: Any, kind: str, name: str) -> Ma
     lattice = _lattice(source, dataset, array, axes)
     unit = " ".join(str(array.attrs.get("units", "")).split())
     choose(unit, known.units, f"{path}: {name} in", f'{name}:units = "{{}}"')
-    has_bounds = bounds_of(dataset, dataset[other[0]]) is not None
-    means = _counts_over_time(dataset[name], name, kind, has_bounds)
-    times, records, factors = record_times(dataset, dataset[other[0]], unit in AMOUNTS, means, path, source.start)
-    held = kept[name].squeeze(drop=True).transpose(other[0], axes["y"], axes["x"])
+    coordinate = dataset[other[0]]
+    has_bounds = bounds_of(dataset, coordinate) is not None
+    amounts, means = unit in AMOUNTS, _counts_over_time(dataset[name], name, kind, has_bounds)
+    times = model_times(coordinate, path, source.start)
+    bounds = model_bounds(dataset, coordinate, path, source.start) if amounts or means else None
+    held = kept[name].squeeze(lone, drop=True).transpose(other[0], axes["y"], axes["x"])
 
-    def read(k: int) -> np.ndarray:
-        factor = known.units[unit] * factors[k]
-        missing = None if source.nodata is None or kind == "pressure" else source.nodata / factor
-        values = lattice.at_nodes(held[{other[0]: int(records[k])}], missing) * factor
-        return _no_less_than_dry(values, f"{path}: {name} at t = {times[k]:g} s") if kind == "rain" else values
+    def read(k: int, factor: float) -> np.ndarray:
+        scale = known.units[unit] * factor
+        missing = None if source.nodata is None or kind == "pressure" else source.nodata / scale
+        return lattice.at_nodes(held[{other[0]: k}], missing) * scale
 
-    instants = Instants(times, str(path))
-    return MovingField(instants, lattice.nodes, read, known.what, known.most, known.unit), lattice
+    return Part(path, name, times, bounds, amounts, means, lattice.nodes, read), lattice
+
+
+def _lone(array: Any) -> list[str]:
+    """Dimensions of one value that tell nothing; a lone time is one record."""
+    lone = [str(name) for name in array.dims if array.sizes[name] == 1]
+    times = [name for name in lone if name in array.coords and array.coords[name].dtype.kind == "M"]
+    record = times[:1] if array.ndim - len(lone) < 3 else []
+    return [name for name in lone if name not in record]
 
 
 def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) -> Lattice:
@@ -284,14 +275,6 @@ def _places(coordinate: Any, axis: str, degrees: bool, path: Path) -> np.ndarray
         return metres_of(coordinate, path)
     values = np.asarray(coordinate.values, np.float64)
     return np.unwrap(values, period=360.0) if axis == "x" else values
-
-
-def _no_less_than_dry(rain: np.ndarray, what: str) -> np.ndarray:
-    """Rain, m s-1, without the small negative values that packing makes."""
-    if (least := np.nanmin(rain, initial=0.0)) < -LEAST_RAIN:
-        got = f"{what} comes to {3.6e6 * least:.3g} mm/h"
-        raise InputError(got, allowed="0 or more (missing values marked as such)")
-    return np.maximum(rain, 0.0)
 
 
 def _axis(array: Any, axis: str, path: Path) -> str:

@@ -13,7 +13,7 @@ from eagre.config.fieldvalues import NumberField, StressField
 from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, Signal
 from eagre.config.terrain import Crs
-from eagre.config.values import InputFile, NoData, PositiveMetres, quantity
+from eagre.config.values import InputFiles, NoData, PositiveMetres, quantity
 from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair
 from eagre.errors import InputError
 from eagre.grid import Grid
@@ -33,7 +33,10 @@ Pair = Annotated[bool | list[str], PlainValidator(checked_pair)]
 class WindWeatherSection(Section):
     """The stress of the wind over time from a NetCDF file, or what the wind at 10 m makes of it."""
 
-    file: InputFile = Field(description="a NetCDF file with a time, relative to the case file", examples=["era5.nc"])
+    file: InputFiles = Field(
+        description="a NetCDF file with a time, or a list: other times of the same, or other quantities",
+        examples=["era5.nc"],
+    )
     stress: Pair = Field(
         default=True, description="true (where the file has it), false, or the names of both components",
         examples=[["ewss", "nsss"]],
@@ -67,7 +70,7 @@ class WindWeatherSection(Section):
         found = read_weather(self.file, cells, variables=given, leave_out=tuple(leave_out), **options)
         if found.stress_x is not None and found.stress_y is not None:
             if found.wind_x is not None:
-                got = f"{self.file} with stress and wind"
+                got = f"{', '.join(map(str, self.file))} with stress and wind"
                 raise InputError(got, allowed="one of them to be used", fix="wind = false")
             return found.stress_x, found.stress_y
         assert found.wind_x is not None and found.wind_y is not None

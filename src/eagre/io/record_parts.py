@@ -1,0 +1,128 @@
+"""A quantity over one file or several that follow one another in time, as one field read record by record."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eagre.errors import InputError
+from eagre.io.record_times import record_times
+from eagre.moving import Instants, MovingField, Nodes
+
+LEAST_RAIN = 3e-8
+"""Rain below minus this is no rounding: 0.1 mm/h, m s-1."""
+MOST_STEPS = 1.5
+"""Steps between the last record of a file and the first of the next, at most: months are not equally long."""
+
+
+class Kind(NamedTuple):
+    """A quantity as files have it."""
+
+    what: str
+    names: tuple[str, ...]  # of variables: those of ERA5, old and new, and usual ones
+    standard_names: tuple[str, ...]
+    units: dict[str, float]
+    most: float  # that is believed, in SI units
+    unit: str
+    least: float = -np.inf  # that is taken for rounding of nothing
+
+
+class Part(NamedTuple):
+    """A quantity in one file."""
+
+    path: Path
+    variable: str
+    times: np.ndarray  # (n,), s of the model
+    bounds: np.ndarray | None  # (n, 2), s, of amounts and means whose file has them
+    amounts: bool
+    means: bool
+    nodes: Nodes
+    read: Callable[[int, float], np.ndarray]  # a record of the file times a factor, on the nodes
+
+
+def joined(parts: Sequence[Part], kind: Kind) -> MovingField:
+    """The field of the parts, which are put in the order of their times.
+
+    Raises
+    ------
+    InputError
+        If a file has no records, files overlap or leave a gap, or differ in what they have; as `record_times`.
+    """
+    for part in parts:
+        if not part.times.size:
+            raise InputError(f"{part.path}: {part.variable} of 0 times", allowed="one record or more")
+    parts = sorted(parts, key=lambda part: (part.times[0], part.times[-1]))
+    for before, after in itertools.pairwise(parts):
+        _check_alike(before, after, kind)
+        _check_follow(before, after, kind, _step(before, after, parts))
+    times = np.concatenate([part.times for part in parts])
+    bounds = [part.bounds for part in parts if part.bounds is not None]
+    name = ", ".join(str(part.path) for part in parts)
+    first = parts[0]
+    counted = record_times(times, np.concatenate(bounds) if bounds else None, first.amounts, first.means, name)
+    starts = np.cumsum([0, *(part.times.size for part in parts)])
+    file = np.searchsorted(starts, counted.records, side="right") - 1
+
+    def read(k: int) -> np.ndarray:
+        part = parts[file[k]]
+        values = part.read(int(counted.records[k] - starts[file[k]]), float(counted.factors[k]))
+        return _no_less(kind.least, values, f"{part.path}: {part.variable} at t = {counted.times[k]:g} s")
+
+    instants = Instants(counted.times, name, tuple(str(parts[number].path) for number in file))
+    return MovingField(instants, first.nodes, read, kind.what, kind.most, kind.unit)
+
+
+def _no_less(least: float, values: np.ndarray, what: str) -> np.ndarray:
+    """Rain, m s-1, without the small negative values that packing makes; others as they are."""
+    if least == -np.inf:
+        return values
+    if (lowest := np.nanmin(values, initial=0.0)) < least:
+        got = f"{what} comes to {3.6e6 * lowest:.3g} mm/h"
+        raise InputError(got, allowed="0 or more (missing values marked as such)")
+    return np.maximum(values, 0.0)
+
+
+def _step(before: Part, after: Part, parts: Sequence[Part]) -> float:
+    """Time between records of two files, s: the longest in them; of single records the shortest from file to file."""
+    steps = [part.times for part in (before, after) if part.times.size > 1]
+    if steps:
+        return max(float(np.diff(times).max()) for times in steps)
+    return float(np.diff([part.times[0] for part in parts]).min())
+
+
+def _check_follow(before: Part, after: Part, kind: Kind, step: float) -> None:
+    """Refuse files that overlap in time, or between which records are missing."""
+    if before.bounds is not None and after.bounds is not None:
+        end, begin = float(before.bounds[-1, 1]), float(after.bounds[0, 0])
+        slack = 1e-6 * float(after.bounds[0, 1] - after.bounds[0, 0])
+        overlap, gap = begin < end - slack, begin > end + slack
+    else:
+        end, begin = float(before.times[-1]), float(after.times[0])
+        overlap, gap = begin <= end, begin - end > MOST_STEPS * step
+    if overlap or gap:
+        got = f"{kind.what} in {before.path} and in {after.path}: until t = {end:g} s, and from t = {begin:g} s on"
+        raise InputError(
+            got + (", which overlap" if overlap else f", a gap longer than a step of {step:g} s"),
+            allowed="files that follow one another in time, or a quantity in one file and the name of its variable",
+        )
+
+
+def _check_alike(before: Part, after: Part, kind: Kind) -> None:
+    """Refuse files whose values count over another time, or lie on another grid."""
+    sorts = [_sort(one) for one in (before, after)]
+    if sorts[0] != sorts[1]:
+        got = f"{kind.what} as {sorts[0]} in {before.path} and as {sorts[1]} in {after.path}"
+        raise InputError(got, allowed="files of one sort")
+    if before.nodes != after.nodes:
+        got = f"{kind.what} on grids of different spacings in {before.path} and in {after.path}"
+        raise InputError(got, allowed="files of the same grid")
+
+
+def _sort(part: Part) -> str:
+    """Over which time the values of a file count."""
+    words = "amounts" if part.amounts else "means" if part.means else "instants"
+    return words if part.bounds is None else f"{words} with bounds"
