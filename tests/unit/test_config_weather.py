@@ -8,7 +8,6 @@ import xarray
 
 from case_texts import flat_sea
 from eagre.config.problems import ConfigError
-from eagre.errors import InputError
 from eagre.models.shallow_water.config import ShallowWaterCase
 from unit.test_io_weather import era5
 
@@ -67,13 +66,12 @@ def test_missing_rain_is_what_is_asked_and_missing_pressure_is_told(case, tmp_pa
         held[name].encoding.clear()
     held.to_netcdf(tmp_path / "land.nc", engine="h5netcdf")
     head = HEAD.replace("era5.nc", "land.nc")
-    with pytest.raises(InputError, match=r"rain at t = .* is missing"):
-        terms_of_case(case("", head))["WeatherRain"].rate.record(1)
-    made = terms_of_case(case("nodata = 0.0", head))
-    rain = made["WeatherRain"].rate.record(1)
+    with pytest.raises(ConfigError, match=r"sources.weather.file[^$]*land.nc: rain at t = .* is missing"):
+        terms_of_case(case("pressure = false", head))
+    rain = terms_of_case(case("nodata = 0.0\npressure = false", head))["WeatherRain"].rate.record(1)
     assert rain.min() == 0.0 and rain.max() > 5e-8
-    with pytest.raises(InputError, match="pressure at t = 0 s is missing"):
-        made["WeatherPressure"].pressure.record(0)
+    with pytest.raises(ConfigError, match=r"sources.weather.file[^$]*land.nc: pressure at t = 0 s is missing"):
+        terms_of_case(case("nodata = 0.0", head))
 
 
 def test_several_files_have_quantities_of_their_own(case, tmp_path):

@@ -101,7 +101,7 @@ class WeatherSection(Section):
     air_density: AirDensity = AIR_DENSITY
 
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
-        """The fields, which have to reach from time 0 to `end`, s."""
+        """The fields, which have to reach from time 0 to `end`, s; the first records are read."""
         from eagre.io.weather import read_weather
 
         given: dict[str, str] = {}
@@ -113,9 +113,10 @@ class WeatherSection(Section):
                 given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
         options = {"crs": self.crs, "start": start_date, "nodata": None if self.nodata == "error" else self.nodata}
         found = read_weather(self.file, grid, variables=given, leave_out=tuple(leave_out), **options)
-        for field in (found.rain, found.wind_x, found.pressure):
+        for field in (found.rain, found.wind_x, found.wind_y, found.pressure):
             if field is not None:
                 field.instants.hats[0].covers(0.0, end)
+                field.use(0.0)
         return found
 
     def make(self, grid: Grid, end: float, start_date: datetime | None) -> list[Any]:
