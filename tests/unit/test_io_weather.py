@@ -114,6 +114,20 @@ def test_what_cannot_be_is_refused(tmp_path, grid, options, match):
         read_weather(path, grid, **{"start": DAY, **options})
 
 
+def test_a_system_other_than_that_of_the_file_is_refused(tmp_path):
+    """EPSG:4326 and the degrees of CF are the same places."""
+    path = era5(tmp_path / "e.nc", names=("msl",), packed=False)
+    with xarray.open_dataset(path) as dataset:
+        held = dataset.load()
+    held["crs"] = ((), 0, {"grid_mapping_name": "latitude_longitude"})
+    held["msl"].attrs["grid_mapping"] = "crs"
+    held.to_netcdf(tmp_path / "said.nc", engine="h5netcdf")
+    ours, theirs = (read_weather(tmp_path / "said.nc", UTM, crs=crs, start=DAY) for crs in ("EPSG:4326", None))
+    np.testing.assert_array_equal(ours.pressure.record(0), theirs.pressure.record(0))
+    with pytest.raises(eagre.InputError, match=r"crs = 'EPSG:3857' for .*said.nc: msl in OGC:CRS84, as the file says"):
+        read_weather(tmp_path / "said.nc", UTM, crs="EPSG:3857", start=DAY)
+
+
 def test_a_gap_and_a_wrong_unit_are_told(tmp_path):
     path = era5(tmp_path / "e.nc", names=("msl",), packed=False)
     with xarray.open_dataset(path) as dataset:

@@ -15,8 +15,9 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.files import choose, input_file, listing
 from eagre.io.grid_mapping import crs_of, metres_of, true_degrees
-from eagre.io.lattice import Lattice
+from eagre.io.lattice import Lattice, moved
 from eagre.io.netcdf_raster import is_axis, is_degrees, kept_open, open_netcdf
+from eagre.io.raster import parse_crs
 from eagre.io.record_parts import LEAST_RAIN, Kind, Part, joined
 from eagre.io.record_times import bounds_of, model_bounds, model_times
 from eagre.moving import MovingField
@@ -108,7 +109,7 @@ def read_weather(
     leave_out : tuple of str
         What not to read though the file has it.
     crs : str, optional
-        Coordinate system of the file, if it does not say.
+        Coordinate system of files that do not say theirs.
     start : date, optional
         Of model time 0; needed where the file's times are dates.
     nodata : float, optional
@@ -123,8 +124,8 @@ def read_weather(
     ------
     InputError
         If nothing is found in a file, files of the same quantity overlap in time or leave a gap, the grid is not
-        covered, a unit is not known, or dates have no `start`; when it is read, for values that are missing or cannot
-        be.
+        covered, a unit is not known, `crs` is not what the file says, or dates have no `start`; when it is read, for
+        values that are missing or cannot be.
 
     Notes
     -----
@@ -251,13 +252,29 @@ def _lone(array: Any) -> list[str]:
 def _lattice(source: _Source, dataset: Any, array: Any, axes: dict[str, str]) -> Lattice:
     """How a variable lies on the grid, and where its components point: to the true north, or along the file's axes."""
     path, degrees = source.path, is_degrees(array[axes["x"]])
-    system = source.crs or crs_of(dataset, array, path)
+    said = crs_of(dataset, array, path)
+    x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
+    if source.crs is not None and said is not None:
+        _check_system(source.crs, said, x, y, f"{path}: {array.name}")
+    system = source.crs or said
     if degrees and system is None:
         system = true_degrees(array[axes["x"]], path)
-    x, y = (_places(array[axes[axis]], axis, degrees, path) for axis in "xy")
     words = str(array.attrs.get("standard_name", "")).split("_")
     true_north = words[0] != "grid" and bool({"eastward", "northward"} & set(words))
     return Lattice.of(x, y, degrees, system, source.grid, f"{path}: {array.name}", true_north)
+
+
+def _check_system(given: str, said: Any, x: np.ndarray, y: np.ndarray, what: str) -> None:
+    """Refuse a system other than the file's own: one that moves a corner by a hundredth of the spacing."""
+    corners = np.array([x[0], x[-1], x[0], x[-1]]), np.array([y[0], y[0], y[-1], y[-1]])
+    for there, here, places in zip(moved(said, parse_crs(given), *corners), corners, (x, y), strict=True):
+        turns = 360.0 if said.is_geographic else np.inf
+        apart = np.abs(there - here)
+        if not np.minimum(apart, np.abs(apart - turns)).max() <= 0.01 * np.abs(np.diff(places)).min(initial=np.inf):
+            raise InputError(
+                f"crs = {given!r} for {what} in {said.to_string()[:100]}, as the file says",
+                allowed="the system of the file, or no crs",
+            )
 
 
 def _counts_over_time(array: Any, name: str, kind: str, has_bounds: bool) -> bool:
