@@ -67,7 +67,18 @@ def raster_to_centres(dem: Dem, grid: Grid, *, nodata: str | float = "error") ->
     -------
     (ny, nx) array, float64, row 0 = south.
     """
-    return _resample(dem if nodata == "error" else _reaching(dem, grid), grid, grid.x, grid.y, nodata)
+    dem = dem if nodata == "error" else _reaching(dem, grid)
+    _inside(dem, grid.extent, "the grid", f" in [grid]; {_domain_inside(dem, grid)} in [domain] or [basin]")
+    return _resample(dem, grid, grid.x, grid.y, nodata)
+
+
+def _domain_inside(dem: Dem, grid: Grid) -> str:
+    """The lines of a domain of points that a raster covers: half a cell lies around them."""
+    west, east, south, north = dem.extent
+    return (
+        f"x0 = {west + 0.5 * grid.dx:.10g}, length_x = {east - west - grid.dx:.10g}, "
+        f"y0 = {south + 0.5 * grid.dy:.10g}, length_y = {north - south - grid.dy:.10g}"
+    )
 
 
 def _reaching(dem: Dem, grid: Grid) -> Dem:
@@ -148,8 +159,8 @@ def _check_extent(dem: Dem, extent: tuple[float, float, float, float] | None) ->
     return west, east, south, north
 
 
-def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str) -> None:
-    """Refuse an extent (west, east, south, north) that sticks out of the DEM."""
+def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str, more: str = "") -> None:
+    """Refuse an extent (west, east, south, north) that sticks out of the DEM; more : said after the line to write."""
     west, east, south, north = dem.extent
     slack_x, slack_y = _EDGE * dem.dx, _EDGE * dem.dy
     if (
@@ -161,7 +172,7 @@ def _inside(dem: Dem, extent: tuple[float, float, float, float], what: str) -> N
         raise InputError(
             f"{what} {_extent_text(extent)}, which sticks out of {dem.name}",
             allowed=f"inside {_extent_text(dem.extent)}",
-            fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]",
+            fix=f"extent = [{west:.10g}, {east:.10g}, {south:.10g}, {north:.10g}]{more}",
         )
 
 

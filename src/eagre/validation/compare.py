@@ -30,7 +30,9 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        """L1 over the mean modulus of the second field; NaN where that is 0."""
+        """L1 over the mean modulus of the second field; 0 of two fields of zeros, NaN where only the second is 0."""
+        if self.l1 == self.size == 0.0:
+            return 0.0
         return self.l1 / self.size if self.size > 0.0 else math.nan
 
 
