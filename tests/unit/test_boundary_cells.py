@@ -210,3 +210,17 @@ def test_what_an_outflow_says_of_slow_water(depth, outwards, words):
 def test_the_slowest_water_is_named():
     found = Outflow().remark(np.array([1.0, 1.0]), np.array([0.3, 0.6]) * 3.132, 9.81)
     assert "2 of 2 cells (Froude number 0.3)" in found
+
+
+@pytest.mark.parametrize(
+    ("make", "fix"),
+    [
+        (lambda: Stage("1 m"), "Stage(level=1.5)"),
+        (lambda: Discharge("2 m3/s"), "Discharge(rate=0.5)"),
+        (lambda: Absorbing(level=None), "Absorbing(level=0.0)"),
+    ],
+)
+def test_an_argument_that_is_no_number_is_refused_at_once(make, fix):
+    with pytest.raises(InputError, match="a number, or a Series") as error:
+        make()
+    assert error.value.fix == fix

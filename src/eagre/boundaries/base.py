@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from numbers import Real
+from typing import ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 
 from eagre.backend.cells import Cell
+from eagre.errors import InputError
 from eagre.series import Series
 
 LARGEST_CHANGE = 0.1  # of what goes on with its slope inside, from cell to cell across a boundary, over the wave speed
@@ -56,6 +58,23 @@ class Condition:
     periodic: ClassVar[bool] = False
     closed: ClassVar[bool] = False
     may_be_inside: ClassVar[bool] = False  # whether its discharge may be poured into cells inside the domain
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            for key in getattr(hint, "__metadata__", ()):
+                if isinstance(key, Key):
+                    self._check_argument(name, key)
+
+    def _check_argument(self, name: str, key: Key) -> None:
+        """Refuse an argument that is neither a number nor a series, such as a text with a unit."""
+        value = getattr(self, name)
+        if isinstance(value, (Real, Series)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            return
+        likely = str(key.example if key.example is not None else 0.0).split()[0]
+        raise InputError(
+            f"{name} = {value!r} of {type(self).__name__}", allowed=f"{key.what}: a number, or a Series",
+            fix=f"{type(self).__name__}({name}={likely})",
+        )  # fmt: skip
 
     def check(self, side: str, width: float, gravity: float) -> None:
         """Raise `InputError` for arguments that cannot be on a part `width` m wide of a side of that name."""

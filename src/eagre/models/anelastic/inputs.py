@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
+from numbers import Real
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,7 @@ def checked_sides(sides: Any) -> tuple[str, str, str]:
 def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, periodic: bool) -> Levels:
     """Levels from their number and the height of the domain, or from heights; over ground, (ny, nx), m, if given."""
     if np.ndim(levels) == 0:
-        count = int(checked_number("levels", levels, 1, 2**20))
+        count = _checked_count(levels)
         top = 1.0 if height is None and count == 1 else height
         if top is None:
             raise InputError("levels without a height", allowed="height of the domain, m", fix="height = 1000.0")
@@ -95,6 +97,17 @@ def checked_levels(levels: Any, height: float | None, ground: Any, grid: Grid, p
             allowed=f"below the top, {heights[-1]:g} m", fix=f"height = {3.0 * hill.max():g}",
         )  # fmt: skip
     return Levels(heights, 1.0 - heights / heights[-1], hill)
+
+
+def _checked_count(levels: Any) -> int:
+    """A number of levels."""
+    try:
+        count = index(levels)
+    except TypeError:
+        likely = int(levels) if isinstance(levels, Real) and 1 <= levels < 2**20 else 41
+        allowed = "a whole number of levels, or their heights, m"
+        raise InputError(f"levels = {levels!r}", allowed=allowed, fix=f"levels = {likely}") from None
+    return int(checked_number("levels", count, 1, 2**20))
 
 
 def checked_volume(name: str, value: Any, shape: tuple[int, int, int]) -> np.ndarray:
