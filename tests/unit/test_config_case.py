@@ -291,3 +291,17 @@ def test_averages_that_begin_when_the_run_has_ended_are_refused(kind, section, t
     assert (problem.key, problem.line) == ((section, "from"), len(path.read_text().splitlines()))
     assert "before end_time" in str(caught.value)
     assert "from = " in problem.fix
+
+
+@pytest.mark.parametrize(
+    "line", ['output.fields = ["depth"]', 'maps.fields = [{name = "depth"}]', "output.fil = [1, 2]"]
+)
+def test_an_unknown_key_with_a_list_is_not_told_to_be_a_file(line):
+    (text,) = (text for key, text in problems_of(f"{line}\n" + GOOD).items() if key in line)
+    assert "which is no key here" in text and 'mean "file"' not in text and "write:" not in text
+    assert "variables" in text.split("allowed:")[1]
+
+
+def test_an_unknown_key_is_told_with_the_nearest_that_takes_its_value():
+    assert 'variables = ["depth"]' in problems_of('output.variable = ["depth"]\n' + GOOD)["output.variable"]
+    assert 'file = "out.nc"' in problems_of('output.fil = "out.nc"\n' + GOOD)["output.fil"]

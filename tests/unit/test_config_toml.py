@@ -41,7 +41,8 @@ def test_missing_file_tells_the_full_path_and_the_nearest_name(tmp_path, monkeyp
     assert str(tmp_path / "cas.toml") in text
     assert '"case.toml"' in text
     (tmp_path / "dem.tif").write_text("")
-    assert '"dem.tif"' in message(existing_file, Path("cas.tif"))  # of its kind, though case.toml is nearer
+    assert '"dem.tif"' in message(existing_file, Path("den.tif"))
+    assert "write" not in message(existing_file, Path("cas.tif"))  # neither another kind nor an unrelated name
     assert "there is no folder" in message(read_toml, "nowhere/case.toml")
     assert "which is a folder" in message(existing_file, tmp_path)
 

@@ -14,7 +14,17 @@ import pytest
 
 from eagre.errors import EagreError, InputError
 from eagre.io import WriteError
-from eagre.io.files import SPARE_BYTES, check_space, choose, input_file, listing, nearest, output_file, writing
+from eagre.io.files import (
+    SPARE_BYTES,
+    check_space,
+    choose,
+    input_file,
+    listing,
+    nearest,
+    nearest_file,
+    output_file,
+    writing,
+)
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -45,6 +55,15 @@ def test_missing_input_names_full_path_and_nearest(tmp_path, monkeypatch):
     assert "no such file" in error.value.what
     assert error.value.fix == 'file = "dem_north.tif"'
     assert "dem_north.tif" in error.value.allowed
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("tide.csv", None), ("dee.csv", "de.csv"), ("DE.CSV", "de.csv"), ("rainfal.csv", "rainfall.csv"), ("x.csv", None),
+     ("bed.tiff", "bed.tif"), ("bad.tif", "bed.tif"), ("rainfall.nc", "rainfall.csv"), ("rainfal.nc", None)],
+)  # fmt: skip
+def test_only_other_spellings_are_suggested(name, expected):
+    assert nearest_file(name, ["bed.tif", "de.csv", "rainfall.csv"]) == expected
 
 
 def test_missing_folder_is_named(tmp_path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
@@ -91,14 +92,21 @@ def _problems_of(section: type[Section], details: ErrorDetails) -> list[Problem]
 
 
 def _unknown_key(section: type[Section], key: tuple[int | str, ...], value: object) -> Problem:
-    """A key that the section does not have, and the nearest one that it has."""
+    """A key that the section does not have, and the nearest one that it has and that may take such a value."""
     keys = section.keys()
-    near = nearest(str(key[-1]), keys)
+    near = nearest(str(key[-1]), [name for name in keys if _may_take(_field(section, name), value)])
     what = f'"{key[-1]}", which is no key here' + (f' (did you mean "{near}"?)' if near else "")
     fix = ""
     if near:
         fix = f"[{near}]" if isinstance(value, dict) and len(literal(value)) > 40 else f"{near} = {literal(value)}"
     return Problem(key, what, "the keys " + ", ".join(keys), fix)
+
+
+def _may_take(field: FieldInfo | None, value: object) -> bool:
+    """False of a list or a table for a key that takes a text, a number or a flag alone."""
+    kinds = [] if field is None else get_args(field.annotation) or (field.annotation,)
+    plain = bool(kinds) and all(kind in (str, Path, int, float, bool, type(None)) for kind in kinds)
+    return not (plain and isinstance(value, (list, dict)))
 
 
 def _no_flag(key: tuple[int | str, ...], value: object, field: FieldInfo | None) -> Problem:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eagre.config.nearest import nearest
 from eagre.config.problems import ConfigError, Key, Problem
 from eagre.errors import InputError
+from eagre.io.files import nearest_file
 
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?")
@@ -106,7 +106,7 @@ def existing_file(path: Path, what: str = "file") -> Path:
     if not full.parent.is_dir():
         raise InputError(f"{what} {full}: there is no folder {full.parent}", allowed="the path of a file that exists")
     there = [item.name for item in full.parent.iterdir() if item.is_file()]
-    near = nearest(full.name, [name for name in there if Path(name).suffix == full.suffix]) or nearest(full.name, there)
+    near = nearest_file(full.name, sorted(there))
     fix = f'"{path.parent / near}"' if near else ""
     raise InputError(f"{what} {full}: there is no such file", allowed="the path of a file that exists", fix=fix)
 

@@ -59,6 +59,37 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def nearest_file(name: str, names: Iterable[str]) -> str | None:
+    """The one of the file names that is another spelling of `name`.
+
+    Of the same suffix, with at most a letter in four that is another one, and one in short names; or of another suffix
+    alone.
+    """
+    stem, suffix = Path(name).stem.casefold(), Path(name).suffix.casefold()
+    found: list[tuple[int, str]] = []
+    for one in names:
+        own = Path(one).stem.casefold()
+        if own != stem and Path(one).suffix.casefold() != suffix:
+            continue
+        apart = _edits(stem, own)
+        if apart <= max(1, max(len(stem), len(own)) // 4) and apart < len(stem):
+            found.append((apart, one))
+    return min(found)[1] if found else None
+
+
+def _edits(a: str, b: str) -> int:
+    """Letters that are put in, left out, replaced or swapped with the next from a to b (Damerau and Levenshtein)."""
+    rows = [list(range(len(b) + 1))]
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for k, other in enumerate(b, 1):
+            least = min(rows[-1][k] + 1, row[-1] + 1, rows[-1][k - 1] + (letter != other))
+            swapped = i > 1 and k > 1 and letter == b[k - 2] and a[i - 2] == other
+            row.append(min(least, rows[-2][k - 2] + 1) if swapped else least)
+        rows.append(row)
+    return rows[-1][-1]
+
+
 def listing(names: Iterable[str], most: int = 8) -> str:
     """Names in a row for a message, at most `most` of them."""
     names = list(names)
@@ -117,7 +148,7 @@ def input_file(path: str | os.PathLike[str], what: str = "file") -> Path:
     if not full.parent.is_dir():
         raise InputError(f"{what} {full}: the folder {_first_missing(full.parent)} does not exist", allowed="a file")
     names = sorted(entry.name for entry in full.parent.iterdir() if entry.is_file())
-    near = nearest(full.name, names)
+    near = nearest_file(full.name, names)
     raise InputError(
         f"{what} {full}: no such file",
         allowed=f"a file in {full.parent}: {listing(names)}" if names else f"a file ({full.parent} has none)",

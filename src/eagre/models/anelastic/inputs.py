@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from numbers import Real
 from operator import index
 from typing import Any
 
@@ -104,7 +103,7 @@ def _checked_count(levels: Any) -> int:
     try:
         count = index(levels)
     except TypeError:
-        likely = int(levels) if isinstance(levels, Real) and 1 <= levels < 2**20 else 41
+        likely = int(levels) if isinstance(levels, (float, np.floating)) and 1 <= levels < 2**20 else 41
         allowed = "a whole number of levels, or their heights, m"
         raise InputError(f"levels = {levels!r}", allowed=allowed, fix=f"levels = {likely}") from None
     return int(checked_number("levels", count, 1, 2**20))
