@@ -102,10 +102,6 @@ REFUSED = {
     "mm/h for m/s": ({"sources": [eagre.Rain(20.0)]}, '(?s)7.2e.07 mm/h.*rate = "20 mm/h"'),
     "rain": ({"sources": [eagre.Rain(-1e-6)]}, "rates >= 0"),
     "a source without a list": ({"sources": eagre.Rain(1e-6)}, r"sources=\[...\]"),
-    "a level in words": (
-        {"boundaries": eagre.Boundaries(west=eagre.Stage("1 m"))},
-        "a number in SI units, or a Series",
-    ),
     "two rains": ({"sources": [eagre.Rain(1e-6), eagre.Rain(1e-6)]}, "one of each kind"),
     "periodic on one side": ({"boundaries": eagre.Boundaries(west=eagre.Periodic())}, r"east = Periodic\(\)"),
     "part outside": (
