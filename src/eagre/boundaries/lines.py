@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.backend.device import Device
 from eagre.boundaries.inside import passed_faces
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -115,6 +116,52 @@ def _faces(points: np.ndarray, grid: Grid) -> np.ndarray:
     found = [np.column_stack([*np.nonzero(one), np.full(np.count_nonzero(one), across), one[one != 0]])
              for across, one in enumerate(signs, 1)]  # fmt: skip
     return np.concatenate(found).astype(np.int64)
+
+
+class LineBook:
+    """The book of what goes through the lines of a run, on its device, a row a face; nothing without lines.
+
+    Models derive from it, and say what a row is and when it is booked.
+
+    Parameters
+    ----------
+    lines : FluxLines or None
+    device : Device
+    table : (faces, 4) array of int
+        Of the faces, as the model's book has it.
+    columns : tuple of int
+        Of a row.
+    """
+
+    def __init__(
+        self, lines: FluxLines | None, device: Device, table: np.ndarray, columns: tuple[int, ...] = ()
+    ) -> None:
+        self.device, self.lines, self.table = device, lines, table
+        self.faces = device.array(table)
+        self.book = device.zeros((max(1, len(table)), *columns), np.float64)
+
+    def join(self, parts: Sequence[LineBook]) -> None:
+        """Take what the books of bands have of their faces."""
+        if self.lines is not None:
+            rows = np.zeros(self.book.shape)
+            for part in parts:
+                assert part.lines is not None
+                rows[part.lines.held] = part.device.host(part.book)[: len(part.table)]
+            self.device.fill(self.book, rows)
+
+    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
+        """What a state has of the faces of a part; nothing where it has other lines."""
+        if part.lines is None or not self.goes_on(state):
+            return {"lines_faces": np.zeros(0)}
+        return {"lines": state["lines"][part.lines.held], "lines_faces": part.table}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The book and its faces, for a restart."""
+        return {} if self.lines is None else {"lines": self.device.host(self.book), "lines_faces": self.table}
+
+    def goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Whether the book of a state is one of the same faces."""
+        return len(self.table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self.table)
 
 
 class LineSeries:

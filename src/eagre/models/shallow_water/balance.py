@@ -14,9 +14,8 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, grid_dependency_wait, launch_dependents, real, serial_entry, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import Segment
+from eagre.boundaries import Segment, lines
 from eagre.boundaries.ghosts import ACROSS, FACE_I, FACE_J, INWARD, LAYERS, faces_of
-from eagre.boundaries.lines import FluxLines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water.reference import water_flux
@@ -107,23 +106,21 @@ def booking(
     return [Launch(device.program(book_cuda, precision, switches), arguments, blocks, (threads,), early=True)]
 
 
-class LineBook:
-    """The book of what goes through the lines of a run, on its device; nothing without lines."""
+class LineBook(lines.LineBook):
+    """The book of what goes through the lines of a run; a row is that of `Balance`."""
 
-    def __init__(self, lines: FluxLines | None, device: Device) -> None:
-        self.device, self._lines = device, lines
-        self._table = np.zeros((0, 4), np.int64)
-        if lines is not None:
-            self._table = lines.faces.copy()
-            self._table[:, [FACE_J, FACE_I]] += LAYERS
-        self._faces = device.array(self._table)
-        self.book = device.zeros((max(1, len(self._table)), COLUMNS), np.float64)
+    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+        table = np.zeros((0, 4), np.int64)
+        if given is not None:
+            table = given.faces.copy()
+            table[:, [FACE_J, FACE_I]] += LAYERS
+        super().__init__(given, device, table, (COLUMNS,))
 
     def launches(self, precision: str, q: Any, middle: Any, *common: Any, **switches: Any) -> list[Launch]:
         """As of `Balance`."""
-        if not len(self._table):
+        if not len(self.table):
             return []
-        return booking(self.device, precision, (q, middle), self._faces, self.book, *common, **switches)
+        return booking(self.device, precision, (q, middle), self.faces, self.book, *common, **switches)
 
     def begin(self, time: float) -> None:
         """Start an empty book at `time`, s."""
@@ -131,41 +128,19 @@ class LineBook:
         rows[:, BOOKED] = time
         self.device.fill(self.book, rows)
 
-    def join(self, parts: Sequence[LineBook]) -> None:
-        """Take what the books of bands have of their faces."""
-        if self._lines is not None:
-            rows = np.zeros(self.book.shape)
-            for part in parts:
-                assert part._lines is not None
-                rows[part._lines.held] = part.device.host(part.book)[: len(part._table)]
-            self.device.fill(self.book, rows)
-
-    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
-        """What a state has of the faces of a part; nothing where it has other lines."""
-        if part._lines is None or not self._goes_on(state):
-            return {"lines_faces": np.zeros(0)}
-        return {"lines": state["lines"][part._lines.held], "lines_faces": part._table}
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The book and its faces, for a restart."""
-        return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
-
-    def _goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        return len(self._table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
-
     def resume(self, state: Mapping[str, np.ndarray], time: float) -> None:
         """Go on with the book of a state at `time`, s, or with a new one where it has other lines."""
-        if self._goes_on(state):
+        if self.goes_on(state):
             self.device.fill(self.book, state["lines"])
         else:
             self.begin(time)
 
     def volumes(self, time: float) -> np.ndarray:
         """What went to the right of each line up to `time`, s, since the start; m3."""
-        rows, lines = self.device.host(self.book), self._lines
-        assert lines is not None
+        assert self.lines is not None
+        rows = self.device.host(self.book)
         through = rows[:, SUM] + (time - rows[:, BOOKED]) * (rows[:, RATE] + rows[:, RATE_2])
-        return lines.sums(lines.lengths * through)
+        return self.lines.sums(self.lines.lengths * through)
 
 
 class Balance:

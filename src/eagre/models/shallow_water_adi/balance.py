@@ -13,8 +13,7 @@ import numpy as np
 
 from eagre.backend.cells import cell, cuda, entry, serial_entry, switch
 from eagre.backend.device import Device, Launch
-from eagre.boundaries import Segment
-from eagre.boundaries.lines import FluxLines
+from eagre.boundaries import Segment, lines
 from eagre.boundaries.open_sides import OpenSides
 from eagre.grid import Grid
 from eagre.models.shallow_water_adi.kernels import LAND
@@ -65,55 +64,30 @@ def booking(device: Device, arguments: tuple[Any, ...], sources: int, rows: int)
     return [Launch(device.program(book_cuda, "double", switches), arguments, (-(-rows // threads),), (threads,))]
 
 
-class LineBook:
-    """The book of what goes through the lines of a run, on its device; nothing without lines."""
+class LineBook(lines.LineBook):
+    """The book of what goes through the lines of a run; a row is a sum over time, m2."""
 
-    def __init__(self, lines: FluxLines | None, device: Device) -> None:
-        self.device, self._lines = device, lines
-        self._table = np.zeros((0, 4), np.int64)
-        if lines is not None:
-            j, i, across, sign = lines.faces.T
-            self._table = np.column_stack([j + 1, i + PADDING, sign, across == 1])
-        self._faces = device.array(self._table)
-        self.book = device.zeros((max(1, len(self._table)),), np.float64)
+    def __init__(self, given: lines.FluxLines | None, device: Device) -> None:
+        table = np.zeros((0, 4), np.int64)
+        if given is not None:
+            j, i, across, sign = given.faces.T
+            table = np.column_stack([j + 1, i + PADDING, sign, across == 1])
+        super().__init__(given, device, table)
 
     def launches(self, fluxes: tuple[Any, ...], values: Any, at: int, slot: int, dt: float) -> list[Launch]:
         """As of `Balance`."""
-        if not len(self._table):
+        if not len(self.table):
             return []
-        arguments = (*fluxes, self.book, self._faces, values, at, slot, 0.25 * dt)
-        return booking(self.device, arguments, 0, len(self._table))
-
-    def join(self, parts: Sequence[LineBook]) -> None:
-        """Take what the books of bands have of their faces."""
-        if self._lines is not None:
-            book = np.zeros(self.book.shape)
-            for part in parts:
-                assert part._lines is not None
-                book[part._lines.held] = part.device.host(part.book)[: len(part._table)]
-            self.device.fill(self.book, book)
-
-    def cut(self, state: Mapping[str, np.ndarray], part: LineBook) -> dict[str, np.ndarray]:
-        """What a state has of the faces of a part; nothing where it has other lines."""
-        if part._lines is None or not self._goes_on(state):
-            return {}
-        return {"lines": state["lines"][part._lines.held], "lines_faces": part._table}
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The book and its faces, for a restart."""
-        return {} if self._lines is None else {"lines": self.device.host(self.book), "lines_faces": self._table}
-
-    def _goes_on(self, state: Mapping[str, np.ndarray]) -> bool:
-        return len(self._table) > 0 and np.array_equal(state.get("lines_faces", np.zeros(0)), self._table)
+        return booking(self.device, (*fluxes, self.book, self.faces, values, at, slot, 0.25 * dt), 0, len(self.table))
 
     def resume(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on with the book of a state, or with a new one where it has other lines."""
-        self.device.fill(self.book, state["lines"] if self._goes_on(state) else np.zeros(self.book.shape))
+        self.device.fill(self.book, state["lines"] if self.goes_on(state) else np.zeros(self.book.shape))
 
     def volumes(self) -> np.ndarray:
         """What went to the right of each line since the start, m3."""
-        assert self._lines is not None
-        return self._lines.sums(self._lines.lengths * self.device.host(self.book))
+        assert self.lines is not None
+        return self.lines.sums(self.lines.lengths * self.device.host(self.book))
 
 
 class Balance:
