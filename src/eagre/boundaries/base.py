@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from numbers import Real
-from typing import ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -25,6 +26,17 @@ class Key(NamedTuple):
     what: str  # with its unit and sign
     dimension: str  # of `eagre.config.units.DIMENSIONS`
     example: float | str | None = None  # a value to write
+
+
+@cache
+def keys_of(kind: type) -> dict[str, tuple[Any, Key]]:
+    """Type and `Key` of each argument of a condition's class that has one."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for one in getattr(hint, "__metadata__", ()):
+            if isinstance(one, Key):
+                found[name] = get_args(hint)[0], one
+    return found
 
 
 class Condition:
@@ -60,10 +72,8 @@ class Condition:
     may_be_inside: ClassVar[bool] = False  # whether its discharge may be poured into cells inside the domain
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            for key in getattr(hint, "__metadata__", ()):
-                if isinstance(key, Key):
-                    self._check_argument(name, key)
+        for name, (_, key) in keys_of(type(self)).items():
+            self._check_argument(name, key)
 
     def _check_argument(self, name: str, key: Key) -> None:
         """Refuse an argument that is neither a number nor a series, such as a text with a unit."""

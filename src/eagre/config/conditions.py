@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_validator
 
 from eagre import boundaries
-from eagre.boundaries.base import Key as BoundaryKey
+from eagre.boundaries.base import keys_of
 from eagre.config.nearest import nearest
 from eagre.config.problems import Key, Problems, problem_of
 from eagre.config.section import Section, check
@@ -33,11 +33,8 @@ class Condition(Section):
 def _section_of(kind: type[boundaries.Condition]) -> type[Condition]:
     """The keys of a condition, from the arguments of its class (`eagre.boundaries.base.Key`)."""
     keys: dict[str, Any] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        key = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, BoundaryKey)), None)
-        if key is None:
-            continue
-        in_time = Series in get_args(get_args(hint)[0])
+    for name, (hint, key) in keys_of(kind).items():
+        in_time = Series in get_args(hint)
         default = getattr(kind, name, ...)
         if in_time and default is not ...:
             default = Signal(default, key.dimension)
