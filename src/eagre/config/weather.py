@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -70,6 +71,29 @@ AirDensity = Annotated[float, Field(ge=0.5, le=2.0, description="density of the 
 Name = Annotated[bool | str, PlainValidator(_names)]
 
 
+def weather_of(
+    section: Any, grid: Grid, start_date: datetime | None, choices: Mapping[tuple[str, ...], Any],
+    leave_out: tuple[str, ...],
+) -> Weather:  # fmt: skip
+    """What a section with file, crs and nodata reads.
+
+    choices : by quantities of `read_weather`, true (where the files have them), false, or names of variables.
+    leave_out : quantities that are not looked for, beside those that are false.
+    """
+    from eagre.io.weather import read_weather
+
+    given: dict[str, str] = {}
+    for kinds, value in choices.items():
+        if value is False:
+            leave_out += kinds
+        elif value is not True:
+            given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
+    nodata = None if section.nodata == "error" else section.nodata
+    return read_weather(
+        section.file, grid, variables=given, leave_out=leave_out, crs=section.crs, start=start_date, nodata=nodata
+    )
+
+
 class WeatherSection(Section):
     """Rain, 10 m wind and sea-level pressure from NetCDF files, such as those of ERA5."""
 
@@ -102,17 +126,8 @@ class WeatherSection(Section):
 
     def read(self, grid: Grid, end: float, start_date: datetime | None) -> Weather:
         """The fields, which have to reach from time 0 to `end`, s; the first records are read."""
-        from eagre.io.weather import read_weather
-
-        given: dict[str, str] = {}
-        leave_out = ["stress_x", "stress_y"]
-        for kinds, value in ((["rain"], self.rain), (["wind_x", "wind_y"], self.wind), (["pressure"], self.pressure)):
-            if value is False:
-                leave_out += kinds
-            elif value is not True:
-                given |= dict(zip(kinds, [value] if isinstance(value, str) else value, strict=True))
-        options = {"crs": self.crs, "start": start_date, "nodata": None if self.nodata == "error" else self.nodata}
-        found = read_weather(self.file, grid, variables=given, leave_out=tuple(leave_out), **options)
+        choices = {("rain",): self.rain, ("wind_x", "wind_y"): self.wind, ("pressure",): self.pressure}
+        found = weather_of(self, grid, start_date, choices, leave_out=("stress_x", "stress_y"))
         for field in (found.rain, found.wind_x, found.wind_y, found.pressure):
             if field is not None:
                 field.instants.hats[0].covers(0.0, end)

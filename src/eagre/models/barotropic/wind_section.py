@@ -14,7 +14,7 @@ from eagre.config.section import Section
 from eagre.config.signals import NumberSignal, Signal
 from eagre.config.terrain import Crs
 from eagre.config.values import InputFiles, NoData, PositiveMetres, quantity
-from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair
+from eagre.config.weather import AirDensity, Drag, LargestDrag, checked_pair, weather_of
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.series import Series
@@ -56,18 +56,10 @@ class WindWeatherSection(Section):
 
     def stresses(self, grid: Grid, start_date: datetime | None) -> tuple[MovingField, MovingField]:
         """Stress along x and y, N m-2, for the cells between the points of a basin."""
-        from eagre.io.weather import read_weather
         from eagre.models.barotropic.wind import between_points, stress_of_wind
 
-        leave_out, given = ["rain", "pressure"], {}
-        for name, value in (("stress", self.stress), ("wind", self.wind)):
-            if value is False:
-                leave_out += [f"{name}_x", f"{name}_y"]
-            elif value is not True:
-                given |= dict(zip((f"{name}_x", f"{name}_y"), value, strict=True))
-        options = {"crs": self.crs, "start": start_date, "nodata": None if self.nodata == "error" else self.nodata}
-        cells = between_points(grid)
-        found = read_weather(self.file, cells, variables=given, leave_out=tuple(leave_out), **options)
+        choices = {("stress_x", "stress_y"): self.stress, ("wind_x", "wind_y"): self.wind}
+        found = weather_of(self, between_points(grid), start_date, choices, leave_out=("rain", "pressure"))
         if found.stress_x is not None and found.stress_y is not None:
             if found.wind_x is not None:
                 got = f"{', '.join(map(str, self.file))} with stress and wind"
