@@ -148,11 +148,9 @@ class MapPicture:
         if self._relief is not None:
             image = np.clip(image * (0.22 + self._relief)[..., None], 0.0, 1.0)
         image = np.where(known[..., None], image, _NOTHING)
-        return (
-            image
-            if wet is None
-            else np.where(wet[..., None], image, _NOTHING if self._ground is None else self._ground)
-        )
+        if wet is None:
+            return image
+        return np.where(wet[..., None], image, _NOTHING if self._ground is None else self._ground)
 
     def _frame(self) -> tuple[Figure, Axes, Any]:
         fields = self.fields

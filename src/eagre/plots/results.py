@@ -65,15 +65,7 @@ class FieldFile:
 
     def check_variable(self, name: str) -> str:
         """`name`, or `InputError` with the names in the file."""
-        known = [*self.variables, *self.fixed]
-        if name not in known:
-            near = nearest(name, known) or known[0]
-            raise InputError(
-                f'variable "{name}"{did_you_mean(name, known)}',
-                allowed=f"in {self.path.name}: {', '.join(known)}",
-                fix=f"--variable {near}",
-            )
-        return name
+        return known_variable(name, [*self.variables, *self.fixed], self.path)
 
     def default_variable(self) -> str:
         """The depth, the largest depth or the surface, else the first field, whether fields change or not."""
@@ -207,12 +199,7 @@ class GaugeFile:
         """`name` or the default one, or `InputError` with the names in the file."""
         if name is None:
             return "surface_elevation" if "surface_elevation" in self.values else next(iter(self.values))
-        if name not in self.values:
-            raise InputError(
-                f'variable "{name}"{did_you_mean(name, self.values)}',
-                allowed=f"in {self.path.name}: {', '.join(self.values)}",
-            )
-        return name
+        return known_variable(name, [*self.values], self.path)
 
 
 @dataclass
@@ -240,16 +227,7 @@ class ProfileFile:
 
     def check_variable(self, name: str | None) -> str:
         """`name` or the first, or `InputError` with the names in the file."""
-        if name is None:
-            return next(iter(self.values))
-        if name not in self.values:
-            near = nearest(name, self.values) or next(iter(self.values))
-            raise InputError(
-                f'variable "{name}"{did_you_mean(name, self.values)}',
-                allowed=f"in {self.path.name}: {', '.join(self.values)}",
-                fix=f"--variable {near}",
-            )
-        return name
+        return known_variable(next(iter(self.values)) if name is None else name, [*self.values], self.path)
 
     def record_at(self, time: str | None) -> int:
         """Index of the record nearest to a time such as ``"2 h"``; None is the last one."""
@@ -273,6 +251,15 @@ class TrackFile:
     x: np.ndarray
     y: np.ndarray
     title: str
+
+
+def known_variable(name: str, known: list[str], path: Path) -> str:
+    """`name`, or `InputError` with the names that a file has."""
+    if name not in known:
+        near = nearest(name, known) or known[0]
+        allowed = f"in {path.name}: {', '.join(known)}"
+        raise InputError(f'variable "{name}"{did_you_mean(name, known)}', allowed=allowed, fix=f"--variable {near}")
+    return name
 
 
 def nearest_record(path: Path, times: np.ndarray, time: str | None) -> int:
