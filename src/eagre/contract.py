@@ -191,6 +191,11 @@ class Model(Protocol):
         ...
 
 
+def gauged(model: Model) -> list[str]:
+    """Names of the fields that gauges can show: those that change with time and have no levels."""
+    return [name for name, one in model.variables.items() if not (one.static or one.levels)]
+
+
 def field_type(model: Model) -> np.dtype:
     """Type of a model's fields: float32 or float64."""
     return np.dtype(np.float32 if model.precision == "single" else np.float64)

@@ -37,7 +37,7 @@ dye = "where(z < 300, 1, 0)"
 [output]
 file = "{name}.nc"
 interval = 60.0
-variables = ["u", "v", "w", "theta", "dye"]
+variables = ["velocity", "theta", "dye"]
 [restart]
 file = "{name}_restart.nc"
 {more}
@@ -107,11 +107,12 @@ variables = ["w", "theta"]
 file = "{name}_k.nc"
 interval = 30.0
 k = 1
+variables = ["velocity"]
 [probes]
 file = "{name}_probes.nc"
 interval = 5.0
 points = [{{name = "mast", x = 800.0, y = 600.0, z = [150.0, 300.0]}}, {{name = "tower", x = 10.0, y = 600.0}}]
-variables = ["u", "theta"]
+variables = ["velocity", "theta"]
 [spectra]
 file = "{name}_spectra.nc"
 interval = 60.0
@@ -144,6 +145,10 @@ def test_every_measured_file_of_a_run_and_of_one_that_goes_on(eagre, opened, tmp
         drawn = eagre("plot", tmp_path / f"whole_{name}.nc", "-v", "w")
         assert drawn.code == 0, drawn.err
     probes = opened(tmp_path / "whole_probes.nc")
+    flat = opened(tmp_path / "whole_k.nc")
+    assert all({"u", "v", "w"} <= set(file.data_vars) for file in (flat, probes)) and "theta" not in flat
+    compared = eagre("compare", tmp_path / "whole.nc", tmp_path / "whole.nc", "-v", "velocity")
+    assert compared.code == 0 and all(f" {name} " in compared.out for name in "uvw") and "dye" not in compared.out
     assert probes["u"].shape == (25, 11) and set(probes["u"].coords) >= {"x", "y", "z"}
     if ground:
         terms = dict(zip(*[iter(plane["z"].attrs["formula_terms"].replace(":", "").split())] * 2, strict=True))
@@ -168,7 +173,7 @@ def test_nothing_to_measure_is_no_file(eagre, tmp_path):
         ("y = 250.0", "y = 1300.0", ["slices[1]", "y = 1300 m", "outside the domain"]),
         ("y = 250.0", "", ["slices[1]", "one of x, y, z, i, j, k"]),
         ("k = 1", "k = 9", ["slices[2]", "k = 9"]),
-        ('["w", "theta"]', '["ww"]', ["slices[1]", "'ww'"]),
+        ('["w", "theta"]', '["ww"]', ["slices[1]", '"ww"']),
         ("z = [150.0, 300.0]", "z = 50.0", ["probes.points", "under the ground"]),
         ('"tower"', '"mast"', ["probes", "mast 2"]),
         ("heights = [250.0]", "heights = [50.0]", ["spectra", "ground cuts"]),

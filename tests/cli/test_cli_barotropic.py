@@ -97,7 +97,7 @@ maps = {{ file = "maps.nc", mean = ["streamfunction", "velocity"], variance = ["
     text = (tmp_path / "case.toml").read_text().replace('mean = ["streamfunction",', 'mean = ["depth",')
     (tmp_path / "other.toml").write_text(text)
     refused = eagre("run", tmp_path / "other.toml", "--overwrite")
-    assert refused.code == 2 and "mean with 'depth'" in refused.err and "maps.mean" in refused.err
+    assert refused.code == 2 and 'mean with "depth"' in refused.err and "maps.mean" in refused.err
 
 
 @pytest.mark.parametrize(

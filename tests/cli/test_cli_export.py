@@ -84,6 +84,16 @@ def test_bands_of_several_variables_and_times(eagre, result, tmp_path):
     np.testing.assert_array_equal(np.isnan(bands[1]), np.isnan(bands[3]))
 
 
+def test_a_vector_is_a_band_for_each_component(eagre, tmp_path):
+    both = {name: (("time", "y", "x"), np.full((3, NY, NX), one), {"units": "m s-1"}) for name, one in
+            (("velocity_x", 1.0), ("velocity_y", 2.0))}  # fmt: skip
+    make_file(tmp_path / "out.nc", **both)
+    done = eagre("export", tmp_path / "out.nc", "-v", "velocity", "-v", "velocity_y", "-o", tmp_path / "a.tif")
+    assert done.code == 0, done.err
+    with rasterio.open(tmp_path / "a.tif") as file:
+        assert [file.tags(n)["variable"] for n in file.indexes] == ["velocity_x", "velocity_y"]
+
+
 def test_a_large_map_is_a_cloud_optimised_one(eagre, tmp_path):
     x, y = np.arange(1300.0), np.arange(600.0)
     values = (("y", "x"), np.tile(x, (600, 1)), {"units": "m", "grid_mapping": "crs"})

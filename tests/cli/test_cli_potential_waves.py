@@ -36,7 +36,7 @@ time_step = 0.04
 [output]
 file = "{name}.nc"
 interval = 0.4
-variables = ["surface_elevation", "velocity_x", "highest_surface", "significant_height"]
+variables = ["surface_elevation", "velocity", "highest_surface", "significant_height"]
 [gauges]
 file = "{name}_gauges.nc"
 interval = 0.2

@@ -255,7 +255,7 @@ def test_errors_after_reading_name_key_line_and_file(tmp_path):
         raise InputError("a", allowed="b", fix="c")
     assert f"{path}: one problem\nrun.end_time (line 3)\n  got:     a\n  allowed: b\n  write:   c" == str(caught.value)
     with pytest.raises(ConfigError, match=r'"dept".*did you mean "depth"'):
-        case.check_variables(["depth", "dept"], ["depth", "speed"], "output")
+        case.checked_variables(["depth", "dept"], ["depth", "speed"], "output")
 
 
 def test_registry(tmp_path):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from eagre.config.nearest import did_you_mean, nearest
 from eagre.config.toml import existing_file, line_of, literal, parse_toml, read_toml
 from eagre.errors import InputError
 
@@ -97,11 +96,3 @@ def test_line_of_a_key(key, line):
 )
 def test_literals_are_toml(value):
     assert tomllib.loads(f"key = {literal(value)}")["key"] == value
-
-
-def test_nearest_names():
-    assert nearest("devise", ["device", "precision"]) == "device"
-    assert nearest("Max-Time-Step", ["max_time_step", "time_step"]) == "max_time_step"
-    assert nearest("zzz", ["device"]) is None
-    assert did_you_mean("dxx", ["nx", "dx"]) == ' (did you mean "dx"?)'
-    assert did_you_mean("zzz", ["nx"]) == ""

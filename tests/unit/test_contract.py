@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from eagre.contract import Model, field_type
+from eagre.errors import InputError
+from eagre.io import FieldWriter, GaugeWriter
 from eagre.models.registry import KINDS
 from small_models import small
 
@@ -52,3 +55,26 @@ def test_unchecked_steps_are_the_steps_of_advance(kind):
     for each in (model, checked):
         each.advance(later)
     assert model.steps == checked.steps > 6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_take_a_velocity_for_its_components(kind, tmp_path):
+    model = small(kind)
+    both, upward = ["velocity_x", "velocity_y"], {"potential-waves": ["velocity_z"]}
+    names = ["u", "v", "w"] if kind == "anelastic" else both + upward.get(kind, [])
+    with FieldWriter(tmp_path / "fields.nc", model, ["velocity"]) as fields:
+        fields.write(model)
+    assert list(model.run(2.0 * model.time_step, variables=["velocity"])[names].data_vars) == names
+    with xr.open_dataset(tmp_path / "fields.nc", decode_times=False) as found:
+        assert [name for name in found.data_vars if "time" in found[name].dims] == names
+    point = {"pier": (float(model.grid.x[2]), float(model.grid.y[0]))}
+    if kind == "anelastic":  # whose gauges show fields without levels
+        assert "gauge_w_max" in model.run(3.0 * model.time_step, gauges=point)
+        with pytest.raises(InputError, match='"velocity"'):
+            GaugeWriter(tmp_path / "gauges.nc", model, point, ["velocity"])
+        assert not (tmp_path / "gauges.nc").exists()
+        return
+    with GaugeWriter(tmp_path / "gauges.nc", model, point, ["velocity", "velocity_y"]) as gauges:
+        gauges.write(model)
+    with xr.open_dataset(tmp_path / "gauges.nc", decode_times=False) as found:
+        assert [name for name in found.data_vars if "time" in found[name].dims] == names

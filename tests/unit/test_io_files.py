@@ -20,18 +20,12 @@ from eagre.io.files import (
     choose,
     input_file,
     listing,
-    nearest,
     nearest_file,
     output_file,
     writing,
 )
 
 Usage = namedtuple("Usage", "total used free")
-
-
-def test_nearest_ignores_capitals_and_needs_likeness():
-    assert nearest("Bed.ASC", ["bad.txt", "bed.asc"]) == "bed.asc"
-    assert nearest("zzz", ["bed.asc"]) is None
 
 
 def test_listing_is_cut():

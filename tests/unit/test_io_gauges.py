@@ -136,8 +136,8 @@ def test_existing_file_is_kept_unless_asked(tmp_path, name):
     [
         ({"far": (500.0, 5.0)}, NAMES, "gauge 'far': the point \\(500, 5\\)(.|\n)*0, 100"),
         ({"flat": (5.0,)}, NAMES, "gauge 'flat' at"),
-        (POINTS, ["sped"], "'sped'(.|\n)*\\[\"speed\"\\]"),
-        (POINTS, ["bed"], "gauge variable 'bed'"),
+        (POINTS, ["sped"], '"sped"(.|\n)*\\["speed"\\]'),
+        (POINTS, ["bed"], 'variables with "bed"'),
         ({"two\nlines": (5.0, 5.0)}, NAMES, "line breaks"),
     ],
 )

@@ -177,7 +177,7 @@ def test_compression(tmp_path, compression):
 def test_bad_options(tmp_path):
     with pytest.raises(InputError, match="compression = 10"):
         FieldWriter(tmp_path / "a.nc", FakeModel(), [], compression=10)
-    with pytest.raises(InputError, match=r"'surface_elevatio'(.|\n)*surface_elevation") as error:
+    with pytest.raises(InputError, match=r'"surface_elevatio"(.|\n)*surface_elevation') as error:
         FieldWriter(tmp_path / "a.nc", FakeModel(), ["surface_elevatio"])
     assert error.value.fix == 'variables = ["surface_elevation"]'
     assert not (tmp_path / "a.nc").exists()

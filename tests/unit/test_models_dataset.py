@@ -49,7 +49,7 @@ def test_choices_and_refusals():
     model, _ = pond("shallow-water")
     ds = model.run(0.5, variables=["speed"])
     assert set(ds.data_vars) == {"speed", "bed"} and ds.sizes["time"] == 2 and "gauge" not in ds.coords
-    with pytest.raises(InputError, match=r"'sped'(.|\n)*surface_elevation"):
+    with pytest.raises(InputError, match=r'"sped"(.|\n)*surface_elevation'):
         model.run(1.0, variables=["sped"])
     with pytest.raises(InputError, match="the point"):
         model.run(1.0, gauges={"far": (0.0, 0.0)})

@@ -48,13 +48,15 @@ def compare(
 def _fields(first: Path, a: xr.Dataset, second: Path, b: xr.Dataset, wanted: list[str] | None) -> list[str]:
     """Names of fields that both have, or `InputError`."""
     from eagre.errors import InputError
+    from eagre.names import components
 
     both = [
         name
         for name in map(str, a.data_vars)
         if name in b and a[name].dtype.kind == b[name].dtype.kind == "f" and a[name].ndim
     ]
-    if missing := [name for name in wanted or [] if name not in both]:
+    wanted = [one for name in wanted or [] for one in components(name, both) or [name]]
+    if missing := [name for name in wanted if name not in both]:
         raise InputError(f"no field {missing[0]} in both {first} and {second}", allowed=", ".join(both) or "none")
     if not both:
         raise InputError(f"{first} and {second}, which have no field in common", allowed="two files of the same model")

@@ -18,7 +18,9 @@ GEOTIFF, GEOJSON = (".tif", ".tiff"), (".geojson", ".json")
 
 def export(
     file: Annotated[Path, typer.Argument(metavar="RESULT.nc", help="Fields of eagre run.")],
-    variable: Annotated[list[str] | None, typer.Option("--variable", "-v", help="Field; repeat for more.")] = None,
+    variable: Annotated[
+        list[str] | None, typer.Option("--variable", "-v", help="Field, or velocity; repeat for more.")
+    ] = None,
     time: Annotated[
         list[str] | None, typer.Option("--time", "-t", help='Such as "2 h", first, last or all; else the last. Repeat.')
     ] = None,
@@ -50,7 +52,7 @@ def export(
     if dry < 0.0:
         raise InputError(f"--deeper-than {deeper}", allowed="a depth of 0 or more", fix='--deeper-than "1 cm"')
     frame = _frame(results, crs)
-    names = [results.check_variable(name) for name in variable or []]
+    names = results.check_variables(variable or [])
     records = _records(results, time, record)
     if place.suffix.lower() in GEOJSON:
         _write_outlines(results, place, frame, names, records, dry)

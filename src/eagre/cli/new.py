@@ -48,9 +48,9 @@ def template(kind: str) -> str:
     """
     from importlib.resources import files
 
-    from eagre.config.nearest import nearest
     from eagre.errors import InputError
     from eagre.models.registry import KINDS
+    from eagre.names import nearest
 
     if kind not in KINDS:
         near = nearest(kind, KINDS) or next(iter(KINDS))

@@ -170,10 +170,10 @@ def part_of(case: Case, key: Key, model: Model) -> Part:
 def field_bytes(case: Case, key: Key, model: Model) -> int:
     """Bytes of a file of fields from now on, at most (before compression); `key` is that of its section."""
     section = dict(case.outputs)[key]
-    names = section.variables or case.default_variables
+    names = case.checked_variables(section.variables or case.default_variables, model.variables, *key)
     width = 4 if model.precision == "single" else 8
     levels = 1 if model.levels is None else model.levels.height.size
-    arrays = sum(levels if model.variables[name].levels else 1 for name in names if name in model.variables)
+    arrays = sum(levels if model.variables[name].levels else 1 for name in names)
     rows, columns = part_of(case, key, model).shape(model.grid)
     return records(model.time, case.run.end_time, section.interval) * arrays * rows * columns * width
 
@@ -191,6 +191,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         Closes the files.
     """
     from eagre.config.problems import spell_key
+    from eagre.contract import gauged
     from eagre.io import GaugeWriter, ParticleWriter
     from eagre.io.behind import Behind
     from eagre.stepping.run import Event
@@ -210,8 +211,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         fields = stack.enter_context(_field_writer(case, key, model, plan, behind))
         add(spell_key(key), section.interval, fields.write, at_start=new[section.file])
     if case.gauges is not None and plan.gauges is not None:
-        names = list(case.gauges.variables or case.gauge_variables)
-        case.check_variables(names, _moving(model), "gauges")
+        names = case.checked_variables(case.gauges.variables or case.gauge_variables, gauged(model), "gauges")
         with case.at("gauges", "points"):
             gauges = GaugeWriter(plan.gauges, model, case.gauges.on(model.grid), names, beside=behind, **options)
         stack.enter_context(gauges)
@@ -235,8 +235,7 @@ def _field_writer(case: Case, key: Key, model: Model, plan: OutputPlan, behind: 
     from eagre.io import FieldWriter
 
     section = dict(case.outputs)[key]
-    names = list(section.variables or case.default_variables)
-    case.check_variables(names, model.variables, *key)
+    names = case.checked_variables(section.variables or case.default_variables, model.variables, *key)
     own = {"compression": section.compression, "beside": behind, "part": part_of(case, key, model)}
     own["overwrite"] = plan.overwrite or section.overwrite
     return FieldWriter(section.file, model, names, **(_options(case, plan) | own))
@@ -278,10 +277,6 @@ def _attributes(case: Case) -> dict[str, Any]:
     if case.run.start_date is not None:
         given["start_date"] = case.run.start_date.isoformat()
     return given
-
-
-def _moving(model: Model) -> list[str]:
-    return [name for name, variable in model.variables.items() if not variable.static]
 
 
 def _prepare_folder(path: Path) -> None:

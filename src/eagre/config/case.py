@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
-from eagre.config.nearest import corrected, did_you_mean
-from eagre.config.problems import ConfigError, Key, Problem, Problems, problem_of
+from eagre.config.problems import ConfigError, Key, Problems, problem_of
 from eagre.config.section import Section, check
 from eagre.config.sections import (
     GaugesSection,
@@ -21,8 +20,9 @@ from eagre.config.sections import (
     RestartSection,
     RunSection,
 )
-from eagre.config.toml import line_of, literal, parse_toml, read_toml
+from eagre.config.toml import line_of, parse_toml, read_toml
 from eagre.errors import DeviceError, InputError
+from eagre.names import field_names
 
 if TYPE_CHECKING:
     from eagre.contract import Model
@@ -188,18 +188,10 @@ class Case(Section):
         """
         return []
 
-    def check_variables(self, names: Iterable[str], available: Iterable[str], *section: str | int) -> None:
-        """Raise `ConfigError` unless the model has all variables that the section of this key asks for."""
-        names, available = list(names), list(available)
-        fix = f"variables = {literal(corrected(names, available))}"
-        problems = [
-            Problem((*section, "variables"), f'"{name}"{did_you_mean(name, available)}', ", ".join(available), fix)
-            for name in names
-            if name not in available
-        ]
-        if problems:
-            problems = [replace(problem, line=line_of(self._text, problem.key)) for problem in problems]
-            raise ConfigError(problems, str(self._path) if self._path is not None else "the case")
+    def checked_variables(self, names: Sequence[str], available: Collection[str], *section: str | int) -> list[str]:
+        """Fields of a model that the section of this key asks for; `ConfigError` for names of none."""
+        with self.at(*section, "variables"):
+            return field_names(names, available)
 
     @property
     def tuned(self) -> str:

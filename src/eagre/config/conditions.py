@@ -10,7 +10,6 @@ from pydantic import Field, PlainValidator, ValidationInfo, create_model, model_
 
 from eagre import boundaries
 from eagre.boundaries.base import keys_of
-from eagre.config.nearest import nearest
 from eagre.config.problems import Key, Problems, problem_of
 from eagre.config.section import Section, check
 from eagre.config.signals import Signal, signal
@@ -19,6 +18,7 @@ from eagre.config.units import parse_quantity
 from eagre.config.values import Metres, VectorFile, key_of, quantity
 from eagre.errors import InputError
 from eagre.grid import Grid
+from eagre.names import nearest
 from eagre.series import Series
 
 SIDES = ("west", "east", "south", "north")

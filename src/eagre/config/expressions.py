@@ -16,8 +16,8 @@ from functools import reduce
 
 import numpy as np
 
-from eagre.config.nearest import did_you_mean
 from eagre.errors import InputError
+from eagre.names import did_you_mean
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
 """Names with a fixed value."""

@@ -32,7 +32,7 @@ class AveragesSection(MeasuredSection):
         default=None, description="the time between records, each up to its time; without it the last", examples=["1 h"]
     )
     mean: AveragedNames = Field(
-        default=[], description="names of fields; velocity is both components", examples=[["velocity"]]
+        default=[], description="names of fields; velocity is its components", examples=[["velocity"]]
     )
     variance: AveragedNames = Field(default=[], description="names of fields", examples=[["velocity"]])
     covariance: list[TwoNames] = Field(

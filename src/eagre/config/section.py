@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from eagre.config.nearest import nearest
 from eagre.config.problems import Problem, Problems, problem_of
 from eagre.config.toml import literal
 from eagre.errors import InputError
+from eagre.names import nearest
 
 _YES = ("1", "1.0", "true", "yes", "y", "on", "t")  # texts and numbers that stand for true elsewhere
 

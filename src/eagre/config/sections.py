@@ -99,7 +99,9 @@ class OutputSection(Section):
     interval: PositiveSeconds | None = Field(
         default=None, description="the time between records; without it the first and the last", examples=["60 s"]
     )
-    variables: VariableNames | None = Field(default=None, description="names of fields", examples=[["depth", "speed"]])
+    variables: VariableNames | None = Field(
+        default=None, description="names of fields; velocity is its components", examples=[["depth", "velocity"]]
+    )
     extent: Extent | None = Field(
         default=None,
         description="[west, east, south, north] of the part that is written, metres; without it all",
@@ -145,7 +147,7 @@ class GaugesSection(Section):
         examples=[{"harbour": [100.0, 50.0]}],
     )
     variables: VariableNames | None = Field(
-        default=None, description="names of fields", examples=[["surface_elevation"]]
+        default=None, description="names of fields; velocity is its components", examples=[["surface_elevation"]]
     )
 
     def on(self, grid: Grid) -> dict[str, tuple[float, float]]:

@@ -11,9 +11,9 @@ import math
 import re
 from dataclasses import dataclass
 
-from eagre.config.nearest import did_you_mean
 from eagre.config.toml import literal
 from eagre.errors import InputError
+from eagre.names import did_you_mean
 
 Exponents = tuple[int, int, int, int]
 """Powers of (metre, kilogram, second, kelvin)."""

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
 
-from eagre.config.nearest import nearest
 from eagre.config.toml import existing_file, literal
 from eagre.config.units import parse_quantity
 from eagre.constants import FARTHEST
 from eagre.errors import InputError
 from eagre.io.store_zarr import SUFFIX, need_zarr
+from eagre.names import nearest
 
 
 def key_of(info: ValidationInfo) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo
 
-from eagre.config.nearest import nearest
 from eagre.config.regular_waves import AirySection, StokesSection, StreamFunctionSection, WaveSection
 from eagre.config.seas import (
     DirectionalFileSection,
@@ -21,6 +20,7 @@ from eagre.config.seas import (
 from eagre.config.section import check
 from eagre.config.toml import literal
 from eagre.errors import InputError
+from eagre.names import nearest
 
 WAVES: dict[str, type[WaveSection]] = {
     "airy": AirySection,

@@ -10,8 +10,8 @@ from typing import BinaryIO
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.files import nearest
 from eagre.io.raster import Around, Dem, metric_crs, parse_crs
+from eagre.names import nearest
 
 _KEYS = {
     "ncols": "ncols",

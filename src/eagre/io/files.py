@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import shutil
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from eagre.errors import EagreError, InputError
+from eagre.names import nearest
 
 SPARE_BYTES = 1 << 18
 """Room that `check_space` keeps free beside a record, for the file's own tables."""
@@ -50,13 +50,6 @@ class WriteError(EagreError, OSError):
         if fix:
             lines.append(f"write:   {fix}")
         super().__init__("\n".join(lines))
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one of `names` that is closest to `name`, capitals aside; None if none is close."""
-    folded = {candidate.casefold(): candidate for candidate in names}
-    found = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
 
 
 def nearest_file(name: str, names: Iterable[str]) -> str | None:

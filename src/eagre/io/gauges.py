@@ -8,16 +8,16 @@ from typing import Unpack
 
 import numpy as np
 
-from eagre.contract import Batch, Instants, Model, Recording
+from eagre.contract import Batch, Instants, Model, Recording, gauged
 from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io.behind import Behind
 from eagre.io.cf import axis_attributes
-from eagre.io.files import choose
 from eagre.io.opening import Manner
 from eagre.io.records import RecordFile
 from eagre.io.rows import RowFile
 from eagre.io.stations import Stations, open_stations
+from eagre.names import field_names
 
 
 class GaugeWriter:
@@ -34,7 +34,7 @@ class GaugeWriter:
         Name and position of each gauge, m. Values are those of the cell that holds the point. With no point
         nothing is written, not even the file.
     variables : sequence of str
-        What to write at each of them.
+        What to write at each of them; ``"velocity"`` stands for its components.
     beside : Behind, optional
         As for `eagre.io.FieldWriter`, for what `follow` has the model take.
     **manner
@@ -43,7 +43,7 @@ class GaugeWriter:
     Raises
     ------
     InputError
-        If a point lies outside the grid, a variable is unknown or static, or the file cannot be used.
+        If a point lies outside the grid, a variable is unknown, static or on levels, or the file cannot be used.
     WriteError
         If the disk is full; the message says what is safe.
     """
@@ -59,14 +59,12 @@ class GaugeWriter:
         **manner: Unpack[Manner],
     ) -> None:
         self._behind = beside
-        self._names = list(dict.fromkeys(variables))
+        self._names: list[str] = []
         self._cells = _cells(model.grid, points)
         self._file: RecordFile | RowFile | None = None
         if not points:
             return
-        moving = [name for name, variable in model.variables.items() if not variable.static]
-        for name in self._names:
-            choose(name, moving, "gauge variable", 'variables = ["{}"]')
+        self._names = field_names(variables, gauged(model))
         taken = [model.variables[name] for name in self._names]
         self._file = open_stations(path, model, _stations(points), taken, **manner)
 

@@ -19,11 +19,11 @@ from eagre.io.cf import (
     level_attributes,
     variable_attributes,
 )
-from eagre.io.files import choose
 from eagre.io.opening import Manner, Opening
 from eagre.io.part import Part
 from eagre.io.records import RecordFile
 from eagre.io.store_zarr import SUFFIX
+from eagre.names import field_names
 
 _DIMENSIONS = {
     "centre": ("y", "x"),
@@ -46,7 +46,8 @@ class FieldWriter:
         Read: `grid`, `variables`, `kind`, `precision`, `device`, `settings()`, `field(name)`, `time`; with `beside`
         `snapshot(names)`.
     variables : sequence of str
-        Names of the fields to write at every record. The model's static fields (the bed) are always written, once.
+        Names of the fields to write at every record, ``"velocity"`` for its components. The model's static fields
+        (the bed) are always written, once.
     compression : int
         Level 1 (fast) to 9 after a byte shuffle, of zlib in NetCDF and of zstd in Zarr; 0 for none.
     beside : bool or Behind
@@ -93,9 +94,8 @@ class FieldWriter:
             raise InputError(
                 f"compression = {compression!r}", allowed="a whole number from 0 to 9", fix="compression = 1"
             )
-        for name in variables:
-            choose(name, model.variables, "output variable", 'variables = ["{}"]')
-        self._names = [name for name in dict.fromkeys(variables) if not model.variables[name].static]
+        names = field_names(variables, model.variables)
+        self._names = [name for name in names if not model.variables[name].static]
         self._own = Behind() if beside is True else None
         self._behind = self._own if isinstance(beside, bool) else beside
         self._part = part if part is not None else Part.of(model.grid)

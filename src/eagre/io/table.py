@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from eagre.errors import InputError
-from eagre.io.files import listing, nearest
+from eagre.io.files import listing
+from eagre.names import nearest
 
 _DATE_AND_TIME = re.compile(r"^(\"?\d{4}-\d\d-\d\d) +(\d\d?:\d\d)")
 _UNIT = re.compile(r"^(.*?)\s*[(\[]\s*([^)\]]*?)\s*[)\]]$")

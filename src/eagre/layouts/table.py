@@ -8,7 +8,6 @@ a user's own what it likes. Stored tables may have values for some runs only, "b
 
 from __future__ import annotations
 
-import difflib
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +18,7 @@ from eagre.layouts.declared import PARAMETERS
 from eagre.layouts.facts import Facts
 from eagre.layouts.kinds import Kind, Problem, listed, number, whole
 from eagre.layouts.store import Measured, measured
+from eagre.names import nearest
 
 SCHEMA = "store.schema.json"  # of the files of `eagre.layouts.store`
 CPU = "cpu.json"  # of kernels on a CPU, whichever it is
@@ -146,8 +146,8 @@ def _without_doubles(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _unknown(name: str, key: str, allowed: list[str]) -> InputError:
-    near = difflib.get_close_matches(key, allowed, 1)
-    fix = f'"{near[0].rpartition(".")[2]}": ...' if near else ""
+    near = nearest(key, allowed)
+    fix = f'"{near.rpartition(".")[2]}": ...' if near else ""
     return InputError(f"{name}: unknown key {key}", allowed=", ".join(allowed), fix=fix)
 
 

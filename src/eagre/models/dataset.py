@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eagre.contract import Batch, Instants, Model, Recording
-from eagre.errors import InputError
+from eagre.contract import Batch, Instants, Model, Recording, gauged
 from eagre.given import all_of_type, of_type
+from eagre.names import field_names
 from eagre.stepping.run import Event, run
 
 
@@ -32,7 +32,7 @@ def run_to_dataset(
     output_interval : float, s
         Time between records; only the first and the last if not given.
     variables : sequence of str
-        Fields to keep; all that change with time if not given.
+        Fields to keep, ``"velocity"`` for its components; all that change with time if not given.
     gauges : dict of name -> (x, y), m
         Points whose values are kept at every `gauge_interval`, s, as ``gauge_<variable>`` with
         dimensions (gauge_time, gauge).
@@ -60,7 +60,8 @@ def run_to_dataset(
     kept: dict[str, list[np.ndarray]] = {name: [] for name in names}
     points = {name: model.grid.cell_of(*point) for name, point in gauges.items()}
     gauge_times: list[float] = []
-    gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in moving}
+    shown = gauged(model)
+    gauge_kept: dict[str, list[np.ndarray]] = {name: [] for name in shown}
 
     def keep(_: Any) -> None:
         times.append(model.time)
@@ -71,7 +72,7 @@ def run_to_dataset(
         if gauge_times[-1:] == [model.time]:
             return
         gauge_times.append(model.time)
-        for name, values in model.sample(moving, list(points.values())).items():
+        for name, values in model.sample(shown, list(points.values())).items():
             gauge_kept[name].append(values)
 
     def take_gauges(taken: np.ndarray, batch: Batch) -> None:
@@ -82,7 +83,7 @@ def run_to_dataset(
     def follow(_: Any, instants: Instants | None) -> bool:
         if instants is None:
             return model.record(None)
-        return model.record(Recording(moving, list(points.values()), instants, take_gauges))
+        return model.record(Recording(shown, list(points.values()), instants, take_gauges))
 
     events = [Event(output_interval, None, keep, "output")]
     if points:
@@ -93,11 +94,7 @@ def run_to_dataset(
 
 def _known(variables: Sequence[str], model: Model) -> list[str]:
     """Names that the model has."""
-    names = all_of_type("variables", variables, str, 'variables=["depth"]')
-    unknown = [name for name in names if name not in model.variables]
-    if unknown:
-        raise InputError(f"the variables {unknown}", allowed=", ".join(model.variables))
-    return names
+    return field_names(all_of_type("variables", variables, str, 'variables=["depth"]'), model.variables)
 
 
 def _dataset(

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eagre.config.nearest import nearest
 from eagre.errors import InputError
+from eagre.names import nearest
 
 if TYPE_CHECKING:
     from eagre.config.case import Case

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.config.nearest import nearest
 from eagre.errors import InputError
+from eagre.names import nearest
 from eagre.plots.labels import time_unit
 from eagre.plots.results import GaugeFile
 from eagre.plots.style import INK, RC, new_figure

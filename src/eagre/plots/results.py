@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eagre.config.nearest import did_you_mean, nearest
 from eagre.config.units import parse_quantity
 from eagre.errors import InputError
+from eagre.names import components, did_you_mean, nearest
 from eagre.plots.labels import date_of, label_of, time_unit
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ class FieldFile:
     def check_variable(self, name: str) -> str:
         """`name`, or `InputError` with the names in the file."""
         return known_variable(name, [*self.variables, *self.fixed], self.path)
+
+    def check_variables(self, names: list[str]) -> list[str]:
+        """Fields that `names` ask for, components in place of a vector, or `InputError`."""
+        known = [*self.variables, *self.fixed]
+        found = [self.check_variable(one) for name in names for one in components(name, known) or [name]]
+        return list(dict.fromkeys(found))
 
     def default_variable(self) -> str:
         """The depth, the largest depth or the surface, else the first field, whether fields change or not."""

@@ -14,15 +14,14 @@ import numpy as np
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import of_type
-from eagre.io.files import nearest
 from eagre.kernels.averages import TOTAL, UNSET, Planes
+from eagre.names import field_names, nearest
 
 if TYPE_CHECKING:
     from eagre.stepping.maps import Maps
 
 Pair = tuple[str, str]
 T = TypeVar("T")
-COMPONENTS = ("x", "y", "z")
 KINDS = ("mean", "variance", "covariance", "maximum", "minimum", "time_of_maximum")
 TURBULENT = ("u", "v", "w")  # half the sum of their variances is the energy of turbulence
 WAVES = "sea_surface_height_above_mean_sea_level"  # of a surface whose variance is that of waves
@@ -35,7 +34,8 @@ class Averages:
     Parameters
     ----------
     mean, variance : sequence of str
-        Names of fields; ``"velocity"`` stands for ``"velocity_x"`` and ``"velocity_y"``, any vector likewise.
+        Names of fields; ``"velocity"`` stands for ``"velocity_x"`` and ``"velocity_y"``, any vector likewise;
+        of air for u, v and w.
     covariance : sequence of pairs of str
     start : float, s
         States before it do not count; that of the start of the run if not given.
@@ -102,7 +102,7 @@ class Averages:
         if self.levels is not None:
             _check_levels(list(self.levels), count)
         means, squares, largest, smallest, timed = (
-            _single(key, getattr(self, key), possible) for key in KINDS if key != "covariance"
+            field_names(getattr(self, key), possible, key) for key in KINDS if key != "covariance"
         )
         pairs = [(one, one) for one in squares] + [_pair(pair, possible) for pair in self.covariance]
         names = [*means, *(name for pair in pairs for name in pair)]
@@ -256,19 +256,6 @@ def _check_levels(levels: list[int], count: int) -> None:
 def _once(found: Sequence[T]) -> tuple[T, ...]:
     """Each of them once."""
     return tuple(dict.fromkeys(found))
-
-
-def _single(key: str, names: Sequence[str], possible: Sequence[str]) -> list[str]:
-    """Names one by one, vectors as their components; refuses what cannot be averaged."""
-    found: list[str] = []
-    for name in names:
-        own = [name] if name in possible else [f"{name}_{axis}" for axis in COMPONENTS if f"{name}_{axis}" in possible]
-        if not own:
-            known = [*(one[:-2] for one in possible if one.endswith("_x")), *possible]
-            fix = f'{key} = ["{nearest(name, known) or known[0]}"]'
-            raise InputError(f"{key} with {name!r}", allowed=", ".join(known), fix=fix)
-        found += own
-    return list(dict.fromkeys(found))
 
 
 def _pair(pair: Pair, possible: Sequence[str]) -> Pair:

@@ -13,8 +13,8 @@ from eagre.backend.device import Device
 from eagre.errors import InputError
 from eagre.fields import Variable
 from eagre.given import all_of_type, of_type
-from eagre.io.files import nearest
 from eagre.kernels.maps import NOTHING, SINCE, THRESHOLDS, UNSET, WET, Kept
+from eagre.names import nearest
 
 LARGEST = "time: maximum"
 CLASSES = ("H1", "H2", "H3", "H4", "H5", "H6")

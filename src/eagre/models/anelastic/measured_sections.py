@@ -86,7 +86,9 @@ class SliceSection(MeasuredSection):
     j: int | None = Field(default=None, description="the plane of this point along y, from 0", ge=0)
     k: int | None = Field(default=None, description="this level, which follows the ground, from 0", ge=0, examples=[1])
     variables: VariableNames | None = Field(
-        default=None, description="names of fields; wind and theta_perturbation if not given", examples=[["w"]]
+        default=None,
+        description="names of fields, velocity for u, v and w; wind and theta_perturbation if not given",
+        examples=[["w"]],
     )
 
     @property
@@ -139,7 +141,9 @@ class ProbesSection(MeasuredSection):
         description="the sections [[probes.points]]", examples=[[{"name": "mast", "x": 1600.0, "z": [10.0, 40.0]}]]
     )
     variables: VariableNames | None = Field(
-        default=None, description="names of fields; wind and theta if not given", examples=[["u", "w"]]
+        default=None,
+        description="names of fields, velocity for u, v and w; wind and theta if not given",
+        examples=[["u", "w"]],
     )
 
     @model_validator(mode="after")
@@ -182,7 +186,9 @@ class SpectraSection(MeasuredSection):
         default=None, description="along which; the periodic ones if not given", examples=[["x"]]
     )
     variables: VariableNames | None = Field(
-        default=None, description="names of fields; wind and theta_perturbation if not given", examples=[["w"]]
+        default=None,
+        description="names of fields, velocity for u, v and w; wind and theta_perturbation if not given",
+        examples=[["w"]],
     )
 
     @property

@@ -13,6 +13,7 @@ from eagre.fields import Variable
 from eagre.models.anelastic.engine import Engine
 from eagre.models.anelastic.outputs import variables_of
 from eagre.models.anelastic.setup import Setup
+from eagre.names import field_names
 
 Array = np.ndarray
 NEARLY = 1e-9  # of a spacing: a place as near as this to a point, or beyond a side, is there
@@ -208,7 +209,7 @@ def measurable(setup: Setup) -> dict[str, Variable]:
 
 
 def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str]) -> list[Variable]:
-    """Fields to fetch: those of `names`, or of `usual` that there are.
+    """Fields to fetch: those of `names`, as of `eagre.names.field_names`, or of `usual` that there are.
 
     Raises
     ------
@@ -216,10 +217,9 @@ def checked_names(setup: Setup, names: Sequence[str] | None, usual: Sequence[str
         For a field that cannot be fetched.
     """
     known = measurable(setup)
-    for name in names or ():
-        if name not in known:
-            raise InputError(f"the field {name!r}", allowed=", ".join(known), fix='variables = ["w"]')
-    return [known[name] for name in dict.fromkeys(names or usual) if name in known]
+    if names:
+        return [known[name] for name in field_names(names, known)]
+    return [known[name] for name in usual if name in known]
 
 
 @dataclass(frozen=True)
