@@ -81,7 +81,7 @@ def model():
     [
         ("10 s", {}, ["until = ", "10 s"]),
         (1.0, {"variables": "depth"}, ["variables = 'depth'", 'variables=["depth"]']),
-        (1.0, {"variables": ["h"]}, ["['h']", "surface_elevation"]),
+        (1.0, {"variables": ["h"]}, ['with "h"', "surface_elevation"]),
         (1.0, {"gauges": [(1.0, 2.0)]}, ['gauges={"harbour"']),
     ],
 )
