@@ -109,6 +109,26 @@ def test_what_is_refused(catchments, rate, what):
     assert "sources.rain.rate" in str(error.value)
 
 
+def test_what_the_model_refuses_of_a_term_is_told_with_its_section(catchments):
+    rate = 'zones = "c.geojson", series = { upper = "-1 mm/h", lower = 0.0 }, outside = 0.0'
+    case = ShallowWaterCase.loads(f"{BASE}[sources.rain]\nrate = {{ {rate} }}\n", catchments)
+    with pytest.raises(ConfigError, match=r"sources\.rain \(line .*\n.*a rain rate of -2.7"):
+        case.build(device="cpu")
+
+
+def test_the_maps_of_a_term_are_made_once(catchments, monkeypatch):
+    made = []
+
+    def water(self, grid, real=eagre.Rain.water):
+        made.append(grid)
+        return real(self, grid)
+
+    monkeypatch.setattr(eagre.Rain, "water", water)
+    text = f'{BASE}[sources.rain]\nrate = "1 mm/h"\npattern = "x > 50"\n'
+    ShallowWaterCase.loads(text, catchments).build(device="cpu")
+    assert len(made) == 1
+
+
 def test_rates_and_patterns_of_the_term():
     grid = eagre.Grid(4, 3, 1.0, 1.0)
     series = [eagre.Series(np.array([0.0, 9.0]), np.array([0.0, 1e-5])) for _ in range(25)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -221,7 +223,6 @@ class WaterCase(Case):
     def _term(self, name: str, section: Section, grid: Grid, bed: np.ndarray) -> Any:
         """The term of a section of [sources] whose keys are its arguments."""
         from eagre import terms
-        from eagre.terms.collect import terms_of
 
         values: dict[str, Any] = {}
         for key in type(section).model_fields:
@@ -238,6 +239,18 @@ class WaterCase(Case):
                 rates, shares = section.rate.resolve(grid, self.run.end_time, self.run.start_date)
             return terms.ZoneRain(rates, shares if values["pattern"] is None else shares * values["pattern"])
         with self.at("sources", name):
-            term = getattr(terms, terms.class_name(name))(**values)
-            terms_of([term], grid)
-        return term
+            return getattr(terms, terms.class_name(name))(**values)
+
+    @contextmanager
+    def _naming_sources(self) -> Iterator[None]:
+        """Name the section of [sources] in what the model says of a term."""
+        from eagre.terms import NAMES
+        from eagre.terms.collect import TermError
+
+        try:
+            yield
+        except TermError as error:
+            name = {"ZoneRain": "rain"}.get(error.kind, NAMES[error.kind])
+            if getattr(self.sources, name, None) is None:
+                name = "weather" if self.sources.weather is not None else "cyclone"
+            raise self.problem(("sources", name), error) from None

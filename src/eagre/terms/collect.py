@@ -23,6 +23,14 @@ FIRST = ("Rain", "WindStress", "AtmosphericPressure", "Coriolis")
 """Sums are taken in this order, then in that of the names: the order of a user's list changes no bits."""
 
 
+class TermError(InputError):
+    """A value that a term refuses; `kind` : the name of the term's class."""
+
+    def __init__(self, kind: str, error: InputError) -> None:
+        super().__init__(error.what, allowed=error.allowed, fix=error.fix)
+        self.kind = kind
+
+
 class Part(NamedTuple):
     """What one term adds to one equation."""
 
@@ -147,7 +155,9 @@ def terms_of(given: Sequence[Term], grid: Grid, start: float = 0.0) -> Terms:
     Raises
     ------
     InputError
-        For one term without a list, two of one kind, what is no term, and values that a term refuses.
+        For one term without a list, two of one kind, and what is no term.
+    TermError
+        For values that a term refuses.
     """
     if isinstance(given, Term):
         raise InputError(f"sources = {type(given).__name__}(...)", allowed="a list", fix="sources=[...]")
@@ -175,7 +185,10 @@ def _parts(terms: Sequence[Term], role: str, grid: Grid) -> tuple[Part, ...]:
         cell = term.water_cell if role == "water" else term.force_cell
         if cell is None:
             continue
-        quantities = term.water(grid) if role == "water" else term.force(role, grid)
+        try:
+            quantities = term.water(grid) if role == "water" else term.force(role, grid)
+        except InputError as error:
+            raise TermError(type(term).__name__, error) from None
         for own in [(one,) for one in quantities] if term.one_by_one else [quantities]:
             if not all(one.is_zero for one in own):
                 found.append(Part(type(term).__name__, cell, own))

@@ -93,7 +93,7 @@ class ShallowWaterCase(WaterCase):
         scheme = self._scheme(grid.cells, device, precision)
         numerics |= {"scheme": scheme} if self.numerics.scheme is not None else {}
         options = self._options(grid, bed, self.friction, device, precision, scheme, self.numerics.gravity)
-        with self.naming("initial", "friction", "numerics", "run", "maps"):
+        with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
             return ShallowWater(grid, corners, **options, **numerics)
 
     def _scheme(self, cells: int, device: Any, precision: str | None) -> str:

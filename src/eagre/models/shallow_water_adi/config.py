@@ -87,5 +87,5 @@ class ShallowWaterADICase(WaterCase):
         options = self._options(grid, bed, self.friction, device, precision, gravity=self.numerics.gravity)
         if self.land is not None:
             options["land"] = np.broadcast_to(self._values("land", self.land, "where", grid, bed), grid.shape) != 0
-        with self.naming("initial", "friction", "numerics", "run", "maps"):
+        with self.naming("initial", "friction", "numerics", "run", "maps"), self._naming_sources():
             return ShallowWaterADI(grid, corners, **options, **self.numerics.model_dump(exclude_none=True))
