@@ -35,7 +35,19 @@ class Clockwork:
         return {}
 
 
-def times_of(*events, until=10.0, start=0.0):
+class Strides(Clockwork):
+    """Fixed steps of 2 s, the last of them the first at or after a time, as those of the gyres."""
+
+    time_step = 2.0
+
+    def advance(self, until, max_steps):
+        for _ in range(max_steps):
+            if self.time < until:
+                self.time += self.time_step
+                self.steps += 1
+
+
+def times_of(*events, until=10.0, start=0.0, kind=Clockwork):
     """Times at which each event was done; `events` are options of `Event`."""
     done = [[] for _ in events]
 
@@ -43,7 +55,7 @@ def times_of(*events, until=10.0, start=0.0):
         return lambda model: found.append(model.time)
 
     made = [Event(**{"times": None, **event}, action=noting(done[k])) for k, event in enumerate(events)]
-    summary = run(Clockwork(start), until, made)
+    summary = run(kind(start), until, made)
     assert summary.time == until and not summary.interrupted
     return done
 
@@ -97,6 +109,18 @@ def test_the_next_multiple_is_that_after_one_that_is_nearly_now(off):
     event = Event(times=None, interval=0.1, action=print)
     for k in (0, 3, 7, 10_000_003):
         assert event.after(k * 0.1 * (1.0 + off), 1e-9 * max(1.0, k)) == (k + 1) * 0.1
+
+
+def test_a_step_beyond_one_time_does_what_came_due_on_its_way():
+    """Of 5 s and 6 s both are met by the step to 6 s, the only one that may do either."""
+    fives, sixes = times_of({"interval": 5.0}, {"interval": 6.0}, until=30.0, kind=Strides)
+    assert fives == [0.0, 6.0, 10.0, 16.0, 20.0, 26.0, 30.0]
+    assert sixes == [0.0, 6.0, 12.0, 18.0, 24.0, 30.0]
+
+
+def test_of_times_within_one_step_each_is_done_once():
+    own, ends = times_of({"interval": None, "times": [2.5, 3.0, 3.5, 4.0]}, {"interval": 0.5}, kind=Strides)
+    assert own == [0.0, 4.0, 10.0] and ends == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
 
 
 def test_an_end_that_is_not_ahead_is_refused():

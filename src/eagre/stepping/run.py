@@ -178,7 +178,8 @@ class _Loop:
     def _go(self, interrupted: _Interrupt) -> None:
         pace = 4
         while self.model.time < self.until and not interrupted.number:
-            target, due = self._next(self.model.time)
+            since = self.model.time
+            target = self._next(since)
             while self.model.time < target and not interrupted.number:
                 start, before = perf_counter(), self.model.steps
                 self.model.advance(target, max_steps=pace)
@@ -186,18 +187,23 @@ class _Loop:
                 pace = max(1, min(MOST_STEPS, 4 * pace, int((self.model.steps - before) / seconds * LOOK_SECONDS)))
                 self._report()
             if self.model.time >= target:
-                self._do(due)
+                self._do(self._due(since))
 
-    def _next(self, time: float) -> tuple[float, list[Event]]:
-        """The next instant at which something is due, and what."""
-        nearly = self.nearly
+    def _times(self, since: float) -> list[float]:
+        """When each event is next due after an instant; infinity for those that the model does on its way."""
         each = zip(self.events, self.followed, strict=True)
-        times = [math.inf if followed else event.after(time, nearly) for event, followed in each]
-        target = min([*times, self.until])
-        at_end = target > self.until - nearly
-        target, last = (self.until, self.until) if at_end else (target, target + nearly)
-        due = [event for event, at in zip(self.events, times, strict=True) if at <= last or (at_end and event.at_end)]
-        return target, due
+        return [math.inf if followed else event.after(since, self.nearly) for event, followed in each]
+
+    def _next(self, since: float) -> float:
+        """The next instant at which something is due."""
+        target = min([*self._times(since), self.until])
+        return self.until if target > self.until - self.nearly else target
+
+    def _due(self, since: float) -> list[Event]:
+        """What has come due after an instant up to now, which fixed steps may have carried beyond the one asked."""
+        last, at_end = self.model.time + self.nearly, self.model.time >= self.until
+        each = zip(self.events, self._times(since), strict=True)
+        return [event for event, at in each if at <= last or (at_end and event.at_end)]
 
     def _do(self, due: Sequence[Event]) -> None:
         for event in due:
