@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from eagre.errors import InputError
 from eagre.grid import Grid
 from eagre.io import FieldWriter, WriteError, files
 from eagre.io.records import RecordFile
+from eagre.plots.labels import date_of
 from written_models import VARIABLES, FakeModel, write
 
 
@@ -104,6 +106,15 @@ def test_dates(tmp_path, start):
     data = load(tmp_path / "a.nc")
     assert data.time.values[1] == np.datetime64("2026-01-31T12:01:00")
     assert data.time.encoding["units"] == "seconds since 2026-01-31 12:00:00"
+
+
+def test_dates_before_the_standard_calendar_are_not_julian(tmp_path):
+    """28 February of the year 100 has a 29th after it in the standard calendar alone; day 1 is 1 March here."""
+    for start, calendar in (("0100-02-28", "proleptic_gregorian"), ("1582-10-15", "standard")):
+        write(tmp_path / f"{start}.nc", FakeModel(), [0.0, 86400.0], start_date=start)
+        with h5py.File(tmp_path / f"{start}.nc") as file:
+            assert file["time"].attrs["calendar"] in (calendar, calendar.encode())
+    assert date_of("seconds since 0100-02-28 00:00:00", 86400.0) == "0100-03-01 00:00:00"
 
 
 def test_bad_date(tmp_path):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import h5py
 import numpy as np
 import pytest
 import xarray
 
 import eagre
+from eagre.io.netcdf_raster import undated
 from eagre.io.weather import read_weather
 
 DAY = "2026-01-31T00:00:00"
@@ -191,7 +195,7 @@ def test_means_count_over_the_time_that_their_bounds_say(tmp_path):
         ({"bounds": [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]}, "add up from one beginning"),
         ({"bounds": [[0.0, 1.0], [1.5, 2.0], [2.0, 3.0]]}, "until 86400 s, the next one from 129600 s"),
         ({"bounds": [[1.0, 0.0], [1.0, 2.0], [2.0, 3.0]]}, "end after each beginning"),
-        ({"calendar": "noleap"}, "calendar 'noleap'"),
+        ({"calendar": "noleap"}, r"(?s)the calendar noleap.*convert_calendar\(.standard., align_on=.year.\)"),
         ({"values": (1e-3, -1e-3, 1e-3)}, "comes to -3.6 mm/h"),
     ],
 )
@@ -199,6 +203,29 @@ def test_times_and_values_of_means_that_cannot_be_are_told(tmp_path, options, ma
     path = means(tmp_path / "pr.nc", **options)
     with pytest.raises(eagre.InputError, match=match):
         read_weather(path, UTM, start=DAY).rain.record(2)
+
+
+@pytest.mark.parametrize(
+    ("units", "calendar", "words"),
+    [
+        ("days since 0001-01-01", "proleptic_gregorian", "pip install cftime"),
+        ("hours since 1-1-1 00:00:0.0", None, "a date after 1677"),
+        ("months since 2026-01-01", "standard", "'months since 2026-01-01'.*allowed: seconds to days since a date$"),
+        ("days since then", None, "'days since then'.*allowed: seconds to days since a date$"),
+        ("days since 0001-01-01", "360_day", "the calendar 360_day.*standard or proleptic_gregorian.*convert_calendar"),
+    ],
+)
+def test_times_that_are_no_dates_are_told_why(units, calendar, words):
+    with pytest.raises(eagre.InputError, match=f"(?s){words}"):
+        raise undated(Path("pr.nc"), units, calendar)
+
+
+def test_units_of_times_that_cannot_be_read_are_told(tmp_path):
+    path = means(tmp_path / "pr.nc")
+    with h5py.File(path, "r+") as file:
+        file["time"].attrs["units"] = "months since 2026-01-01"
+    with pytest.raises(eagre.InputError, match="times in 'months since 2026-01-01'"):
+        read_weather(path, UTM, start=DAY)
 
 
 def test_records_without_times_are_refused(tmp_path):

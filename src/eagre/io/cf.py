@@ -18,6 +18,8 @@ from eagre.io.raster import parse_crs
 from eagre.io.table import parse_date
 
 CONVENTIONS = "CF-1.11"
+GREGORIAN = datetime(1582, 10, 15)
+"""The first date from which on the standard calendar of CF is the one that dates are in here."""
 _RESERVED = ("Conventions", "source", "history", "kind")
 
 _METHODS = {
@@ -141,6 +143,8 @@ def global_attributes(model: Model, given: Mapping[str, Any] | None) -> dict[str
 def time_attributes(start_date: str | date | None) -> dict[str, str]:
     """Attributes of the time coordinate: seconds since a date, or plain seconds of model time.
 
+    Before 15 October 1582 the standard calendar is the Julian one, and dates here are not: such a time says so.
+
     Raises
     ------
     InputError
@@ -152,7 +156,8 @@ def time_attributes(start_date: str | date | None) -> dict[str, str]:
     parsed = parse_date(start_date if isinstance(start_date, str) else start_date.isoformat())
     if parsed is None:
         raise InputError(f"start_date = {start_date!r}", allowed="an ISO date", fix="start_date = 2026-01-31T12:00:00")
-    attributes |= {"calendar": "standard", "units_metadata": "leap_seconds: none"}
+    calendar = "standard" if parsed >= GREGORIAN else "proleptic_gregorian"
+    attributes |= {"calendar": calendar, "units_metadata": "leap_seconds: none"}
     return attributes | {"units": f"seconds since {parsed.isoformat(sep=' ')}"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,10 @@ from eagre.io.raster import Around, Dem, metric_crs, parse_crs, refuse_degrees, 
 
 UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
+USUAL = ("standard", "gregorian", "proleptic_gregorian")
+"""Calendars of dates that models can count from."""
+EARLY = 1677
+"""Last year whose dates xarray leaves to cftime."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
 
@@ -61,10 +66,24 @@ def _engine(path: Path) -> dict[str, Any]:
 
 def _unreadable(path: Path, error: BaseException) -> InputError:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "unable to decode time" in text:
-        got, _, _ = text.removeprefix("unable to decode time units ").partition(". ")
-        return InputError(f"{path}: times in {got}", allowed="seconds to days since a date of the usual calendar")
+    undecoded = re.match(r"unable to decode time units '(.*?)' with (?:.?calendar '(.*?)')?", text)
+    if undecoded:
+        return undated(path, *undecoded.groups())
     return InputError(f"{path}: not a NetCDF file that can be read ({text})", allowed="NetCDF 3 or 4")
+
+
+def undated(path: Path, units: str, calendar: str | None) -> InputError:
+    """Why times are no dates: a calendar (None: the usual one), a date to count from, or what they count."""
+    if calendar not in (None, *USUAL):
+        return InputError(
+            f"{path}: times of the calendar {calendar}", allowed=f"dates of the calendar {USUAL[0]} or {USUAL[-1]}",
+            fix=f'xarray.open_dataset("{path.name}").convert_calendar("standard", align_on="year").to_netcdf("new.nc")',
+        )  # fmt: skip
+    since = re.match(r"(?:day|d|hour|hr|h|min|sec|s)\w* since (\d{1,4})-", units)
+    if since is None or int(since[1]) > EARLY:
+        return InputError(f"{path}: times in {units!r}", allowed="seconds to days since a date")
+    got = f"{path}: times in {units!r}, which take the package cftime"
+    return InputError(got, allowed=f"times since a date after {EARLY}, or with cftime", fix="pip install cftime")
 
 
 def _is_classic(path: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eagre.errors import InputError
+from eagre.io.netcdf_raster import USUAL, undated
 from eagre.io.series import seconds_per_unit
 from eagre.io.table import parse_date
 
@@ -111,7 +112,9 @@ def model_times(coordinate: Any, path: Path, start: str | date | None) -> np.nda
         return (values - np.datetime64(origin)) / np.timedelta64(1, "s")
     if values.dtype.kind not in "fiu":
         calendar = coordinate.encoding.get("calendar") or coordinate.attrs.get("calendar")
-        got = f"times of the calendar {calendar}" if calendar else f"times of type {values.dtype}"
-        raise InputError(f"{path}: {got}", allowed="numbers, or dates of the usual calendar (standard)")
+        if calendar and calendar not in USUAL:
+            raise undated(path, "", calendar)
+        got = f"times of type {values.dtype}" + (f", of the calendar {calendar}" if calendar else "")
+        raise InputError(f"{path}: {got}", allowed="numbers, or dates since 1582-10-15")
     unit = str(coordinate.attrs.get("units", "s"))
     return values.astype(np.float64) * seconds_per_unit(f"{coordinate.name} ({unit})", path)

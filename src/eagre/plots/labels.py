@@ -27,7 +27,7 @@ def date_of(units: str, seconds: float) -> str:
         return ""
     try:
         start = datetime.datetime.fromisoformat(reference.strip().replace(" UTC", "+00:00"))
-        return f"{start + datetime.timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
+        return (start + datetime.timedelta(seconds=seconds)).replace(tzinfo=None).isoformat(" ", "seconds")
     except (ValueError, OverflowError):
         return ""
 
