@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from eagre.cli import exits
+from eagre.cli.new import template
+from eagre.models.anelastic.stability import largest_courant
+from eagre.models.registry import load_case
 
 CASE = """\
 model = "anelastic"
@@ -91,3 +94,14 @@ def test_errors_name_the_key(eagre, tmp_path, old, new, words):
     done = eagre("run", path)
     assert done.code == exits.BAD_INPUT, (done.out, done.err)
     assert words in done.err
+
+
+def test_the_template_keeps_to_the_courant_number_that_a_plane_bears(tmp_path):
+    path = tmp_path / "case.toml"
+    path.write_text(template("anelastic"))
+    case = load_case(path)
+    model = case.build(device="cpu")
+    for record in range(1, 16):
+        model.advance(60.0 * record)
+    assert model.time == case.run.end_time
+    assert 0.45 < model.engine.fastest <= largest_courant((33, 1, 129))

@@ -40,7 +40,7 @@ def test_ekman_spiral_stays():
     spiral = 10.0 * (1.0 - np.exp(-(1.0 + 1.0j) * z / np.sqrt(2.0 * nu / f)))
     tau = Table(np.array([0.0, 1.0, height]), np.array([16.0, 1e15, 1e15]))
     model = AnelasticFlow(
-        COLUMN, count, height=height, coriolis=f, viscosity=nu, time_step=10.0, tolerance=1e-12,
+        COLUMN, count, height=height, coriolis=f, viscosity=nu, time_step=5.0, tolerance=1e-12,
         velocity=(spiral.real[:, None, None], spiral.imag[:, None, None], 0.0),
         forcing=Forcing(geostrophic=(10.0, 0.0), nudging=Nudging(tau, u=0.0, v=0.0)), **ON,
     )  # fmt: skip
