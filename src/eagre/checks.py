@@ -15,7 +15,7 @@ from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
-from eagre.grid import Grid, Levels, centre_bed
+from eagre.grid import Grid, centre_bed
 
 DEVICE_WORDS = 12  # a cell, in the precision of the run: state twice or three times, bed, Manning map
 LARGEST_MANNING = 2.0  # s m-1/3; thick brush has 0.2 to 0.8, and 30 is a Strickler coefficient, 1/n
@@ -139,33 +139,6 @@ def check_state(
             raise InputError(
                 f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as the model has"
             )
-
-
-def levels_state(levels: Levels) -> dict[str, np.ndarray]:
-    """What a state says of its levels: their heights over flat ground and the ground, (0,) where it is flat."""
-    ground = np.zeros(0) if levels.ground is None else levels.ground
-    return {"heights": np.asarray(levels.height, np.float64), "ground": np.asarray(ground, np.float64)}
-
-
-def check_levels(state: Mapping[str, np.ndarray], levels: Levels) -> None:
-    """Refuse a state whose levels lie at other heights or over another ground: its values would move with them."""
-    own = levels_state(levels)
-    for name, what in (("heights", "levels at heights"), ("ground", "ground")):
-        theirs, ours = state.get(name, own[name]), own[name]
-        if not np.array_equal(theirs, ours):
-            raise InputError(
-                f"a state over {what} {_span(theirs)}",
-                allowed=f"{what} {_span(ours)}, as the model has, at every point",
-                fix="levels, height and ground in [domain] of the run that wrote it",
-            )
-
-
-def _span(heights: np.ndarray) -> str:
-    """Lowest, second and highest of heights; or that there are none."""
-    if heights.size == 0:
-        return "of 0 m"
-    flat = np.ravel(heights)
-    return f"{flat[0]:g}, {flat[min(1, flat.size - 1)]:g} ... m, up to {flat.max():g} m"
 
 
 def check_sample(

@@ -28,7 +28,11 @@ COPY = 2  # more on a CPU: the copy of the last good state and transforms, besid
 COPY_OF_HEAT = 5  # the same where theta' is carried
 DOUBLES = 4  # float64 of the host while a model is made on a CPU
 DOUBLES_OVER_TERRAIN = 28  # more over a hill: profiles at every point
-RESERVED = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
+FIELDS = ("u", "v", "w", "theta", "phi", "pressure", "density", "vorticity", "height")
+MADE = ("wind_speed", "theta_perturbation", "ambient_theta", "w_max")
+IN_RESTARTS = ("clock", "counts", "grid", "heights", "ground")
+RESERVED = (*FIELDS, *MADE, *IN_RESTARTS)  # names that scalars may not have
+HELD = ("past_", "force_", "drag_", "inflow_", "air_", "sides_", "averages", "maps")  # beginnings of those in restarts
 
 
 def bytes_of_point(
@@ -128,8 +132,9 @@ def checked_scalars(given: Mapping[str, Any] | None, shape: tuple[int, int, int]
     """Passive scalars by name."""
     found = {}
     for name, value in (given or {}).items():
-        if not str(name).isidentifier() or name in RESERVED:
-            raise InputError(f"a scalar {name!r}", allowed=f"a name of letters, none of {', '.join(RESERVED)}")
+        if not str(name).isidentifier() or name in RESERVED or str(name).startswith(HELD):
+            taken = f"none of {', '.join(RESERVED)} and none that begins with {', '.join(HELD)}"
+            raise InputError(f"a scalar {name!r}", allowed=f"a name of letters, {taken}", fix="dye = 1.0")
         found[str(name)] = checked_volume(name, value, shape)
     return found
 

@@ -10,7 +10,8 @@ import numpy as np
 from eagre.advection.plan import Options
 from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
-from eagre.checks import check_levels, check_sample, check_state, checked_number, grid_state, levels_state
+from eagre.basis import basis_state
+from eagre.checks import check_sample, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.errors import InputError
 from eagre.fields import Variable
@@ -42,6 +43,7 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
+from eagre.models.anelastic.restarting import bases_of, taken_up
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
@@ -130,6 +132,7 @@ class AnelasticFlow(BaseModel):
     """
 
     kind = "anelastic"
+    _taken_up: tuple[str, ...] = ()  # remarks on the state that it goes on with
     _profiles_asked: tuple[int, Any] | None = None  # samples every so many steps, heights
 
     def __init__(
@@ -345,17 +348,17 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid), **levels_state(self.setup.levels)}
+        return {**self._stepper.state(), **grid_state(self.grid), **basis_state(bases_of(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take up a state of `state` from a model of the same set-up."""
-        own = self._stepper.state()
-        # profiles, whose keys begin with "averages", and maps may be asked for anew
-        own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
-        fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
-        check_state(state, fields, self.grid, [name for name in own if name not in fields])
-        check_levels(state, self.setup.levels)
-        self._stepper.restore(state)
+        """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.
+
+        What drives and mixes the air may be other, and scalars too: see `remarks`.
+        """
+        found = taken_up(state, self._stepper.state(), self.setup, fresh=self.steps == 0)
+        self._stepper.restore(found.state)
+        self._engine.steps.begin_tendencies(found.begun, self.time)
+        self._taken_up = found.remarks
         self._stepper.keeper.forget()
 
     # -- facts --------------------------------------------------------------------------------------
@@ -384,7 +387,7 @@ class AnelasticFlow(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run."""
-        return remarks_of(self.setup)
+        return [*remarks_of(self.setup), *self._taken_up]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

@@ -37,12 +37,12 @@ def largest_courant(shape: Sequence[int]) -> float:
 
 
 def longest_explicit_step(rate: float) -> float:
-    """``EXPLICIT / rate``, s, for the fastest decay of explicit tendencies, s-1. That of a viscosity is ``4 nu sum 1/d^2``.
+    """``EXPLICIT / rate``, s, for the fastest decay of explicit tendencies, s-1.
 
-    They are extrapolated from two steps (Adams and Bashforth), which holds for decays up to 1 / dt in air at rest. In
-    wind the tendency of the step before is that of other air: waves of a few spacings then grow above 0.93 / dt at a
-    Courant number of 0.2, 0.74 / dt at 0.5 and 0.54 / dt at 0.7 (roots of the amplification of one wave that a step of
-    second order carries, and which oscillates by up to 1 / dt).
+    That of a viscosity is ``4 nu sum 1/d^2``. They are extrapolated from two steps (Adams and Bashforth), which holds
+    for decays up to 1 / dt in air at rest. In wind the tendency of the step before is that of other air: waves of a few
+    spacings then grow above 0.93 / dt at a Courant number of 0.2, 0.74 / dt at 0.5 and 0.54 / dt at 0.7 (roots of the
+    amplification of one wave that a step of second order carries, and which oscillates by up to 1 / dt).
     """
     return min(LONGEST, EXPLICIT / rate) if rate > 0.0 else LONGEST
 

@@ -160,6 +160,11 @@ class Stages:
                 self.device.fill(array, parts[name].astype(self._real))
         return parts
 
+    def take_for_last(self, names: Sequence[str]) -> None:
+        """Take the explicit tendencies of fields for those of the step before."""
+        for name in names:
+            self.device.copy(self.fields.last_drag[name], self.fields.drag[name])
+
     @property
     def watch(self) -> Watch:
         """What looks at all fields that forces act on."""

@@ -14,7 +14,7 @@ doi:10.1016/j.compfluid.2007.12.001.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,13 @@ class Steps(Stages):
             return 0.0
         self.device.run(self.tendencies.launches())
         return float(self.tendencies.diffusion.rates().max())
+
+    def begin_tendencies(self, names: Sequence[str], time: float) -> None:
+        """Take explicit tendencies of the present, at a model time, s, for those of the step before."""
+        if names and self.before:
+            self.set_out(self.before, time)
+            self.device.run(self.tendencies.launches())
+            self.take_for_last(names)
 
     def forget_time_step(self) -> None:
         """Work out what is implicit anew before the next step."""

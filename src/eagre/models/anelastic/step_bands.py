@@ -203,6 +203,14 @@ class StepsBands:
     def _measures(self) -> Stage:
         return [[part.measure] for part in self.parts]
 
+    def begin_tendencies(self, names: Sequence[str], time: float) -> None:
+        """As `Steps.begin_tendencies`."""
+        if names and self.before:
+            self.set_out(self.before, time)
+            self.devices.run([[part.tendencies.launches() for part in self.parts]])
+            for part in self.parts:
+                part.take_for_last(names)
+
     def forget_time_step(self) -> None:
         """Work out what is implicit anew before the next step."""
         self._dt = 0.0

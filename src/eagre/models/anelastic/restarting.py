@@ -1,0 +1,107 @@
+"""What a run goes on with: what its state stands on, and what it takes up of a run that had other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from eagre.basis import Basis, check_basis
+from eagre.checks import check_state
+from eagre.models.anelastic.inputs import HELD, SIDES
+from eagre.models.anelastic.setup import Setup
+from eagre.models.anelastic.sides import open_axes
+
+Array = np.ndarray
+State = Mapping[str, Array]
+KINDS = SIDES["x"]  # "periodic", "wall", "open": those of all axes
+OWN = ("u", "v", "w", "theta", "phi")
+
+
+def bases_of(setup: Setup) -> dict[str, Basis]:
+    """What the values of a state stand on: levels and ground, air at rest, sides, and the wind through open ones."""
+    levels, air, of = setup.levels, setup.air, "of the run that wrote it"
+    z, box = levels.height, f"levels, height and ground in [domain] {of}"
+    ground = np.zeros(0) if levels.ground is None else levels.ground
+    section, nothing = f"[atmosphere] {of}", np.zeros(z.shape)
+    theta, density = (f"equations, {key} in {section}" for key in ("theta and frequencies", "theta and density"))
+    found = {
+        "heights": Basis("levels at heights", z, "m", box),
+        "ground": Basis("ground", ground, "m", box),
+        "air_density": Basis("reference density", air.density(z) + nothing, "kg/m3", density),
+        "air_reference": Basis("reference potential temperature", air.reference(z) + nothing, "K", theta),
+        "air_ambient": Basis("ambient potential temperature", air.ambient(z) + nothing, "K", theta),
+        "air_gravity": Basis("gravity", air.gravity, "m/s2", f"equations and gravity in {section}"),
+    }
+    for axis, kind in zip("zyx", setup.sides, strict=True):
+        found[f"sides_{axis}"] = Basis(f"sides_{axis}", KINDS.index(kind), "", f"sides_{axis} in [domain] {of}", KINDS)
+    if open_axes(setup):
+        for name, profile in zip("uv", air.wind, strict=True):
+            what = f"ambient wind {name} at open sides"
+            found[f"air_wind_{name}"] = Basis(what, profile(z) + nothing, "m/s", f"wind in {section}")
+    return found
+
+
+@dataclass(frozen=True)
+class TakenUp:
+    """A state that a run can go on with.
+
+    Attributes
+    ----------
+    state : mapping of name to array
+        Whole: with what it lacked.
+    begun : tuple of str
+        Fields whose explicit tendency of the step before is not known.
+    remarks : tuple of str
+        What a user should know of it.
+    """
+
+    state: dict[str, Array]
+    begun: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
+    """What a run makes of a state of one that carried other scalars, or that fewer things drove.
+
+    Scalars that it lacks begin as they do at the start of a run, if this one is `fresh`: it has made no step. Those
+    that the run has none of are left.
+
+    Parameters
+    ----------
+    state, own : mapping of name to array
+        What to take up; the state of the run itself.
+    setup : Setup
+    fresh : bool
+
+    Raises
+    ------
+    InputError
+        For a state of another kind or grid, or whose values stand on something else.
+    """
+    # profiles, whose keys begin with "averages", and maps may be asked for anew
+    own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
+    fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
+    check_basis(state, bases_of(setup))
+    found = _with_what_it_lacks(state, own, setup, fresh)
+    check_state(found.state, fields, setup.grid, [name for name in own if name not in fields])
+    return found
+
+
+def _with_what_it_lacks(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
+    driven = tuple(name.removeprefix("drag_") for name in own if name.startswith("drag_") and name not in state)
+    begun = [name for name in setup.scalars if name not in state and fresh]
+    left = [name for name in carried(state) if name not in setup.scalars]
+    lacking = {f"drag_{name}" for name in driven} | {*begun}
+    lacking |= {name for name in own if name.startswith("inflow_") and name.split("_", 2)[2] in begun}
+    time = float(state["clock"][0] + state["clock"][1]) if "clock" in state else 0.0
+    said = [f"the scalar {name} begins at t = {time:g} s as at a start: the restart has none" for name in begun]
+    said += [f"the scalar {name} of the restart is carried no more: the case has none" for name in left]
+    return TakenUp({**{name: own[name] for name in lacking}, **state}, driven, tuple(said))
+
+
+def carried(state: State) -> list[str]:
+    """Names of the scalars of a state."""
+    fields = (name for name, array in state.items() if np.ndim(array) == 3 and name not in OWN)
+    return [name for name in fields if not name.startswith(HELD)]
