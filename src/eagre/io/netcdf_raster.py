@@ -22,7 +22,7 @@ UNLOCKED = {"locking": False}
 """Of HDF5: all that have a file open have to agree."""
 USUAL = ("standard", "gregorian", "proleptic_gregorian")
 """Calendars of dates that models can count from."""
-EARLY = 1677
+OLD_YEARS = 1677
 """Last year whose dates xarray leaves to cftime."""
 _X_NAMES = ("x", "easting", "lon", "longitude", "x_corner")
 _Y_NAMES = ("y", "northing", "lat", "latitude", "y_corner")
@@ -80,10 +80,10 @@ def undated(path: Path, units: str, calendar: str | None) -> InputError:
             fix=f'xarray.open_dataset("{path.name}").convert_calendar("standard", align_on="year").to_netcdf("new.nc")',
         )  # fmt: skip
     since = re.match(r"(?:day|d|hour|hr|h|min|sec|s)\w* since (\d{1,4})-", units)
-    if since is None or int(since[1]) > EARLY:
+    if since is None or int(since[1]) > OLD_YEARS:
         return InputError(f"{path}: times in {units!r}", allowed="seconds to days since a date")
     got = f"{path}: times in {units!r}, which take the package cftime"
-    return InputError(got, allowed=f"times since a date after {EARLY}, or with cftime", fix="pip install cftime")
+    return InputError(got, allowed=f"times since a date after {OLD_YEARS}, or with cftime", fix="pip install cftime")
 
 
 def _is_classic(path: Path) -> bool:
