@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from adi_runs import pool
 from anelastic_runs import flow_over_a_hill
 from eagre import BarotropicVorticity, Grid, PotentialWaves, Zone
 from eagre.waves import AiryWave
@@ -88,3 +89,35 @@ def test_air_goes_on_with_the_time_step_of_the_case():
     model = continued(hill, first.state(), time_step=None, courant=0.05)
     model.advance(9e9, max_steps=3)
     assert model.time_step < 10.0
+
+
+@DEVICES
+@pytest.mark.parametrize("time_step", [1.5, 4.0, 7.0])
+def test_implicit_steps_of_the_case_begin_at_once(device, time_step):
+    """In the middle of a leg of 3 s steps to t = 90 s; the water is where it would be."""
+    slope = {"surface_elevation": 0.2 * np.cos(np.pi * (np.arange(200.0)[:, None] + np.zeros(19)) / 50.0)}
+    first, whole = pool("cpu", **slope), pool("cpu", **slope)
+    first.advance(90.0, max_steps=10)
+    model = pool(device, time_step=time_step, **slope)
+    model.restore(first.state())
+    assert model.time == 30.0
+    model.advance(90.0, max_steps=1)
+    count = np.ceil(60.0 / time_step)
+    assert model.time == pytest.approx(30.0 + 60.0 / count)
+    model.advance(90.0)
+    assert model.steps == 10 + count and model.time == 90.0
+    whole.advance(90.0)
+    ours, theirs = (one.field("surface_elevation") for one in (model, whole))
+    assert np.abs(ours - theirs).max() < 0.01 * np.ptp(theirs)
+
+
+def test_an_implicit_leg_goes_on_where_the_steps_are_as_many():
+    """3 s and 3.0001 s make the same 30 steps of 90 s: the bits are those of a run that was not cut."""
+    first, whole = pool("cpu"), pool("cpu")
+    first.advance(90.0, max_steps=10)
+    model = pool("cpu", time_step=3.0001)
+    model.restore(first.state())
+    for one in (model, whole):
+        one.advance(90.0)
+    assert model.steps == whole.steps == 30
+    np.testing.assert_array_equal(model.field("surface_elevation"), whole.field("surface_elevation"))

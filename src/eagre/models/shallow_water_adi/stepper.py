@@ -83,8 +83,7 @@ class Stepper:
         start, end, made = self._leg
         if end == until and self.time < until:
             return round((until - start) / self.engine.dt) - made
-        nominal = self.engine.setup.time_step
-        count = max(1, math.ceil((until - self.time) / nominal - 1e-6))
+        nominal, count = self.engine.setup.time_step, self._steps_of(until - self.time)
         dt = (until - self.time) / count
         for usual in (nominal, self.engine.dt):
             if abs(dt - usual) <= 1e-9 * usual:
@@ -92,6 +91,10 @@ class Stepper:
         self.engine.restagger(dt, self.time)
         self._leg = (self.time, until, 0)
         return count
+
+    def _steps_of(self, length: float) -> int:
+        """Steps of a leg, none longer than that of the set-up."""
+        return max(1, math.ceil(length / self.engine.setup.time_step - 1e-6))
 
     def _make(self, count: int, until: float) -> None:
         """`count` steps of the leg to `until`."""
@@ -136,11 +139,14 @@ class Stepper:
         return {**self.engine.state(), **self.engine.maps_state(self.time), "clock": np.array(own, np.float64)}
 
     def restore(self, state: State) -> None:
-        """Take up a state of `state`."""
+        """Take up a state of `state`; a leg that was under way ends here, if steps of this set-up are not as many."""
         clock = [float(value) for value in state["clock"]]
         self.time, self.steps, dt = clock[0], int(clock[1]), clock[2]
         self._leg, (self.shortest, self.longest) = (clock[3], clock[4], int(clock[5])), clock[6:8]
         self.first_volume = clock[8]
+        start, end, _ = self._leg
+        if end > start and round((end - start) / dt) != self._steps_of(end - start):
+            self._leg = (self.time, self.time, 0)
         if dt != self.engine.dt:
             self.engine.set_time_step(dt)
         self.engine.setup.terms.use(self.time)
