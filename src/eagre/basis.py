@@ -42,7 +42,9 @@ class Basis:
 
     def told(self, value: float) -> str:
         """It and a value in words."""
-        return f'{self.what} = "{self.words[int(value)]}"' if self.words else f"{self.what} of {value:.10g} {self.unit}"
+        if self.words:
+            return f'{self.what} = "{self.words[int(value)]}"'
+        return f"{self.what} of {value:.10g} {self.unit}".rstrip()
 
 
 def basis_state(parts: Mapping[str, Basis]) -> dict[str, np.ndarray]:
@@ -64,6 +66,13 @@ def check_basis(state: Mapping[str, np.ndarray], parts: Mapping[str, Basis]) -> 
             place = f" at point {', '.join(str(int(n)) for n in at)}" if at else ""
             got, allowed = (f"{part.told(values[at])}{place}" for values in (theirs, ours))
             raise InputError(f"a state with {got}", allowed=f"{allowed}, as the model has", fix=part.fix)
+
+
+def bed_basis(bed: np.ndarray) -> dict[str, Basis]:
+    """The bed that water stands on, m, by its means over rows and columns, which few changes leave as they are."""
+    fix = "the bed of the run that wrote it; over another one a new run begins with surface_elevation in [initial]"
+    means = zip(("rows", "columns"), (bed.mean(axis=1), bed.mean(axis=0)), strict=True)
+    return {f"bed_{name}": Basis(f"mean bed of {name}", values, "m", fix) for name, values in means}
 
 
 def _many(part: Basis, values: np.ndarray) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from eagre.backend.device import Device, check_precision
 from eagre.backend.group import Group
 from eagre.backend.memory import check_host_memory
+from eagre.basis import Basis, basis_state, check_basis
 from eagre.errors import InputError, MemoryNeededError
 from eagre.given import own_array
 from eagre.grid import Grid, centre_bed
@@ -108,18 +109,20 @@ def check_until(until: float, now: float) -> None:
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
 
 
-def grid_state(grid: Grid) -> dict[str, np.ndarray]:
-    """What a state says of its grid."""
-    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)}
+def grid_state(grid: Grid, parts: Mapping[str, Basis] | None = None) -> dict[str, np.ndarray]:
+    """What a state says of its grid, and of what else its values stand on."""
+    return {"grid": np.array([getattr(grid, name) for name in _GRID], np.float64)} | basis_state(parts or {})
 
 
 def check_state(
-    state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = ()
-) -> None:
-    """Refuse a state of another kind or grid, or with values that are not finite.
+    state: Mapping[str, np.ndarray], fields: Mapping[str, tuple[int, ...]], grid: Grid, numbers: Sequence[str] = (),
+    parts: Mapping[str, Basis] | None = None,
+) -> None:  # fmt: skip
+    """Refuse a state of another kind or grid, with values that are not finite, or that stand on something else.
 
-    fields : shapes by name; numbers : names of what else must be there, of any shape.
+    fields : shapes by name; numbers : names of what else must be there, of any shape; parts : see `eagre.basis`.
     """
+    check_basis(state, parts or {})
     for name in (*fields, *numbers):
         found = np.shape(state[name]) if name in state else None
         shape = tuple(fields.get(name, found or ()))

@@ -49,6 +49,8 @@ def test_on_high_ground_a_run_has_the_bits_of_one_by_the_sea(device):
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
     state, other = low.state(), high.state()
     assert (state.pop("level"), other.pop("level")) == (0.0, HIGH)
+    for name in ("bed_rows", "bed_columns"):
+        assert (other.pop(name) > state.pop(name) + 0.5 * HIGH).all()
     for name, values in state.items():
         np.testing.assert_array_equal(values, other[name], err_msg=name)
     for name in low.variables:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from eagre.errors import InputError
 from eagre.grid import Grid
-from eagre.io import RestartHeader, WriteError, read_restart, read_restart_header, restart, write_restart
+from eagre.io import RestartHeader, WriteError, read_restart, read_restart_header, restart, temporary, write_restart
 
 
 class FakeModel:
@@ -211,3 +213,21 @@ def test_what_cannot_be_kept_exactly_is_refused(tmp_path, state):
     with pytest.raises(TypeError, match="only numbers"):
         write_restart(tmp_path / "r.nc", model)
     assert os.listdir(tmp_path) == []
+
+
+def test_what_killed_processes_of_this_host_left_is_swept_up(tmp_path, monkeypatch):
+    """Only once it is old, and nothing of a process that lives, of another host or of another file."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with temporary.beside(tmp_path / "r[1].nc") as own:
+        prefix = own.name.removesuffix(f"{os.getpid()}.tmp")
+    host = prefix.split(".")[-2]
+    left = [f"{prefix}{ended.pid}.tmp", f"{prefix}{os.getppid()}.tmp", f"{prefix}word.tmp"]
+    others = [f".r[1].nc.0{host[1:]}x.{ended.pid}.tmp", f".r1.nc.{host}.{ended.pid}.tmp", f".r[1].nc.{ended.pid}.tmp"]
+    for name in left + others:
+        (tmp_path / name).write_bytes(b"half")
+    write_restart(tmp_path / "r[1].nc", FakeModel())
+    assert sorted(os.listdir(tmp_path)) == sorted([*left, *others, "r[1].nc"])
+    monkeypatch.setattr(temporary, "UNTOUCHED", -1.0)
+    write_restart(tmp_path / "r[1].nc", FakeModel())
+    assert sorted(os.listdir(tmp_path)) == sorted([*left[1:], *others, "r[1].nc"])

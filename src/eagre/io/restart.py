@@ -15,6 +15,7 @@ from eagre.contract import Model
 from eagre.errors import InputError
 from eagre.io.cf import eagre_version, history_line, versions
 from eagre.io.files import check_space, input_file, output_file, sync, writing
+from eagre.io.temporary import beside
 
 FORMAT = 1
 _GRID = ("nx", "ny", "dx", "dy", "x0", "y0")
@@ -53,7 +54,8 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
     """Write the state of a model so that a run can go on from it bit for bit.
 
     The state goes to a temporary file in the same folder, is put on disk and then takes the name `path` in one
-    operation: at any moment `path` is a complete restart file, the old one or the new one.
+    operation: at any moment `path` is a complete restart file, the old one or the new one. Temporary files that killed
+    processes of this host left there are removed once they are ten minutes old.
 
     Parameters
     ----------
@@ -79,15 +81,11 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
     safe = f"the older restart file {full} is untouched" if full.exists() else "no restart file was written yet"
     fix = "free some space, or another folder for the restart file"
     check_space(full, sum(value.nbytes for value in state.values()), safe=safe, fix=fix)
-    temporary = full.with_name(f".{full.name}.{os.getpid()}.tmp")
-    try:
-        with writing(full, safe=safe, fix=fix):
-            _write(temporary, model, state)
-            sync(temporary)
-            os.replace(temporary, full)
-            sync(full.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with beside(full) as temporary, writing(full, safe=safe, fix=fix):
+        _write(temporary, model, state)
+        sync(temporary)
+        os.replace(temporary, full)
+        sync(full.parent)
     return full
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from eagre.advection.plan import Options
 from eagre.backend.device import Device, check_precision
 from eagre.backend.tuned import device_for
-from eagre.basis import basis_state
 from eagre.checks import check_sample, checked_number, grid_state
 from eagre.contract import field_type
 from eagre.errors import InputError
@@ -43,7 +42,7 @@ from eagre.models.anelastic.outputs import (
     variables_of,
 )
 from eagre.models.anelastic.probes import Probes
-from eagre.models.anelastic.restarting import bases_of, taken_up
+from eagre.models.anelastic.restarting import stood_on, taken_up
 from eagre.models.anelastic.setup import Setup, metric_of
 from eagre.models.anelastic.slices import Slice
 from eagre.models.anelastic.spectra import Spectra
@@ -348,7 +347,7 @@ class AnelasticFlow(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid), **basis_state(bases_of(self.setup))}
+        return {**self._stepper.state(), **grid_state(self.grid, stood_on(self.setup))}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state`, of a model over the same levels, with the same air at rest and the same sides.

@@ -19,7 +19,7 @@ KINDS = SIDES["x"]  # "periodic", "wall", "open": those of all axes
 OWN = ("u", "v", "w", "theta", "phi")
 
 
-def bases_of(setup: Setup) -> dict[str, Basis]:
+def stood_on(setup: Setup) -> dict[str, Basis]:
     """What the values of a state stand on: levels and ground, air at rest, sides, and the wind through open ones."""
     levels, air, of = setup.levels, setup.air, "of the run that wrote it"
     z, box = levels.height, f"levels, height and ground in [domain] {of}"
@@ -83,7 +83,8 @@ def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
     # profiles, whose keys begin with "averages", and maps may be asked for anew
     own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
     fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
-    check_basis(state, bases_of(setup))
+    parts = stood_on(setup)
+    check_basis(state, parts)
     found = _with_what_it_lacks(state, own, setup, fresh)
     check_state(found.state, fields, setup.grid, [name for name in own if name not in fields])
     return found

@@ -29,7 +29,15 @@ from eagre.models.barotropic.inputs import (
 )
 from eagre.models.barotropic.kernel_sets import KERNELS
 from eagre.models.barotropic.layers import Layers
-from eagre.models.barotropic.outputs import facts_of, field_of, fields_of, places_at_points, remarks_of, settings_of
+from eagre.models.barotropic.outputs import (
+    facts_of,
+    field_of,
+    fields_of,
+    left_behind,
+    places_at_points,
+    remarks_of,
+    settings_of,
+)
 from eagre.models.barotropic.setup import Setup
 from eagre.models.barotropic.stability import check_time_step
 from eagre.models.barotropic.stepper import Stepper
@@ -125,6 +133,7 @@ class BarotropicVorticity(BaseModel):
     """
 
     kind = "barotropic"
+    _left: tuple[str, ...] = ()  # remarks on what it does not take up of a state
 
     def __init__(
         self,
@@ -309,12 +318,14 @@ class BarotropicVorticity(BaseModel):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
-        return {**self._stepper.state(), **grid_state(self.grid)}
+        return {**self._stepper.state(), **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, self._fields_of_state(state), self.grid, ("steps", "start", "landed"))
+        numbers = ("steps", "start", "landed")
+        check_state(state, self._fields_of_state(state), self.grid, numbers, self.setup.stood_on)
         self._stepper.restore(state)
+        self._left = left_behind(self.setup, state)
         self._stepper.keeper.forget()
 
     def _fields_of_state(self, state: dict[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
@@ -360,7 +371,7 @@ class BarotropicVorticity(BaseModel):
     @property
     def remarks(self) -> list[str]:
         """What a user should know before the run: points a Munk width, nondimensional numbers, limits of the step."""
-        return [*remarks_of(self.setup), *self._engine.kernels.remarks]
+        return [*remarks_of(self.setup), *self._engine.kernels.remarks, *self._left]
 
     @property
     def facts(self) -> list[tuple[str, str]]:

@@ -74,6 +74,13 @@ def remarks_of(setup: Setup) -> list[str]:
     return [layer_remark(setup.viscosity, setup.beta, grid.dx), *numbers, step_remark(setup)]
 
 
+def left_behind(setup: Setup, state: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+    """Remarks on what a state carries and a run does not."""
+    carried = {"tracer": setup.diffusivity is not None, "particles": setup.particles > 0}
+    left = (name for name, own in carried.items() if name in state and not own)
+    return tuple(f"{name} of the restart: carried no more, as the case has none" for name in left)
+
+
 def facts_of(found: Mapping[str, float], budget: Mapping[str, float]) -> list[tuple[str, str]]:
     """Rows of the summary at the end of a run, from `diagnostics` and `energy_budget`, in the units of the model."""
     low, high = found["min_streamfunction"], found["max_streamfunction"]

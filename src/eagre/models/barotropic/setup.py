@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.barotropic.layers import Layers
 from eagre.moving import MovingField
@@ -43,6 +44,16 @@ class Setup:
     def periodic(self) -> tuple[bool, bool]:
         """Whether x and y are periodic."""
         return self.basin != "box", self.basin == "periodic"
+
+    @property
+    def stood_on(self) -> dict[str, Basis]:
+        """What the values of a state stand on."""
+        layers = () if self.layers is None else (self.layers.upper, self.layers.lower)
+        of = "of the run that wrote it"
+        return {
+            "screening": Basis("1 / deformation_radius^2", self.screening, "", f"deformation_radius in [physics] {of}"),
+            "coupling": Basis("coupling of layers", layers, "", f"upper and lower in [layers] {of}"),
+        }
 
     @property
     def shape(self) -> tuple[int, int]:

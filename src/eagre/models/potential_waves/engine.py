@@ -196,7 +196,7 @@ class Engine:
         self._steps.ahead = None if ahead < 0.0 else int(ahead)
         self._resume(state, time)
         if self.breaking is not None:
-            self.breaking.log = [Breaker(*map(float, row)) for row in state["breakers"][1:]]
+            self.breaking.log = [Breaker(*map(float, row)) for row in state.get("breakers", ())[1:]]
             self.breaking.active = list(self.breaking.log)  # those that have ended are left out at the next look
 
     def _resume(self, state: dict[str, np.ndarray], time: float) -> None:

@@ -318,15 +318,14 @@ class PotentialWaves(BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
         more = {"first_volume": np.array(self._first_volume)}
-        return {**self._stepper.state(), **more, **grid_state(self.grid)}
+        return {**self._stepper.state(), **more, **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         plane = self.grid.shape
         volume = (self.setup.vertical.nz + 1, *plane)
         fields = {"surface": (2, *plane), "psi": volume, "psi_before": volume, "w": (1, *plane)}
-        numbers = ["counts", "ahead", "clock", "first_volume"]
-        check_state(state, fields, self.grid, numbers + (["breakers"] if self.setup.breaking else []))
+        check_state(state, fields, self.grid, ("counts", "ahead", "clock", "first_volume"), self.setup.stood_on)
         self._stepper.restore(state)
         self._first_volume = float(state["first_volume"])
         if self._engine.breaking is not None:

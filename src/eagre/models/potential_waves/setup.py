@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eagre.basis import Basis
 from eagre.grid import Grid
 from eagre.models.potential_waves.sides import Paddle, SpongeLayer
 from eagre.models.potential_waves.stencils import Vertical
@@ -43,6 +44,11 @@ class Setup:
     def closed(self) -> bool:
         """Whether no water comes or goes."""
         return not self.zones and not self.paddles
+
+    @property
+    def stood_on(self) -> dict[str, Basis]:
+        """What the values of a state stand on."""
+        return {"still_depth": Basis("depth of still water", self.depth, "m", "the bed of the run that wrote it")}
 
     @property
     def series(self) -> list[Series]:

@@ -325,11 +325,12 @@ class ShallowWater(BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
         own = {"first_volume": np.array(self._first_volume), **(self.lines.state() if self.lines else {})}
-        return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid)}
+        return {**self._engine.state(), **own, **self.setup.datum.state(), **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
-        check_state(state, {"q": self._engine.shape}, self.grid, ("clock", "first_volume"))
+        fields, numbers = {"q": self._engine.shape}, ("clock", "first_volume")
+        check_state(state, fields, self.grid, numbers, self.setup.stood_on)
         self._stepper.restore(over_datum(state, self.setup.datum, self.setup.bed))
         self._first_volume = float(state["first_volume"])
         if self.lines:

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from eagre.basis import Basis, bed_basis
 from eagre.boundaries import SIDES, Segment
 from eagre.boundaries.ghosts import padded_bed
 from eagre.boundaries.inside import SOUTH_FACE, WEST_FACE
@@ -84,6 +85,11 @@ class Setup:
             lower = self.datum.level if segment.condition.gives_level else 0.0
             own.append(Series(given.times, given.values - lower, given.name))
         return own + self.terms.series
+
+    @property
+    def stood_on(self) -> dict[str, Basis]:
+        """What the values of a state stand on."""
+        return bed_basis(self.bed)
 
     @property
     def uniform_manning(self) -> bool:

@@ -277,12 +277,18 @@ class ShallowWaterADI(Fields, BaseModel):
     def state(self) -> dict[str, np.ndarray]:
         """Everything that a restart needs to go on bit for bit."""
         own = {**(self.lines.state() if self.lines else {}), "level": np.array(self.setup.level)}
-        return {**self._stepper.state(), **own, **grid_state(self.grid)}
+        return {**self._stepper.state(), **own, **grid_state(self.grid, self.setup.stood_on)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state of `state` from a model of the same set-up."""
         places = {"z": "centre", "p": "face_x", "q_before": "face_y", "q_after": "face_y"}
-        check_state(state, {name: self.grid.shape_of(at) for name, at in places.items()}, self.grid, ("clock",))
+        check_state(
+            state,
+            {name: self.grid.shape_of(at) for name, at in places.items()},
+            self.grid,
+            ("clock",),
+            self.setup.stood_on,
+        )
         self._stepper.restore(over_level(state, self.setup.level))
         if self.lines:
             self.lines.restore(state)

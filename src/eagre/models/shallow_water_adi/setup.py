@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eagre.basis import Basis, bed_basis
 from eagre.boundaries import Segment
 from eagre.boundaries.lines import FluxLines
 from eagre.grid import Grid
@@ -53,6 +54,13 @@ class Setup:
         is_open |= self.walls is not None
         rules = self.drying or self.dissipation or self.viscosity > 0.0
         return rules or is_open or bool((self.bed > LAND).any())
+
+    @property
+    def stood_on(self) -> dict[str, Basis]:
+        """What the values of a state stand on."""
+        land = self.bed >= LAND
+        part = Basis("part of rows that is land", land.mean(axis=1), "", "the land of the run that wrote it")
+        return {"land_rows": part, **bed_basis(np.where(land, 0.0, self.bed + self.level))}
 
     @property
     def series(self) -> list[Series]:
