@@ -244,8 +244,9 @@ class Balance:
         rows = np.zeros(self.book.shape)
         rows[:, : state["book"].shape[1]] = state["book"]  # older states have no second rate
         for row, series in zip(rows[self._open.lengths.size :], self._rain, strict=False):
-            if series.is_constant and row[RATE] != series(time):
-                row[:] = row[SUM] + (time - row[BOOKED]) * row[RATE], series(time), time, 0.0
+            rate = row[RATE] + row[RATE_2]
+            if series.is_constant and rate != series(time):
+                row[:] = row[SUM] + (time - row[BOOKED]) * rate, series(time), time, 0.0
         self.device.fill(self.book, rows)
         self.resume_settled(state)
 
