@@ -122,7 +122,6 @@ def check_state(
 
     fields : shapes by name; numbers : names of what else must be there, of any shape; parts : see `eagre.basis`.
     """
-    check_basis(state, parts or {})
     for name in (*fields, *numbers):
         found = np.shape(state[name]) if name in state else None
         shape = tuple(fields.get(name, found or ()))
@@ -142,6 +141,7 @@ def check_state(
             raise InputError(
                 f"a state of a grid with {key} = {theirs:g}", allowed=f"{key} = {ours:g}, as the model has"
             )
+    check_basis(state, parts or {})
 
 
 def check_sample(

@@ -105,3 +105,23 @@ def test_the_template_keeps_to_the_courant_number_that_a_plane_bears(tmp_path):
         model.advance(60.0 * record)
     assert model.time == case.run.end_time
     assert 0.45 < model.engine.fastest <= largest_courant((33, 1, 129))
+
+
+def test_a_restart_with_another_start_date_is_refused(eagre, tmp_path):
+    """Its time is counted from the date: records and weather would be at other dates."""
+    begun, later = (
+        "end_time = 80.0\nstart_date = 2026-01-31T12:00:00",
+        "end_time = 160.0\nstart_date = 2026-01-31T12:01:20",
+    )
+    path = write(tmp_path, "dated", 80.0)
+    text = path.read_text()
+    path.write_text(text.replace("end_time = 80.0", begun))
+    assert eagre("run", path).code == 0
+    for dated, got in ((later, "2026-01-31T12:01:20"), ("end_time = 160.0", "none")):
+        path.write_text(text.replace("end_time = 80.0", dated))
+        more = eagre("run", path, "--restart", tmp_path / "dated_restart.nc")
+        assert more.code == exits.BAD_INPUT, more.out
+        for words in (f"start_date = {got}", "start_date = 2026-01-31T12:00:00", "run"):
+            assert words in more.err
+    path.write_text(text.replace("end_time = 80.0", begun.replace("80.0", "160.0")))
+    assert eagre("run", path, "--restart", tmp_path / "dated_restart.nc").code == 0

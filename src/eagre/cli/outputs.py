@@ -226,7 +226,7 @@ def make_events(case: Case, model: Model, plan: OutputPlan, stack: ExitStack) ->
         at_start = section.at_start and new[section.file]
         add(spell_key(key), section.interval, writer.write, at_start=at_start)
     if case.restart is not None and plan.restart is not None:
-        add("restart", case.restart.interval, _restarts(plan.restart, behind), at_start=False)
+        add("restart", case.restart.interval, _restarts(case, plan.restart, behind), at_start=False)
     return events
 
 
@@ -260,13 +260,13 @@ def write_log(case: Case, model: Model, plan: OutputPlan) -> None:
         write_rows(plan.log, *case.log(model))
 
 
-def _restarts(path: Path, behind: Behind) -> Callable[[Model], None]:
+def _restarts(case: Case, path: Path, behind: Behind) -> Callable[[Model], None]:
     """What writes a restart file once all records of fields up to it are on disk: a run that goes on needs them."""
     from eagre.io import write_restart
 
     def save(model: Model) -> None:
         behind.wait()
-        write_restart(path, model)
+        write_restart(path, model, start_date=case.run.start_date)
 
     return save
 

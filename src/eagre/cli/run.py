@@ -117,7 +117,7 @@ def _run(
     with out.status("preparing (the first run compiles)") if out.is_terminal else ExitStack():
         model = case.build(device=device, precision=precision)
         if origin is not None:
-            _restore(model, origin)
+            _restore(case, model, origin)
     if free:
         _use_tuned_threads(case.tuned_threads)
     out.print(f"device      {model.device}, {model.precision} precision", markup=False, soft_wrap=True)
@@ -133,14 +133,23 @@ def _run(
         raise _interruption(case, summary, plan)
 
 
-def _restore(model: Model, origin: Path) -> None:
+def _restore(case: Case, model: Model, origin: Path) -> None:
     """Take up a restart file at the time that it was written, which files of old versions hold in steps alone."""
     from eagre.errors import InputError
     from eagre.io import read_restart
     from eagre.io.restart import read_restart_header
 
+    header = read_restart_header(origin)
+    own, theirs = "" if case.run.start_date is None else case.run.start_date.isoformat(), header.start_date
+    if theirs not in ("", own):
+        error = InputError(
+            f"start_date = {own or 'none'} for the restart file {origin} of a run with start_date = {theirs}",
+            allowed="that of model time 0, which a run keeps when it goes on",
+            fix=f"start_date = {theirs}",
+        )
+        raise case.problem(("run", "start_date"), error)
     model.restore(read_restart(origin, model))
-    written = read_restart_header(origin).time
+    written = header.time
     if model.time != written:
         raise InputError(
             f"restart file {origin} of t = {written:g} s, t = {model.time:g} s in steps of {model.time_step:g} s",
@@ -160,7 +169,8 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
         events = make_events(case, model, plan, stack)
         stack.callback(write_log, case, model, plan)
         view = stack.enter_context(ProgressView(out, model.time, quiet=quiet))
-        return run_loop(model, case.run.end_time, events, on_progress=view.update, checkpoint=plan.checkpoint)
+        known = {"checkpoint": plan.checkpoint, "start_date": case.run.start_date}
+        return run_loop(model, case.run.end_time, events, on_progress=view.update, **known)
 
 
 def _refuse_finished(case: Case, time: float) -> None:

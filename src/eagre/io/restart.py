@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class RestartHeader:
         nx, ny, dx, dy, x0, y0.
     version : str
         Eagre's, when it was written.
+    start_date : str
+        The date of model time 0, ISO 8601; "" if the run had none.
     """
 
     kind: str
@@ -48,9 +51,10 @@ class RestartHeader:
     steps: int
     grid: dict[str, float]
     version: str
+    start_date: str = ""
 
 
-def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
+def write_restart(path: str | os.PathLike[str], model: Model, *, start_date: datetime | None = None) -> Path:
     """Write the state of a model so that a run can go on from it bit for bit.
 
     The state goes to a temporary file in the same folder, is put on disk and then takes the name `path` in one
@@ -63,6 +67,8 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
         The ``.nc`` file. A restart file that is there is replaced.
     model : Model
         Read: `state()`, `kind`, `precision`, `grid`, `time`, `steps`.
+    start_date : datetime, optional
+        The date of model time 0, which a case that goes on must have too.
 
     Returns
     -------
@@ -82,7 +88,7 @@ def write_restart(path: str | os.PathLike[str], model: Model) -> Path:
     fix = "free some space, or another folder for the restart file"
     check_space(full, sum(value.nbytes for value in state.values()), safe=safe, fix=fix)
     with beside(full) as temporary, writing(full, safe=safe, fix=fix):
-        _write(temporary, model, state)
+        _write(temporary, model, state, start_date)
         sync(temporary)
         os.replace(temporary, full)
         sync(full.parent)
@@ -163,7 +169,7 @@ def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def _write(path: Path, model: Model, state: Mapping[str, np.ndarray]) -> None:
+def _write(path: Path, model: Model, state: Mapping[str, np.ndarray], start_date: datetime | None) -> None:
     """Write a whole restart file."""
     import h5py
 
@@ -180,6 +186,8 @@ def _write(path: Path, model: Model, state: Mapping[str, np.ndarray]) -> None:
                 "steps": int(model.steps),
             }
         )
+        if start_date is not None:
+            file.attrs["start_date"] = start_date.isoformat()
         file.attrs.update({f"grid_{name}": getattr(model.grid, name) for name in _GRID})
         group = file.create_group("state")
         for name, value in state.items():
@@ -227,7 +235,8 @@ def _header(file: Any) -> RestartHeader:
     grid = {name: attributes[f"grid_{name}"].item() for name in _GRID}
     version = str(attributes["source"]).removeprefix("eagre ")
     time, steps = float(attributes["time"]), int(attributes["steps"])
-    return RestartHeader(str(attributes["kind"]), str(attributes["precision"]), time, steps, grid, version)
+    kind, precision, date = (str(attributes.get(name, "")) for name in ("kind", "precision", "start_date"))
+    return RestartHeader(kind, precision, time, steps, grid, version, date)
 
 
 def _check_model(header: RestartHeader, model: Model, path: Path) -> None:

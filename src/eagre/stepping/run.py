@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
@@ -110,11 +111,13 @@ def run(
     *,
     on_progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
+    start_date: datetime | None = None,
 ) -> RunSummary:
     """Run a model to `until`, s, doing each event at its times.
 
     Ctrl-C or SIGTERM finishes the steps under way, writes a restart to `checkpoint` and returns with `interrupted`
-    set. An output that can no longer be written ends the run with a restart too.
+    set. An output that can no longer be written ends the run with a restart too. `start_date` is that of model time 0,
+    for restarts.
 
     Raises
     ------
@@ -133,16 +136,16 @@ def run(
         except BlowUpError as error:
             if checkpoint is None:
                 raise
-            path = _write_restart(model, checkpoint)
+            path = _write_restart(model, checkpoint, start_date)
             raise BlowUpError(error.time, error.cell, error.what, str(path), error.advice) from error
         except OSError as error:
             if checkpoint is not None:
                 with suppress(OSError, InputError):
-                    path = _write_restart(model, checkpoint)
+                    path = _write_restart(model, checkpoint, start_date)
                     error.add_note(f"safe:    the state at t = {model.time:g} s in {path}, to continue with --restart")
             raise
         stopped = interrupted.number if model.time < until else 0
-        restart = _write_restart(model, checkpoint) if stopped and checkpoint is not None else None
+        restart = _write_restart(model, checkpoint, start_date) if stopped and checkpoint is not None else None
     return loop.summary(stopped, restart)
 
 
@@ -240,10 +243,10 @@ class _Loop:
         )
 
 
-def _write_restart(model: Model, path: str | Path) -> Path:
+def _write_restart(model: Model, path: str | Path, start_date: datetime | None) -> Path:
     from eagre.io import write_restart
 
-    write_restart(path, model)
+    write_restart(path, model, start_date=start_date)
     return Path(path)
 
 

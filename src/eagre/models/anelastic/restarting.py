@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eagre.basis import Basis, check_basis
+from eagre.basis import Basis
 from eagre.checks import check_state
 from eagre.models.anelastic.inputs import HELD, SIDES
 from eagre.models.anelastic.setup import Setup
@@ -83,8 +83,7 @@ def taken_up(state: State, own: State, setup: Setup, fresh: bool) -> TakenUp:
     # profiles, whose keys begin with "averages", and maps may be asked for anew
     own = {name: array for name, array in own.items() if not name.startswith(("averages", "maps"))}
     fields = {name: array.shape for name, array in own.items() if array.ndim == 3}
-    parts = stood_on(setup)
-    check_basis(state, parts)
+    check_state(state, {}, setup.grid, parts=stood_on(setup))
     found = _with_what_it_lacks(state, own, setup, fresh)
     check_state(found.state, fields, setup.grid, [name for name in own if name not in fields])
     return found
