@@ -292,9 +292,9 @@ def test_records_are_on_disk_before_the_restart(eagre, fake_case, monkeypatch):
         record(file, times, values)
         written.extend(times)
 
-    def restart(path, model):
+    def restart(path, model, **manner):
         assert written[-1] == 2.0 * (model.time // 2.0)
-        return write_restart(path, model)
+        return write_restart(path, model, **manner)
 
     monkeypatch.setattr(RecordFile, "_write", slow)
     monkeypatch.setattr("eagre.io.write_restart", restart)
