@@ -16,6 +16,7 @@ CASES = {
     "chezy": {"chezy": 40.0, "manning": 0.0, "dissipation": "none"},
     "no drying": {"drying": "off", "deeper": 20.0, "viscosity": 0.0, "convection": "off"},
 }
+TAKING = eagre.Boundaries(west=eagre.Discharge(-9e4), north=eagre.Discharge(-9e4))  # more than there is
 BEACH = np.linspace(-4.0, 1.0, 13) + np.zeros((7, 1))
 TINY = {"nx": 12, "ny": 6, "bed": BEACH, "sources": FORCES, "steps": 1}
 
@@ -41,7 +42,9 @@ def test_in_plain_python():
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("more", [{"boundaries": OPEN, "viscosity": 2.0}, {"drying": "off", "bed": None}])
+@pytest.mark.parametrize(
+    "more", [{"boundaries": OPEN, "viscosity": 2.0}, {"drying": "off", "bed": None}, {"boundaries": TAKING}]
+)
 def test_on_a_simulated_gpu(more):
     """The GPU's own sweeps, and the plain cells there, as the plain cells on the CPU."""
     from eagre.backend.simulated import SimulatedDevice

@@ -257,7 +257,11 @@ def stage_row(level, end, flux, inner):
 
 
 def discharge_row(rate, end, flux, inner):
-    """P is given; no water enters land."""
+    """P is given; no water enters land, and no more leaves than a third of what the old flux leaves in a step."""
+    if end.drying:
+        each = end.dt / (4 * end.dx)
+        left = max(max(end.known - end.bed, 0.0) + each * min(end.into * end.flux, 0.0), 0.0)
+        rate = max(rate, -left / (6 * each))
     return flux - (end.into * rate if end.bed < 1e29 else 0.0)
 
 

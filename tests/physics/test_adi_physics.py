@@ -57,6 +57,47 @@ def test_discharge_enters_to_rounding():
     assert model.diagnostics()["volume"] - before == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("side", "slope", "time_step"), [("west", 0.0, 1.0), ("east", 0.01, 6.0), ("south", 0.01, 1.0), ("north", 0.0, 2.0)]
+)
+def test_a_discharge_takes_no_more_than_there_is(side, slope, time_step):
+    """The pond runs dry, no depth is negative, the summary tells of it; the explicit model takes the same."""
+    along_x, low = side in ("west", "east"), side in ("west", "south")
+    grid = eagre.Grid(*((20, 6) if along_x else (6, 20)), 10.0, 10.0)
+    along = grid.mesh("corner")[0 if along_x else 1]
+    bed = -1.0 + slope * (along if low else 200.0 - along)
+    sides = eagre.Boundaries(**{side: eagre.Discharge(-30.0)})
+    given = {"surface_elevation": 0.0, "boundaries": sides, "device": "cpu", "precision": "double"}
+    ours = eagre.ShallowWaterADI(grid, bed, time_step, **given)
+    before = ours.diagnostics()["volume"]
+    for until in np.arange(30.0, 601.0, 30.0):
+        ours.advance(until)
+        assert ours.diagnostics()["min_depth"] > -1e-12
+    taken, told = -ours.inflow[side], f"of -1.8e+04 m3 asked, as no more was there, through {side}"
+    assert taken == pytest.approx(before - ours.diagnostics()["volume"], rel=1e-12)
+    assert 0.8 * before < taken < before and any(told in text for _, text in ours.facts)
+    if slope == 0.0:
+        theirs = eagre.ShallowWater(grid, bed, **given)
+        theirs.advance(600.0)
+        assert taken == pytest.approx(-theirs.inflow[side], rel=0.02)
+        assert any(told in text for _, text in theirs.facts)
+
+
+def test_a_discharge_takes_nothing_from_dry_ground_and_all_of_deep_water():
+    """From the first instant on; of deep water what is asked for, to rounding, at |u| dt / dx = 0.5."""
+    grid = eagre.Grid(20, 6, 10.0, 10.0)
+    given = {"device": "cpu", "precision": "double"}
+    dry = eagre.ShallowWaterADI(
+        grid, 1.0, 1.0, surface_elevation=0.0, boundaries=eagre.Boundaries(west=eagre.Discharge(-30.0)), **given
+    )
+    dry.advance(60.0)
+    assert dry.inflow["west"] == dry.diagnostics()["min_depth"] == 0.0
+    through = eagre.Boundaries(west=eagre.Discharge(-60.0), east=eagre.Discharge(60.0))
+    deep = eagre.ShallowWaterADI(grid, -1.0, 5.0, surface_elevation=0.0, velocity_x=-1.0, boundaries=through, **given)
+    deep.advance(600.0)
+    assert deep.inflow["west"] == pytest.approx(-60.0 * 600.0, rel=1e-12)
+
+
 def test_steady_level_brings_a_basin_to_rest():
     level = eagre.Series(np.array([0.0, 10_000.0, 40_000.0]), np.array([0.0, 0.3, 0.3]))
     grid = eagre.Grid(30, 12, 50.0, 50.0)

@@ -12,6 +12,7 @@ from eagre.grid import Grid
 VOLUME, KINETIC, POTENTIAL, WET, DEEPEST, SHALLOWEST, FASTEST = 0, 1, 2, 3, 4, 5, 6
 WATER_SUMS = 7
 MUCH = 1e-3  # of the water, won or lost by rounding
+SHORT = 0.01  # of what was to be taken out, which was not there
 BLOCK = 128  # threads that sum a row on a GPU
 
 
@@ -76,6 +77,9 @@ def water_facts(
     if change != change or (found["volume_error"] == found["volume_error"] and not inflow and not rain > 0.0):
         return []
     wanted = {name: f" of {volume:+.4g} m3 asked" for name, volume in asked.items()}
+    for name, volume in asked.items():
+        if volume < 0.0 and inflow[name] > (1.0 - SHORT) * volume:
+            wanted[name] += ", as no more was there,"
     parts = [f"{value:+.4g} m3{wanted.get(name, '')} through {name}" for name, value in inflow.items()]
     parts += [f"{rain:+.4g} m3 of rain"] if rain > 0.0 else []
     gained = f"{abs(change):.4g} m3 {'more' if change > 0 else 'less'} than at the start"

@@ -60,14 +60,18 @@ def face_flux(setup: Any, sides: Any, z: np.ndarray, discharge: np.ndarray, alon
     """Flux at faces from the unit discharge at centres: means, what a side prescribes, 0 through what is closed."""
     faces = faces_of(discharge, along)
     flux = np.where(open_faces(setup, z, along), faces, 0.0)
-    names = SIDES_ACROSS[along]
+    names, size = SIDES_ACROSS[along], setup.grid.dx if along == "x" else setup.grid.dy
     for side in sides:
         if side.segment.side not in names or side.kind == WALL:
             continue
         high = side.segment.side == names[1]
         where = faces_on(side.segment)
         wet = setup.bed[where] < LAND
-        given = (-1.0 if high else 1.0) * side.series(time) if side.gives_flux else faces[where]
+        given = faces[where]
+        if side.gives_flux:
+            most = np.maximum(z - setup.bed, 0.0)[where] * size / (2.0 * setup.time_step)  # see `discharge_end`
+            rate = np.maximum(side.series(time), -most) if setup.drying else side.series(time)
+            given = (-1.0 if high else 1.0) * rate
         flux[where] = np.where(wet, given, 0.0)
     return flux
 
