@@ -16,7 +16,7 @@ INSIDE = eagre.Area([[30.0, 20.0], [50.0, 20.0], [50.0, 40.0], [30.0, 40.0]], ea
 
 def pond(implicit=False, precision="double", **options):
     """Water rises out of an area of a pond with a rough bed that a ring goes round, and flows about."""
-    grid = eagre.Grid(20, 16, 4.0, 4.0)
+    grid = eagre.Grid(20, 16, 4.0, 5.0)
     bed = 0.1 * np.random.default_rng(2).random((17, 21))
     given = {
         "surface_elevation": 0.6, "manning": 0.02, "precision": precision, "device": "cpu",
@@ -70,6 +70,23 @@ def test_series_of_lines_sum_up_and_go_on_after_a_restart(implicit):
     assert np.isnan(unbroken[0]["discharge"]).all()
     total = sum(2.0 * one["discharge"] for one in unbroken[1:])
     np.testing.assert_allclose(total, unbroken[-1]["volume"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_line_of_one_face_goes_on_after_a_restart(implicit):
+    whole, on = (pond(implicit, lines={"gauge": [(54.1, 21.0), (54.1, 24.0)]}) for _ in range(2))
+    whole.advance(4.0)
+    on.restore(whole.state())
+    assert len(on.lines.names) == 1 and on.lines.volumes() == whole.lines.volumes()
+    assert abs(on.lines.volumes()["gauge"]) > 0.1
+
+
+def test_a_line_stands_midway_between_its_ends():
+    """In files: not at the mean of its points."""
+    found = pond(lines={"bent": [(20.0, 20.0), (30.0, 60.0), (44.0, 60.0), (60.0, 50.0)]}).lines.coordinates
+    assert [found[name][0].tolist() for name in ("x", "y", "path")] == [
+        [40.0], [35.0], ["LINESTRING (20 20, 30 60, 44 60, 60 50)"]
+    ]  # fmt: skip
 
 
 def test_other_lines_begin_anew_on_several_devices_as_on_one():
