@@ -54,6 +54,17 @@ def test_stress_of_a_file_over_time(built, tmp_path):
     assert any("wind.nc" in remark for remark in model.remarks)
 
 
+def test_stress_of_a_file_is_taken_where_the_points_are(built, tmp_path):
+    """Quadratic in x and y: its curl is linear in both, so that a basin beside its place would show."""
+    write(tmp_path, "N m-2", tauuo=lambda x, y, k: 1e-12 * y**2, tauvo=lambda x, y, k: 2e-12 * x**2)
+    model = built(PLANE % 'weather.file = "wind.nc"')
+    x, y = model.grid.mesh()
+    inner = (slice(1, -1), slice(1, -1))
+    np.testing.assert_allclose(
+        model.field("wind_curl")[inner], (4e-12 * x - 2e-12 * y)[inner] / 1e5, rtol=1e-9, atol=1e-20
+    )
+
+
 def test_sums_of_era5_count_at_the_middle_of_their_hours(built, tmp_path):
     """N m-2 s since the record before, two hours each."""
     write(tmp_path, "N m**-2 s", ewss=lambda x, y, k: 0.0 * x, nsss=lambda x, y, k: 7200.0 * 1e-7 * k * x)
