@@ -39,6 +39,14 @@ def velocity(h: np.ndarray, hu: np.ndarray, kappa: float) -> np.ndarray:
     return np.where(h >= kappa, hu / np.maximum(h, max(kappa, 1e-300)), below)
 
 
+def speed_left(speed, a):
+    """s of s (1 + a s) = speed by Newton's method from above, where the parabola is convex: what friction leaves."""
+    s = np.array(speed, dtype=np.float64)
+    for _ in range(60):
+        s -= (s + a * s**2 - speed) / (1.0 + 2.0 * a * s)
+    return s
+
+
 def wave_speeds(hl: np.ndarray, ul: np.ndarray, hr: np.ndarray, ur: np.ndarray, g: float):
     """One-sided local speeds a+ >= 0 and a- <= 0 of the central-upwind flux."""
     cl, cr = np.sqrt(g * hl), np.sqrt(g * hr)
@@ -249,15 +257,14 @@ class ShallowWaterOracle:
         return np.stack([q[0], *(np.where(thin, h * velocity(h, m, self.kappa), m) for m in q[1:])])
 
     def friction(self, q: np.ndarray) -> np.ndarray:
-        """Rate of the semi-implicit Manning friction, (ny, nx), s-1: g n^2 |U| / h^(4/3)."""
-        h = np.maximum(q[0] - self.bed_centre, 0.0)
-        inverse = velocity(h, np.ones_like(h), self.kappa)
-        return self.g * np.asarray(self.manning) ** 2 * np.hypot(q[1], q[2]) * inverse ** (7.0 / 3.0)
+        """a of Manning's friction a |U| U of the unit discharge U, (ny, nx), m-2: g n^2 / max(h, kappa)^(7/3)."""
+        return self.g * np.asarray(self.manning) ** 2 * np.maximum(self.depth(q), self.kappa) ** (-7.0 / 3.0)
 
-    def stage(self, base: np.ndarray, q: np.ndarray, rate: np.ndarray, dt: float) -> np.ndarray:
-        """[base + dt rate] / (1 + dt friction(q)), with the surface held at or above the bed."""
+    def stage(self, base: np.ndarray, rate: np.ndarray, dt: float) -> np.ndarray:
+        """U of U (1 + dt a |U|) = base + dt rate, a by the new depth, with the surface held at or above the bed."""
         new = base + dt * rate
-        new[1:] /= 1.0 + dt * self.friction(q)
+        a = dt * self.friction(new)
+        new[1:] /= 1.0 + a * speed_left(np.hypot(new[1], new[2]), a)
         low = self.bed_centre - new[0]
         self.clamped = max(self.clamped, float(low.max()))
         new[0] = np.maximum(new[0], self.bed_centre)
@@ -270,11 +277,11 @@ class ShallowWaterOracle:
         last = self.time + dt >= until
         dt = until - self.time if last else dt
         base = self.reset(q)
-        new = self.stage(base, base, rate, dt)
+        new = self.stage(base, rate, dt)
         if self.scheme == "rk2":
             rate, _ = self.residual(new)
             base = self.reset(new)
-            new = self.stage(0.5 * (q + base), base, rate, 0.5 * dt)
+            new = self.stage(0.5 * (q + base), rate, 0.5 * dt)
         self.time = until if last else self.time + dt
         self.steps += 1
         return new
@@ -392,16 +399,11 @@ class DepthOracle(ShallowWaterOracle):
         h = np.maximum(q[0], 0)
         return np.stack([q[0], *(np.where(h < self.kappa, h * velocity(h, m, self.kappa), m) for m in q[1:])])
 
-    def friction(self, q):
-        """See `ShallowWaterOracle.friction`."""
-        h = np.maximum(q[0], 0)
-        inverse = velocity(h, np.ones_like(h), self.kappa)
-        return self.g * np.asarray(self.manning) ** 2 * np.hypot(q[1], q[2]) * inverse ** (7.0 / 3.0)
-
-    def stage(self, base, q, rate, dt):
+    def stage(self, base, rate, dt):
         """See `ShallowWaterOracle.stage`; a depth below zero stays, and is noted."""
         new = (base + self.real(dt) * rate).astype(self.real)
-        new[1:] /= (1 + dt * self.friction(q)).astype(self.real)
+        a = dt * self.friction(new)
+        new[1:] /= (1 + a * speed_left(np.hypot(new[1], new[2]), a)).astype(self.real)
         self.clamped = max(self.clamped, float(-new[0].min()))
         return new
 

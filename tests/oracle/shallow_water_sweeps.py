@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracle.shallow_water import ShallowWaterOracle
+from oracle.shallow_water import ShallowWaterOracle, speed_left
 
 TINY = 1e-300
 
@@ -37,9 +37,14 @@ class SweepsOracle(ShallowWaterOracle):
         return np.stack([h.T, t.T, m.T]) / self.dy, self.cfl * self.dy / max(speed, TINY)
 
     def rubbed(self, base, q, rate, dt, across):
-        """As `stage`, with friction of the momentum across the faces alone."""
+        """As `stage`, with friction of the momentum across the faces alone.
+
+        The momentum along them takes part as what friction by the speed of q would leave as it is in q.
+        """
         new = base + dt * rate
-        new[across] /= 1.0 + dt * self.friction(q)
+        a, along = dt * self.friction(new), q[3 - across]
+        along = along * (1.0 + a * np.hypot(q[1], q[2]))
+        new[across] /= 1.0 + a * speed_left(np.hypot(new[across], along), a)
         low = self.bed_centre - new[0]
         self.clamped = max(self.clamped, float(low.max()))
         new[0] = np.maximum(new[0], self.bed_centre)
@@ -86,7 +91,7 @@ class SweepsOracle(ShallowWaterOracle):
         self.scheme, self.cfl = "rk2", self.part * cfl
         new = super().step(q, until, fixed_dt)
         base = self.reset(q)
-        _, later = self.residual(super().stage(base, base, self.residual(q)[0], self.time))
+        _, later = self.residual(super().stage(base, self.residual(q)[0], self.time))
         self.free = min(self.cfl * later, self.max_dt)
         self.scheme, self.cfl = scheme, cfl
         return new

@@ -117,13 +117,13 @@ def _simulated_hypotenuse(x, y):
     return math.sqrt(x * x + y * y)
 
 
-# -- x^(4/3) ----------------------------------------------------------------------------------------
+# -- x^(-1/3) and x^(4/3) -----------------------------------------------------------------------------
 
 
 @cell
-def power_four_thirds(x):
-    """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
-    return x ** real(4.0 / 3.0)
+def inverse_cube_root(x):
+    """x^(-1/3) for x > 0; all below 1e-12 counts as that."""
+    return larger(x, real(1e-12)) ** real(-1.0 / 3.0)
 
 
 @cell
@@ -139,18 +139,16 @@ def newton_step(x, y):
     return y * (real(4.0 / 3.0) - real(1.0 / 3.0) * x * (y * y * y))
 
 
-@power_four_thirds.variant("cpu", "single")
+@inverse_cube_root.variant("cpu", "single")
 def _single_on_cpu(x):
     x = max(x, real(1e-12))
-    y = newton_step(x, newton_step(x, newton_step(x, root_guess(x))))
-    return x * x * y * y
+    return newton_step(x, newton_step(x, newton_step(x, root_guess(x))))
 
 
-@power_four_thirds.variant("cpu", "double")
+@inverse_cube_root.variant("cpu", "double")
 def _double_on_cpu(x):
     x = max(x, real(1e-12))
-    y = newton_step(x, newton_step(x, newton_step(x, newton_step(x, root_guess(x)))))
-    return x * x * y * y
+    return newton_step(x, newton_step(x, newton_step(x, newton_step(x, root_guess(x)))))
 
 
 @cell
@@ -159,15 +157,26 @@ def single_guess(x):
     return real(np.float32(x) ** np.float32(-1.0 / 3.0))  # type: ignore[arg-type]
 
 
-@power_four_thirds.variant("cuda", "double")
+@inverse_cube_root.variant("cuda", "double")
 def _double_on_cuda(x):
     x = larger(x, real(1e-12))
-    y = newton_step(x, newton_step(x, single_guess(x)))
+    return newton_step(x, newton_step(x, single_guess(x)))
+
+
+@inverse_cube_root.variant("simulator")
+def _simulated_cube_root(x):
+    return larger(x, real(1e-12)) ** real(-1.0 / 3.0)
+
+
+@cell
+def power_four_thirds(x):
+    """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
+    y = inverse_cube_root(x)
     return x * x * y * y
 
 
-@power_four_thirds.variant("simulator")
-def _simulated_power(x):
+@power_four_thirds.variant("cuda", "single")
+def _power_of_the_hardware(x):
     return x ** real(4.0 / 3.0)
 
 

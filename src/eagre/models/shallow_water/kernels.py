@@ -14,7 +14,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope
-from eagre.kernels.roots import larger, power_four_thirds, reciprocal, root, select, smaller
+from eagre.kernels.roots import inverse_cube_root, larger, reciprocal, root, select, smaller
 from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
@@ -219,62 +219,100 @@ def kept_momentum(h, q, u, p):
 
 
 @cell
-def friction_rate(hu, hv, over_h, g_n2):
-    """Manning friction g n^2 |u| / h^(4/3), s-1; h desingularised, 0 if dry (equation 2.9)."""
-    return g_n2 * root(hu * hu + hv * hv) * over_h * power_four_thirds(over_h)
+def manning_factor(h, g_n2, p):
+    """Manning friction, s-1, over the unit discharge: g n^2 / h^(7/3), m-2; h no less than the desingularised depth."""
+    y = inverse_cube_root(larger(h, p.kappa))
+    cube = y * y * y
+    return g_n2 * (cube * cube * y)
 
 
 @cell
-def first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
-    """eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9."""
-    keep = real(1.0)
-    hu = kept_momentum(h, hu, u, p)
-    hv = kept_momentum(h, hv, v, p)
-    if FRICTION != 0:
-        keep = reciprocal(real(1.0) + dt * friction_rate(hu, hv, over_h, g_n2))
-    return added(eta, dt * r_h, noise), (hu + dt * r_u) * keep, (hv + dt * r_v) * keep
+def share_kept(loss):
+    """What implicit friction leaves of a momentum: k of k (1 + loss k) = 1, loss = dt a |q| of the momentum before."""
+    return real(2.0) * reciprocal(real(1.0) + root(real(1.0) + real(4.0) * loss))
 
 
 @cell
-def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
-    """eta, hu, hv after the second stage of SSP-RK2, from the state _n and the first stage: equation 2.9."""
+def rubbed(hu, hv, h, g_n2, dt, p):
+    """Momenta of water of the new depth h after friction for dt by the speed that it leaves (2.9; decision 0077)."""
+    if FRICTION == 0:
+        return hu, hv
+    keep = share_kept(dt * root(hu * hu + hv * hv) * manning_factor(h, g_n2, p))
+    return hu * keep, hv * keep
+
+
+@cell
+def first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt):
+    """eta, hu, hv after a forward step with the tendencies r_h, r_u, r_v: Q* of equation 2.9 before friction."""
+    hu = kept_momentum(h, hu, u, p) + dt * r_u
+    hv = kept_momentum(h, hv, v, p) + dt * r_v
+    return added(eta, dt * r_h, noise), hu, hv
+
+
+@cell
+def second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt):
+    """As `first_update` after the second stage of SSP-RK2, from the state _n and the first stage."""
     half = real(0.5)
-    keep = half
-    hu = kept_momentum(h, hu, u, p)
-    hv = kept_momentum(h, hv, v, p)
-    if FRICTION != 0:
-        keep = half * reciprocal(real(1.0) + half * dt * friction_rate(hu, hv, over_h, g_n2))
-    eta = mean_added(eta_n, eta, dt * r_h, noise)
-    return eta, (hu_n + hu + dt * r_u) * keep, (hv_n + hv + dt * r_v) * keep
+    hu = half * (hu_n + kept_momentum(h, hu, u, p) + dt * r_u)
+    hv = half * (hv_n + kept_momentum(h, hv, v, p) + dt * r_v)
+    return mean_added(eta_n, eta, dt * r_h, noise), hu, hv
 
 
 @cell
-def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
+def rubbed_for(dt, second):
+    """How long friction acts in a stage, s: half of a step in the second."""
+    return real(0.5) * dt if second else dt
+
+
+@cell
+def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
     """New eta, hu, hv of a cell in the stage that SECOND names."""
+    before = eta
     if SECOND:
-        return second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt)
-    return first_update(eta, hu, hv, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt)
+        eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
+    else:
+        eta, hu, hv = first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt)
+    hu, hv = rubbed(hu, hv, h + (eta - before), g_n2, rubbed_for(dt, SECOND), p)
+    return eta, hu, hv
 
 
 @cell
-def first_of_sweep(eta, m, t, h, over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt):
-    """eta and the momenta m across and t along the faces of a sweep after a forward step; only m is rubbed."""
-    keep = real(1.0)
-    m, t = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
-    if FRICTION != 0:
-        keep = reciprocal(real(1.0) + dt * friction_rate(m, t, over_h, g_n2))
-    return added(eta, dt * r_h, noise), (m + dt * r_m) * keep, t + dt * r_t
+def rubbed_across(m, m_old, t_old, h, g_n2, dt, p):
+    """The momentum m across the faces of a sweep after friction by the speed that it leaves.
+
+    As `rubbed`, with t along the faces as friction by the speed of before would have to find it to leave it as it is.
+    """
+    if FRICTION == 0:
+        return m
+    loss = dt * manning_factor(h, g_n2, p)
+    t = t_old * (real(1.0) + loss * root(m_old * m_old + t_old * t_old))
+    return m * share_kept(loss * root(m * m + t * t))
 
 
 @cell
-def second_of_sweep(eta, m, t, eta_n, m_n, t_n, h, over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt):
+def first_of_sweep(eta, m, t, r_h, r_m, r_t, noise, dt):
+    """eta and the momenta m across and t along the faces of a sweep after a forward step before friction."""
+    return added(eta, dt * r_h, noise), m + dt * r_m, t + dt * r_t
+
+
+@cell
+def second_of_sweep(eta, m, t, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt):
     """As `first_of_sweep` after the second stage of SSP-RK2, from the state _n and the first stage."""
     half = real(0.5)
-    keep = half
-    m, t = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
-    if FRICTION != 0:
-        keep = half * reciprocal(real(1.0) + half * dt * friction_rate(m, t, over_h, g_n2))
-    return mean_added(eta_n, eta, dt * r_h, noise), (m_n + m + dt * r_m) * keep, (t_n + t + dt * r_t) * half
+    return mean_added(eta_n, eta, dt * r_h, noise), half * (m_n + m + dt * r_m), half * (t_n + t + dt * r_t)
+
+
+@cell
+def updated_in_sweep(
+    eta, m, t, eta_n, m_n, t_n, h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, second, p, dt
+):  # fmt: skip
+    """New eta, m, t of a cell in a stage of a sweep; only m is rubbed."""
+    before, m_old, t_old = eta, kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+    if second:
+        eta, m, t = second_of_sweep(eta, m_old, t_old, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt)
+    else:
+        eta, m, t = first_of_sweep(eta, m_old, t_old, r_h, r_m, r_t, noise, dt)
+    return eta, rubbed_across(m, m_old, t_old, h + (eta - before), g_n2, rubbed_for(dt, second), p), t
 
 
 @cell

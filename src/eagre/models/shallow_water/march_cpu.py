@@ -16,6 +16,7 @@ from eagre.kernels.central_upwind import central_upwind, covered_flux
 from eagre.kernels.elevation import depth, noise_of, surface
 from eagre.kernels.limiters import scaled_difference
 from eagre.models.shallow_water.active_tiles import live_bits
+from eagre.models.shallow_water.friction_cpu import rub
 from eagre.models.shallow_water.kernels import (
     COVERED_FACES,
     FACES,
@@ -26,7 +27,6 @@ from eagre.models.shallow_water.kernels import (
     bed_west,
     covered,
     first_update,
-    manning_of,
     over_depth,
     second_update,
     seed_of_stage,
@@ -310,7 +310,7 @@ def close_ends(edges, s, row, i0, n, nx):
 
 
 @cell
-def update(q, out, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
+def update(q, out, bed, forcing, s, row, i0, n, second, seed, p, dt):
     """Interior row `row` of the new state; in the second stage `out` has the state before the step."""
     j = row + 2
     for i in range(n):
@@ -328,8 +328,7 @@ def update(q, out, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, q[1, j, c], q[2, j, c], forcing, row, i0 + i)
         state = (q[0, j, c], q[1, j, c], q[2, j, c])
         rest = (
-            h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, manning_of(manning, row, i0 + i, p),
-            noise_of(seed, row, i0 + i), p, dt,
+            h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt,
         )  # fmt: skip
         if second:
             eta, hu, hv = second_update(*state, out[0, j, c], out[1, j, c], out[2, j, c], *rest)
@@ -367,9 +366,10 @@ def tile(q, out, bed, manning, terms, edges, s, j0, i0, rows, columns, second, l
             if looks:
                 live |= live_bits(q, s, OVER0, j0 + (r - 2), i0, r - 4, rows, columns)
             if second:  # each call with its own constant: no question is left in a loop over cells
-                update(q, out, bed, manning, forcing, s, row, i0, columns, True, seed, p, dt)
+                update(q, out, bed, forcing, s, row, i0, columns, True, seed, p, dt)
             else:
-                update(q, out, bed, manning, forcing, s, row, i0, columns, False, seed, p, dt)
+                update(q, out, bed, forcing, s, row, i0, columns, False, seed, p, dt)
+            rub(out, bed, manning, row, i0, columns, second, dt, p)
     return to_bits(rate), live
 
 

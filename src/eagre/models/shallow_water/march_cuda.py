@@ -177,7 +177,7 @@ def store_row(
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i - 2)
         eta, hu, hv = updated(
             row.eta, row.hu, row.hv, before.eta, before.hu, before.hv,
-            row.h, row.over_h, row.u, row.v, r_h, r_u, r_v, g_n2, noise_of(seed, j, i - 2), p, dt,
+            row.h, row.u, row.v, r_h, r_u, r_v, g_n2, noise_of(seed, j, i - 2), p, dt,
         )  # fmt: skip
         out[0, j + 2, i] = eta
         out[1, j + 2, i] = hu

@@ -23,13 +23,12 @@ from eagre.models.shallow_water.kernels import (
     bed_centre,
     bed_south,
     bed_west,
-    first_of_sweep,
     manning_of,
     over_depth,
-    second_of_sweep,
     seed_of_stage,
     seed_of_sweep,
     updated,
+    updated_in_sweep,
     with_terms,
     with_terms_of_sweep,
 )
@@ -181,7 +180,7 @@ def stage(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, (terms, TERM_FACTORS(terms, 0)), j, i)
         g_n2, noise, dt = manning_of(manning, j, i, p), noise_of(seed_of_stage(clock, SECOND, p), j, i), real(clock[DT])
         out[0, row, column], out[1, row, column], out[2, row, column] = updated(
-            eta, hu, hv, eta_n, hu_n, hv_n, h, over_h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
+            eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt
         )
         rates[j * (q.shape[2] - 4) + i] = to_bits(larger(rate_x, rate_y))
 
@@ -207,7 +206,7 @@ def part(j, i, q, old, out, left, bed, manning, terms, edges, walls, rates, p, c
             noise = noise_of(seed_of_stage(clock, SECOND, p), j, i)
             out[0, row, column], out[1, row, column], out[2, row, column] = updated(
                 eta, hu, hv, old[0, row, column], old[1, row, column], old[2, row, column],
-                h, over_h, PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h), r_h, r_u, r_v,
+                h, PRIMITIVE(hu, over_h), PRIMITIVE(hv, over_h), r_h, r_u, r_v,
                 manning_of(manning, j, i, p), noise, p, real(clock[DT]),
             )  # fmt: skip
             rates[place] = max(rates[place], to_bits(rate))
@@ -233,11 +232,8 @@ def sweep(j, i, q, old, out, bed, manning, terms, edges, walls, rates, p, clock,
             forcing = (terms, TERM_FACTORS(terms, 0))
             r_h, r_m = with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, j, i)
         noise, dt = noise_of(seed_of_sweep(clock, stage_number, p), j, i), real(clock[DT])
-        own = (h, over_h, u_m, u_t, r_h, r_m, r_t, manning_of(manning, j, i, p), noise, p, dt)
-        if is_second(stage_number):
-            before = (old[0, row, column], old[across, row, column], old[3 - across, row, column])
-            eta, m, t = second_of_sweep(eta, m, t, *before, *own)
-        else:
-            eta, m, t = first_of_sweep(eta, m, t, *own)
-        out[0, row, column], out[across, row, column], out[3 - across, row, column] = eta, m, t
+        out[0, row, column], out[across, row, column], out[3 - across, row, column] = updated_in_sweep(
+            eta, m, t, old[0, row, column], old[across, row, column], old[3 - across, row, column],
+            h, u_m, u_t, r_h, r_m, r_t, manning_of(manning, j, i, p), noise, is_second(stage_number), p, dt,
+        )  # fmt: skip
         rates[j * (q.shape[2] - 4) + i] = to_bits(rate)

@@ -9,6 +9,7 @@ from eagre.backend.cells import cell, entry, prange, real
 from eagre.boundaries.edges import NORTH, SOUTH
 from eagre.kernels.bits import to_bits
 from eagre.kernels.elevation import depth, noise_of, surface
+from eagre.models.shallow_water.friction_cpu import rub, rub_across
 from eagre.models.shallow_water.kernels import (
     LEAVES,
     PART,
@@ -19,7 +20,7 @@ from eagre.models.shallow_water.kernels import (
     covered,
     first_of_sweep,
     first_update,
-    manning_of,
+    kept_momentum,
     over_depth,
     second_of_sweep,
     second_update,
@@ -103,7 +104,7 @@ def keep_before(old, s, j, i0, n):
 
 
 @cell
-def update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, second, seed, p, dt):
+def update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, second, seed, p, dt):
     """Interior row `row` of the new state."""
     j = row + 2
     for i in range(n):
@@ -124,12 +125,12 @@ def update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, second
             m_n, t_n = s[HV_N + i], s[HU_N + i]
         if TERMS:
             r_h, r_m = with_terms_of_sweep(r_h, r_m, h, m, t, across, forcing, row, i0 + i)
-        own = (h, s[OVER0 + i + 2], u_m, u_t, r_h, r_m, r_t, manning_of(manning, row, i0 + i, p))
-        noise = noise_of(seed, row, i0 + i)
+        m, t = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+        rates = (r_h, r_m, r_t, noise_of(seed, row, i0 + i), dt)
         if second:
-            eta, m, t = second_of_sweep(q[0, j, c], m, t, s[ETA_N + i], m_n, t_n, *own, noise, p, dt)
+            eta, m, t = second_of_sweep(q[0, j, c], m, t, s[ETA_N + i], m_n, t_n, *rates)
         else:
-            eta, m, t = first_of_sweep(q[0, j, c], m, t, *own, noise, p, dt)
+            eta, m, t = first_of_sweep(q[0, j, c], m, t, *rates)
         out[0, j, c] = eta
         out[across, j, c] = m
         out[3 - across, j, c] = t
@@ -148,7 +149,7 @@ def leave_row(out, bed, q, s, row, i0, n, p):
 
 
 @cell
-def take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, second, seed, p, dt):
+def take_up_row(q, out, left, bed, forcing, s, row, i0, n, second, seed, p, dt):
     """Interior row `row` of the new state, from the tendencies along x in `left` and those along y."""
     j = row + 2
     for i in range(n):
@@ -160,12 +161,11 @@ def take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, second, seed
         r_v = left[2, j, c] + p.over_dy * (s[SOUTH_N + i] - s[NORTH_B + i] - p.g * h * s[RISE0 + i])
         if TERMS:
             r_h, r_u, r_v = with_terms(r_h, r_u, r_v, h, hu, hv, forcing, row, i0 + i)
-        own = (h, s[OVER0 + i + 2], s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v)
-        rest = (manning_of(manning, row, i0 + i, p), noise_of(seed, row, i0 + i), p, dt)
+        rest = (h, s[U0 + i + 2], s[V0 + i + 2], r_h, r_u, r_v, noise_of(seed, row, i0 + i), p, dt)
         if second:
-            eta, hu, hv = second_update(eta, hu, hv, s[ETA_N + i], s[HU_N + i], s[HV_N + i], *own, *rest)
+            eta, hu, hv = second_update(eta, hu, hv, s[ETA_N + i], s[HU_N + i], s[HV_N + i], *rest)
         else:
-            eta, hu, hv = first_update(eta, hu, hv, *own, *rest)
+            eta, hu, hv = first_update(eta, hu, hv, *rest)
         out[0, j, c] = eta
         out[1, j, c] = hu
         out[2, j, c] = hv
@@ -176,16 +176,23 @@ def update_row(q, old, out, left, bed, manning, forcing, s, row, i0, n, across, 
     """What PART says, each stage by itself: no question is left in a loop over cells."""
     if PART == LEAVES:
         leave_row(out, bed, q, s, row, i0, n, p)
-    elif PART == TAKES_UP and second:
-        keep_before(old, s, row + 2, i0, n)
-        take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, True, seed, p, dt)
     elif PART == TAKES_UP:
-        take_up_row(q, out, left, bed, manning, forcing, s, row, i0, n, False, seed, p, dt)
-    elif second:
-        keep_before(old, s, row + 2, i0, n)
-        update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, True, seed, p, dt)
+        if second:
+            keep_before(old, s, row + 2, i0, n)
+            take_up_row(q, out, left, bed, forcing, s, row, i0, n, True, seed, p, dt)
+        else:
+            take_up_row(q, out, left, bed, forcing, s, row, i0, n, False, seed, p, dt)
+        rub(out, bed, manning, row, i0, n, second, dt, p)
     else:
-        update_of_sweep(q, out, bed, manning, forcing, s, row, i0, n, across, False, seed, p, dt)
+        if second:
+            keep_before(old, s, row + 2, i0, n)
+            update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, True, seed, p, dt)
+        else:
+            update_of_sweep(q, out, bed, forcing, s, row, i0, n, across, False, seed, p, dt)
+        if across == 1:
+            rub_across(q, out, bed, manning, U0, V0, s, row, i0, n, 1, second, dt, p)
+        else:
+            rub_across(q, out, bed, manning, V0, U0, s, row, i0, n, 2, second, dt, p)
 
 
 @cell

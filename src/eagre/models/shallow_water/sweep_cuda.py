@@ -19,10 +19,9 @@ from eagre.models.shallow_water.kernels import (
     SECOND,
     TAKES_UP,
     covered,
-    first_of_sweep,
-    second_of_sweep,
     seed_of_part,
     updated,
+    updated_in_sweep,
     with_terms,
     with_terms_of_sweep,
 )
@@ -71,11 +70,9 @@ def new_state(row, m, t, u_m, u_t, m_n, t_n, eta_n, r_h, r_m, r_t, g_n2, across,
     if TERMS:
         r_h, r_m = with_terms_of_sweep(r_h, r_m, row.h, m, t, across, forcing, j, i)
     noise = noise_of(seed, j, i)
-    if SECOND:
-        return second_of_sweep(
-            row.eta, m, t, eta_n, m_n, t_n, row.h, row.over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt
-        )
-    return first_of_sweep(row.eta, m, t, row.h, row.over_h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, p, dt)
+    return updated_in_sweep(
+        row.eta, m, t, eta_n, m_n, t_n, row.h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, SECOND, p, dt
+    )  # fmt: skip
 
 
 @cell
@@ -84,7 +81,7 @@ def whole_state(row, before, r_h, r_u, r_v, g_n2, forcing, j, i, seed, p, dt):
     if TERMS:
         r_h, r_u, r_v = with_terms(r_h, r_u, r_v, row.h, row.hu, row.hv, forcing, j, i)
     return updated(
-        row.eta, row.hu, row.hv, before.eta, before.hu, before.hv, row.h, row.over_h, row.u, row.v, r_h, r_u, r_v,
+        row.eta, row.hu, row.hv, before.eta, before.hu, before.hv, row.h, row.u, row.v, r_h, r_u, r_v,
         g_n2, noise_of(seed, j, i), p, dt,
     )  # fmt: skip
 

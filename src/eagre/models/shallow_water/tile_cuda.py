@@ -284,7 +284,7 @@ def write_cell(fields, terms, own, before, rates, parity, at, seed, p, dt):
     g_n2 = manning_of(fields.manning, row, column, p)
     eta, hu, hv = updated(
         own.eta, own.hu, own.hv, before[0], before[1], before[2],
-        own.h, own.over_h, own.u, own.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
+        own.h, own.u, own.v, r_h, r_u, r_v, g_n2, noise_of(seed, row, column), p, dt,
     )  # fmt: skip
     target = fields.pair[0 if parity else 1] if SECOND else fields.middle
     j, i = np.uint32(at.j), np.uint32(at.i)
