@@ -156,7 +156,7 @@ class Discharge(GivenDischarge):
     Notes
     -----
     The flux through each face is q = rate / width to rounding where water enters into water, and on dry
-    ground where it runs off faster than its waves. Where friction holds a film back, less than 1 % of
+    ground where it runs off faster than its waves. Where friction holds a film back, some 1 % of
     what the first cell holds at critical depth, (q^2 / g)^(1/3), comes too much, until it is half as
     deep. What is taken out is right to 1e-6; no more can be taken out than flows to the boundary: a dry
     cell gives nothing. The implicit model with drying takes 2/3 h dx / dt at most, |u| dt / dx = 4/7 in steady
