@@ -76,8 +76,8 @@ def assert_same_states(ours, theirs, tolerance):
     for name, value in ours.state().items():
         if name not in ("landed", "steps", "start"):
             limit = 1e-6 if name.startswith("lost") else tolerance  # itself a rounding error
-            scale = np.abs(expected["q0"] if name.startswith("lost") else expected[name]).max()
-            assert np.abs(value - expected[name]).max() <= limit * scale, name
+            scale = np.abs(expected["q0"] if name.startswith("lost") else expected[name]).max(initial=0.0)
+            assert np.abs(value - expected[name]).max(initial=0.0) <= limit * scale, name
 
 
 def assert_repeats_and_restarts(make, cut_at, end):
