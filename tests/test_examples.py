@@ -50,8 +50,8 @@ def every_example() -> list[str]:
 def test_every_example_is_tested_here():
     known = ["convective_boundary_layer", "dam_break", "demo", "double_gyre", "ensemble", "gyre_seasons"]
     assert every_example() == [
-        *known, "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl", "tide",
-        "valley_flood",
+        *known, "harbour_seiche", "monai_valley", "rain_on_catchment", "storm_surge", "submerged_bar", "thacker_bowl",
+        "tide", "valley_flood",
     ]  # fmt: skip
 
 
@@ -221,6 +221,22 @@ def test_rain_leaves_the_catchment_at_the_rate_it_falls(tmp_path):
     exact = 3e-6 * 1620.0 * 980.0  # of the rain north of the line
     assert lines["hydrograph discharge"][lines["time"] == 5400.0] == pytest.approx(exact, rel=0.002)
     assert 60.0 * np.nansum(lines["hydrograph discharge"]) == pytest.approx(lines["hydrograph volume"][-1], rel=1e-9)
+
+
+def test_a_harbour_sloshes_more_than_the_sea_outside_and_its_stores_are_read(tmp_path):
+    import xarray as xr
+
+    pytest.importorskip("zarr", reason="pip install 'eagre[zarr]'")
+    output, _ = run_case("harbour_seiche", tmp_path, nx="60", ny="40", dx="20.0")
+    gauges = read_gauges(output / "gauges.csv")
+    late = gauges["time"] > 700.0
+    sea, head = (np.ptp(gauges[f"{name} surface_elevation"][late]) for name in ("sea", "head"))
+    assert head > 2.0 * sea > 0.5
+    with xr.open_zarr(output / "harbour.zarr") as ds, xr.open_zarr(output / "maps.zarr") as maps:
+        assert {"surface_elevation", "depth", "velocity_x", "velocity_y"} <= set(ds.data_vars)
+        assert str(ds["time"].values[-1])[:16] == "2026-01-31T06:20" and ds.sizes["time"] == 61
+        highest = maps["max_surface_elevation"].isel(time=-1).sel(x=980.0, y=400.0, method="nearest")
+        assert float(highest) >= float(ds["surface_elevation"].sel(x=980.0, y=400.0, method="nearest").max())
 
 
 def test_tide_floods_the_flats_and_spares_the_island(tmp_path):
