@@ -61,3 +61,28 @@ def test_steps_that_are_far_too_short_grow_at_once_and_those_too_long_shrink():
 def test_steps_at_their_longest_are_not_looked_at_again():
     made, _ = steps_of(lambda n: 1e-3, 30, 10.0)
     assert set(made) == {10.0}
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("legs", [False, True])
+@pytest.mark.parametrize(
+    ("interval", "steps"),
+    [(30.00002, [10.0, 10.0, 10.00002]), (29.99998, [10.0, 10.0, 9.99998]), (30.2, [10.0, 10.0, 10.0, 0.2])],
+)
+def test_a_step_is_a_little_longer_rather_than_followed_by_a_tiny_one(interval, steps, legs):
+    """As where 0.333333 s does not divide 1 s: a step of 1e-6 s each second."""
+    engine: Any = Engine(lambda n: 0.05)
+    engine.has_legs = legs
+
+    def many(dt, times, least, most):
+        for time in times:
+            engine.advance(dt, time)
+        return True
+
+    engine.advance_many = many
+    stepper = Stepper(engine, 0.0, None, 10.0)
+    for landing in (1, 2):
+        while stepper.time < landing * interval:
+            stepper.step(landing * interval, 100)
+    np.testing.assert_allclose(engine.made, 2 * steps, rtol=1e-9)
+    assert stepper.time == 2 * interval

@@ -15,6 +15,8 @@ from eagre.stepping.keeper import Keeper, State
 LOOK_EVERY = 20  # steps between two looks at all fields
 KEEP_SECONDS = {"cpu": 1.0, "cuda": 5.0}  # wall time between two copies of the state to the host
 NEARLY = 1e-9  # of a step: a time as near as this is met
+LONGER = 0.01  # by this part of it a step is longer, rather than followed by one so short: what two steps extrapolate
+# is noise behind such a one
 LIMIT = 1.0  # of Courant numbers: above it a cell loses more than it has; of diffusion numbers: noise grows
 GROWTH = 1.1  # of a time step from one to the next
 WINDOW = 10  # steps that are equal where they follow the Courant number
@@ -59,8 +61,8 @@ class Stepper:
             left = until - self.time
             if left <= 0.0:
                 return made
-            lands = left <= self.time_step * (1.0 + NEARLY)
-            dt = left if left < self.time_step * (1.0 - NEARLY) else self.time_step
+            lands = left <= self.time_step * (1.0 + LONGER)
+            dt = left if lands and abs(left - self.time_step) > NEARLY * self.time_step else self.time_step
             ahead = [self._since + dt] if lands or alone else self._ahead(until, count - made)
             if alone or not self.engine.has_legs or not self._at_once(dt, ahead):
                 alone = max(alone, len(ahead)) - 1 if self.engine.has_legs else 0
@@ -83,7 +85,7 @@ class Stepper:
         count = min(count, self.maps.left)
         if self.courant is not None:
             count = min(count, WINDOW - int(self.engine.counts["steps"]) % WINDOW) if self._settled else 1
-        while len(found) < count and until - (self._landed + found[-1]) > dt * (1.0 + NEARLY):
+        while len(found) < count and until - (self._landed + found[-1]) > dt * (1.0 + LONGER):
             found.append(found[-1] + dt)
         return found
 
