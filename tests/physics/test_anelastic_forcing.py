@@ -129,3 +129,16 @@ def test_a_time_step_that_does_not_quite_divide_the_interval_makes_no_noise():
         assert model.steps == 60
         fields.append(model.field("u"))
     assert np.abs(fields[1] - fields[0]).max() < 1e-3 * np.ptp(fields[0])
+
+
+def test_times_that_are_next_to_each_other_make_no_noise():
+    """As of records each 1/3 s, written with seven digits, and each second: single precision is as double."""
+    fields = []
+    for precision in ("single", "double"):
+        model = forced(time_step=2.0, device="cpu", precision=precision)
+        for record in range(1, 7):
+            model.advance(20.0 * record)
+            model.advance(20.0 * record + 2e-6)
+        assert model.steps == 66
+        fields.append(model.field("u"))
+    assert np.abs(fields[1] - fields[0]).max() < 1e-3 * np.ptp(fields[0])

@@ -23,6 +23,7 @@ from eagre.several import Banded, SeveralDevices
 
 COUNTS = ("steps", "iterations", "dt_min", "dt_max", "courant", "divergence")
 COMPONENTS = ("u", "v", "w")
+SHORT = 1e-3  # of a step: the one before it, if it is shorter than that, says nothing of the next but rounding
 SMALL = 1 << 30  # bytes of a state whose copy for the way back stays on a GPU
 
 
@@ -88,7 +89,7 @@ class Engine:
         ConvergenceError
             If the pressure problem has no solution.
         """
-        if self.steps.before == 0.0:
+        if self.steps.before < SHORT * dt:
             self._begin_forces(dt, time)
         made, counts = self.steps.step(dt, time), self.counts
         counts["steps"] += 1.0
@@ -124,7 +125,7 @@ class Engine:
         `most`.
         """
         assert self._legs is not None
-        if self.steps.before == 0.0:
+        if self.steps.before < SHORT * dt:
             self._begin_forces(dt, times[0])
         made = self._legs.run(dt, times)
         if not (self._legs.finished(made) and least <= made.least and made.worst <= most):
@@ -160,9 +161,11 @@ class Engine:
     def _begin_forces(self, dt: float, time: float) -> None:
         """Half forces dt/2 R before the first step of dt, s: those of half a step in which nothing is carried.
 
-        Without them waves and rotation would lag by half of the first step for ever.
+        Without them waves and rotation would lag by half of the first step for ever. Behind a step that was too short
+        to extrapolate from it is the same.
         """
         steps, fields = self.steps, self.steps.fields
+        steps.before = 0.0
         if self.parts[0].is_free:
             return
         theta = None if fields.theta is None else self.device.host(fields.theta)
