@@ -202,6 +202,25 @@ def test_empty_cells_filled():
     assert corners[0, 0] == 1.0 and np.isnan(dem.elevation).sum() == 1
 
 
+@pytest.mark.parametrize("crests", ["keep", "mean"])
+@pytest.mark.parametrize(("dx", "dy"), [(2.0, 3.0), (1.0, 1.5), (4.0, 6.0)])
+def test_empty_cells_beside_the_domain_are_the_end_of_the_raster(dx, dy, crests):
+    """Which a domain that is cut out of a raster with an empty rim touches."""
+    whole = dem_of(lambda x, y: plane(x, y) + np.sin(x) * np.cos(0.7 * y))
+    empty = np.full((30, 40), np.nan)
+    empty[2:-4, 3:-1] = whole.elevation[2:-4, 3:-1]
+    cut = Dem(empty[2:-4, 3:-1], 106.0, -44.0, 2.0, 3.0)
+    grid = Grid(round(72.0 / dx), round(72.0 / dy), dx, dy, x0=106.0, y0=-44.0)
+    dem = Dem(empty, 100.0, -50.0, 2.0, 3.0)
+    np.testing.assert_allclose(
+        dem_to_corners(dem, grid, crests=crests), dem_to_corners(cut, grid, crests=crests), rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(raster_to_centres(dem, grid), raster_to_centres(cut, grid), rtol=0, atol=1e-12)
+    for x0, y0 in ((105.9, -44.0), (106.0, -44.2)):  # a part of an empty cell is in the domain
+        with pytest.raises(InputError, match="cells in the domain have no data"):
+            dem_to_corners(dem, Grid(round(72.0 / dx), round(72.0 / dy), dx, dy, x0=x0, y0=y0), crests=crests)
+
+
 @pytest.mark.parametrize("nodata", ["ignore", float("nan"), float("inf")])
 def test_nodata_option(nodata):
     with pytest.raises(InputError, match="nodata = "):

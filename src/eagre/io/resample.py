@@ -50,7 +50,8 @@ def dem_to_corners(dem: Dem, grid: Grid, *, nodata: str | float = "error", crest
     ------
     InputError
         If the grid sticks out of the DEM (with both extents), the two are in different coordinate systems, or
-        cells have no data (with the count and the first of them).
+        cells in the domain have no data (with the count and the first of them). Empty ones beside it count as if the
+        DEM ended there.
     """
     if crests not in ("keep", "mean"):
         raise InputError(f"crests = {crests!r}", allowed='"keep" or "mean"', fix='crests = "keep"')
@@ -190,6 +191,8 @@ def _resample(
     p_y, reach_y = _positions(y, grid.dy, dem.y0, dem.dy, dem.ny)
     p_x, reach_x = _positions(x, grid.dx, dem.x0, dem.dx, dem.nx)
     rows, columns = _window(p_y, reach_y, dem.ny), _window(p_x, reach_x, dem.nx)
+    if nodata == "error" and (ends := _without_empty_rim(dem, grid, rows, columns)) is not dem:
+        return _resample(ends, grid, x, y, nodata, keep_crests)
     if keep_crests and not reach_x.any() and not reach_y.any():
         return _with_crests(dem, rows, columns, nodata, p_y, p_x)
     values = _filled(dem, rows, columns, nodata)
@@ -247,6 +250,26 @@ def _window(position: np.ndarray, reach: np.ndarray, count: int) -> slice:
     first = math.floor(float((position - reach).min()) + rounding)
     last = math.ceil(float((position + reach).max()) - rounding)
     return slice(min(max(first, 0), count - 1), min(max(last, 0), count - 1) + 1)
+
+
+def _without_empty_rim(dem: Dem, grid: Grid, rows: slice, columns: slice) -> Dem:
+    """The DEM, cut off at the sides of the grid where cells of a window beside it are empty, and none within."""
+    west, east, south, north = grid.extent
+    empty = np.isnan(dem.elevation[rows, columns])
+    j, i = (
+        np.flatnonzero((low < centres + half) & (centres - half < high))
+        for centres, half, low, high in (
+            (dem.y[rows], (0.5 - _EDGE) * dem.dy, south, north), (dem.x[columns], (0.5 - _EDGE) * dem.dx, west, east)
+        )
+    )  # fmt: skip
+    if not (empty.any() and j.size and i.size) or empty[np.ix_(j, i)].any():
+        return dem
+    below, above = (rows.start + j[0]) * empty[: j[0]].any(), rows.start + j[-1] + 1
+    left, right = (columns.start + i[0]) * empty[:, : i[0]].any(), columns.start + i[-1] + 1
+    above = above if empty[j[-1] + 1 :].any() else dem.ny
+    right = right if empty[:, i[-1] + 1 :].any() else dem.nx
+    x0, y0 = dem.x0 + left * dem.dx, dem.y0 + below * dem.dy
+    return replace(dem, elevation=dem.elevation[below:above, left:right], x0=x0, y0=y0)
 
 
 def _filled(dem: Dem, rows: slice, columns: slice, nodata: str | float) -> np.ndarray:
