@@ -41,6 +41,7 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "boundaries/halo.py": "tests/unit/test_halo.py",
     "boundaries/inside.py": "tests/unit/test_boundaries_inside.py tests/unit/test_boundary_tables.py "
     "tests/physics/test_inside.py",
+    "boundaries/lines.py": "tests/physics/test_lines.py tests/kernels/test_lines_kernels.py",
     "config/levees.py": "tests/unit/test_config_levees.py tests/physics/test_levees.py",
     "config/units.py": "tests/unit/test_config_units.py",
     "config/zone_series.py": "tests/unit/test_config_zone_rain.py",
@@ -63,10 +64,15 @@ TESTS = {  # by the beginning of a path under src/eagre, the longest that fits
     "tests/physics/test_barotropic_physics.py",
     "models/barotropic/scales.py": "tests/physics/test_barotropic_physics.py::test_numbers_of_the_thesis "
     "tests/physics/test_barotropic_physics.py::test_points_a_munk_width tests/unit/test_config_barotropic.py",
+    "models/barotropic/wind": "tests/unit/test_config_barotropic_wind.py tests/unit/test_config_barotropic.py "
+    "tests/physics/test_barotropic_wind.py",
     "models/shallow_water/": "tests/unit/test_explicit_cells.py tests/physics/test_against_oracle.py "
     "tests/kernels/test_shallow_water_reference.py "
     "tests/physics/test_lakes_at_rest.py tests/physics/test_restart.py",
-    "models/shallow_water/band": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py",
+    "models/shallow_water/balance.py": "tests/physics/test_balance.py tests/physics/test_lines.py "
+    "tests/physics/test_weather.py",
+    "models/shallow_water/band": "tests/physics/test_explicit_bands.py tests/unit/test_copies_of_models.py "
+    "tests/physics/test_gauges.py",
     "models/shallow_water_adi/": "tests/physics/test_adi_against_oracle.py tests/physics/test_adi_start.py "
     "tests/kernels/test_adi_reference.py tests/physics/test_adi.py",
     "series.py": "tests/unit/test_stepping_series.py tests/unit/test_io_series.py tests/unit/test_stepping_run.py",

@@ -60,6 +60,19 @@ def test_rain_is_integrated_exactly(make, light_device):
 
 
 @MODELS
+def test_a_file_of_rain_is_booked_beside_another_rain(make, light_device):
+    """Each in its own row of the book behind those of an open side, when records change too."""
+    rain, options = eagre.Rain(2e-5), {"boundaries": eagre.Boundaries(west=eagre.Stage(0.0)), "device": light_device}
+    alone = make(GRID, [rain], **options)
+    file, both = (make(GRID, [*more, eagre.WeatherRain(shower(GRID))], **options) for more in ([], [rain]))
+    for model in (alone, file, both):
+        model.advance(80.0)
+    fallen = [model.diagnostics()["volume_rain"] for model in (alone, file, both)]
+    assert fallen[2] == pytest.approx(fallen[0] + fallen[1], rel=1e-12) and min(fallen) > 1.0
+    assert abs(both.diagnostics()["volume_error"]) < 1e-13
+
+
+@MODELS
 def test_a_uniform_pressure_and_no_wind_change_no_bit(make, light_device):
     calm = [field(GRID, TIMES, lambda x, y, t: 0.0, f"wind {axis}", 100.0) for axis in "xy"]
     still = field(GRID, TIMES, lambda x, y, t: 1e5 + 10.0 * t, "pressure", 100.0)

@@ -61,7 +61,7 @@ def arguments(monkeypatch, tmp_path):
 def test_every_key_arrives(arguments):
     """Nothing of a case file is left behind, or put in another place."""
     taken = arguments(
-        'basin = {kind = "channel", nx = 8, ny = 6, length_x = 8.0, length_y = 5.0, x0 = 10.0, y0 = 20.0, '
+        'basin = {kind = "channel", nx = 8, ny = 6, length_x = 8.0, length_y = 5.0, x0 = 10.0, y0 = 20.5, '
         'walls = "no-slip-thom"}\n'
         'physics = {beta = 2.0, viscosity = "3 m2/s", biharmonic_viscosity = 4.0, bottom_friction = 5.0}\n'
         'wind = {stress = 0.1, density = 500.0, depth = 20.0}\nlayers = {upper = 6.0, lower = 7.0}\n'
@@ -73,10 +73,10 @@ def test_every_key_arrives(arguments):
     )  # fmt: skip
     grid = taken.pop("grid")
     assert (grid.nx, grid.ny, grid.dx, grid.dy) == (8, 6, 1.0, 1.0)
-    assert (grid.x[0], grid.y[0], grid.y[-1]) == (10.0, 20.0, 25.0)
+    assert (grid.x[0], grid.y[0], grid.y[-1]) == (10.0, 20.5, 25.5)
     assert taken.pop("layers") == Layers(6.0, 7.0)
     x, y = grid.mesh()
-    curl = -math.pi * 0.1 / (500.0 * 20.0 * 5.0) * np.sin(2.0 * math.pi * (y - 20.0) / 5.0)
+    curl = -math.pi * 0.1 / (500.0 * 20.0 * 5.0) * np.sin(2.0 * math.pi * (y - 20.5) / 5.0)
     fields = {"wind_curl": curl, "topography": 2.0 * x, "vorticity": y, "vorticity_lower": 2.0 * y, "tracer": x + y}
     for name, expected in (fields | {"particles": [[11.0, 21.0]]}).items():
         np.testing.assert_allclose(taken.pop(name), expected, rtol=1e-12, atol=1e-18, err_msg=name)
