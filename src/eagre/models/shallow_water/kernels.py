@@ -234,7 +234,7 @@ def share_kept(loss):
 
 @cell
 def rubbed(hu, hv, h, g_n2, dt, p):
-    """Momenta of water of the new depth h after friction for dt by the speed that it leaves (2.9; decision 0077)."""
+    """Momenta of water of the new depth h after friction for dt by the speed that it leaves (2.9; decision 0078)."""
     if FRICTION == 0:
         return hu, hv
     keep = share_kept(dt * root(hu * hu + hv * hv) * manning_factor(h, g_n2, p))
