@@ -186,7 +186,7 @@ def discharge(rate, bed, away, first, second, of_discharges):
     elif away == 2:
         surface -= behind(face - surface, first.surface - surface)
     depth, deep = max(surface - bed, 0.0), max(face - face_bed, 0.0)
-    wanted = float(velocity(deep, rate, KAPPA))
+    wanted = max(float(velocity(deep, rate, KAPPA)), -4 * sqrt(G * deep))
     inner, next_inner = first.speed, second.speed
     if of_discharges:
         inner, next_inner = (float(velocity(deep, one.across, KAPPA)) for one in (first, second))

@@ -136,6 +136,27 @@ def test_discharge_into_a_film_that_friction_holds(wet_dry, device):
     assert model.field("depth")[1, 0] > 1.2 * critical
 
 
+@pytest.mark.parametrize("wet_dry", ["hydrostatic", "kurganov-petrova"])
+def test_a_pump_that_asks_more_than_there_is(wet_dry, device):
+    """Takes what comes down to it in steps of the water's own length: a ghost as fast as is asked would need thousands.
+
+    As much as leaves over an edge, to 0.5 %: all that the film brings is taken either way.
+    """
+    grid = eagre.Grid(20, 6, 10.0, 10.0)
+    bed = 0.02 * grid.mesh("corner")[0]
+    taken = []
+    for west in (eagre.Discharge(-200.0), eagre.Stage(-100.0)):
+        model = eagre.ShallowWater(
+            grid, bed, depth=0.5, boundaries=eagre.Boundaries(west=west), manning=0.03, device=device,
+            precision="double", wet_dry=wet_dry,
+        )  # fmt: skip
+        model.advance(200.0)
+        taken.append(-model.inflow["west"])
+        assert model.steps < 1000
+        assert abs(model.diagnostics()["volume_error"]) < 1e-13
+    assert taken[0] == pytest.approx(taken[1], rel=5e-3)
+
+
 @pytest.mark.parametrize("dry", [False, True])
 def test_hydrograph_brings_its_volume(dry, device):
     """The integral of the series, but for its kinks within a time step; from dry it starts at no water at all."""

@@ -98,8 +98,9 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     with the cell inside right, that of the second gives the first one the slope for which the flux
     is `value` exactly. Where the water inside is faster than its waves, or hardly there, the depth is at
     least the critical one, (q^2 / g)^(1/3): water enters a dry cell at Froude 1, from a level surface or,
-    where the bed falls too steeply for that, from one along the bed. Where the march reconstructs
-    discharges, u below is that over the depth at the face.
+    where the bed falls too steeply for that, from one along the bed. What is taken out leaves at 4 times
+    the speed of waves at most: a faster ghost takes hardly more, and only shortens the time step. Where
+    the march reconstructs discharges, u below is that over the depth at the face.
     """
     zero = real(0.0)
     w_1, n_1, _ = near
@@ -115,12 +116,13 @@ def discharge_ghost(near, second, copied, bed_1, bed_k, m, value, level, p):
     over_face = desingularised_inverse(h_face, p.kappa4)
     u_1 = n_1 * (over_face if OF_DISCHARGES else desingularised_inverse(h_1, p.kappa4))
     u_2 = n_2 * (over_face if OF_DISCHARGES else desingularised_inverse(max(w_2 - bed_2, zero), p.kappa4))
-    u_q = value * over_face
+    c = math.sqrt(p.g * h_face)
+    u_q = larger(value * over_face, real(-4.0) * c)
     u = real(2.0) * u_q - u_1
     u_2 = u_1 if shore else u_2
     if m > real(1.5):
         change = half_slope(scaled_difference(u, u_1, p), scaled_difference(u_1, u_2, p), p)
-        u_out = balanced_velocity(u_1 - change, u_q, math.sqrt(p.g * h_face))
+        u_out = balanced_velocity(u_1 - change, u_q, c)
         u -= slope_behind(u_out - u, u_1 - u, p)
     if h_face < critical and (h_face < real(0.5) * critical or n_1 * n_1 >= p.g * h_1 * h_1 * h_1):
         h_face = critical
