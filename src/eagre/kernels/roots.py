@@ -169,6 +169,19 @@ def _simulated_cube_root(x):
 
 
 @cell
+def power_minus_seven_thirds(x):
+    """x^(-7/3) for x > 0 (the power of h in Manning's law for a unit discharge)."""
+    y = inverse_cube_root(x)
+    cube = y * y * y
+    return cube * cube * y
+
+
+@power_minus_seven_thirds.variant("cuda", "single")
+def _seven_thirds_of_the_hardware(x):
+    return x ** real(-7.0 / 3.0)
+
+
+@cell
 def power_four_thirds(x):
     """x^(4/3) for x >= 0 (the power of 1/h in Manning's law); ~0 below x = 1e-12."""
     y = inverse_cube_root(x)

@@ -14,7 +14,7 @@ from eagre.backend.cells import cell, real, switch
 from eagre.kernels.central_upwind import desingularised_inverse
 from eagre.kernels.elevation import added, mean_added, of_twice, seed_of
 from eagre.kernels.limiters import half_slope
-from eagre.kernels.roots import inverse_cube_root, larger, reciprocal, root, select, smaller
+from eagre.kernels.roots import larger, power_minus_seven_thirds, reciprocal, root, select, smaller
 from eagre.stepping.clock import STEPS
 from eagre.terms.compose import FORCE_X, FORCE_Y, WATER
 
@@ -219,17 +219,15 @@ def kept_momentum(h, q, u, p):
 
 
 @cell
-def manning_factor(h, g_n2, p):
-    """Manning friction, s-1, over the unit discharge: g n^2 / h^(7/3), m-2; h no less than the desingularised depth."""
-    y = inverse_cube_root(larger(h, p.kappa))
-    cube = y * y * y
-    return g_n2 * (cube * cube * y)
+def manning_loss(h, g_n2, dt, p):
+    """Manning friction over the unit discharge, times dt: dt g n^2 / h^(7/3), s m-2; h counts as kappa at least."""
+    return (dt * g_n2) * power_minus_seven_thirds(larger(h, p.kappa))
 
 
 @cell
 def share_kept(loss):
     """What implicit friction leaves of a momentum: k of k (1 + loss k) = 1, loss = dt a |q| of the momentum before."""
-    return real(2.0) * reciprocal(real(1.0) + root(real(1.0) + real(4.0) * loss))
+    return reciprocal(real(0.5) + root(real(0.25) + loss))
 
 
 @cell
@@ -237,7 +235,7 @@ def rubbed(hu, hv, h, g_n2, dt, p):
     """Momenta of water of the new depth h after friction for dt by the speed that it leaves (2.9; decision 0078)."""
     if FRICTION == 0:
         return hu, hv
-    keep = share_kept(dt * root(hu * hu + hv * hv) * manning_factor(h, g_n2, p))
+    keep = share_kept(root(hu * hu + hv * hv) * manning_loss(h, g_n2, dt, p))
     return hu * keep, hv * keep
 
 
@@ -267,12 +265,13 @@ def rubbed_for(dt, second):
 @cell
 def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
     """New eta, hu, hv of a cell in the stage that SECOND names."""
-    before = eta
+    h_new = h + dt * r_h
     if SECOND:
+        h_new = h + real(0.5) * (dt * r_h + (eta_n - eta))
         eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
     else:
         eta, hu, hv = first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt)
-    hu, hv = rubbed(hu, hv, h + (eta - before), g_n2, rubbed_for(dt, SECOND), p)
+    hu, hv = rubbed(hu, hv, h_new, g_n2, rubbed_for(dt, SECOND), p)
     return eta, hu, hv
 
 
@@ -284,7 +283,7 @@ def rubbed_across(m, m_old, t_old, h, g_n2, dt, p):
     """
     if FRICTION == 0:
         return m
-    loss = dt * manning_factor(h, g_n2, p)
+    loss = manning_loss(h, g_n2, dt, p)
     t = t_old * (real(1.0) + loss * root(m_old * m_old + t_old * t_old))
     return m * share_kept(loss * root(m * m + t * t))
 
@@ -307,12 +306,13 @@ def updated_in_sweep(
     eta, m, t, eta_n, m_n, t_n, h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, second, p, dt
 ):  # fmt: skip
     """New eta, m, t of a cell in a stage of a sweep; only m is rubbed."""
-    before, m_old, t_old = eta, kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+    m_old, t_old, h_new = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p), h + dt * r_h
     if second:
+        h_new = h + real(0.5) * (dt * r_h + (eta_n - eta))
         eta, m, t = second_of_sweep(eta, m_old, t_old, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt)
     else:
         eta, m, t = first_of_sweep(eta, m_old, t_old, r_h, r_m, r_t, noise, dt)
-    return eta, rubbed_across(m, m_old, t_old, h + (eta - before), g_n2, rubbed_for(dt, second), p), t
+    return eta, rubbed_across(m, m_old, t_old, h_new, g_n2, rubbed_for(dt, second), p), t
 
 
 @cell
