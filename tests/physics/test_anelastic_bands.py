@@ -182,7 +182,7 @@ def test_the_barriers_of_a_step_are_enough(make):
         steps.set_out(steps.setup.time_step)
         pressure = steps.projection
         pressure._devices.fill(pressure._until.control, np.array([1.0, 0.0, 0.0, 1e-30, 100.0]))
-        step = [*steps._explicit(), *pressure.launches[:-1], pressure._final, steps._finish(), *steps._exchanged]
+        step = [*steps._explicit(), *pressure.launches[:-1], pressure.final, steps._finish(), *steps._exchanged]
         go(steps.devices.group, step * 2)
         found.append([steps.devices.host(array) for array in (*steps.fields.kept.values(), pressure.phi)])
     for one, other in zip(*found, strict=True):

@@ -57,8 +57,10 @@ class ProjectionBands:
 
     Attributes
     ----------
-    phi, hat, steps
+    phi, hat, steps, bound
         As of `Projection`.
+    final : stage
+        What a solution ends with: the velocity from phi.
     """
 
     older = None
@@ -73,7 +75,7 @@ class ProjectionBands:
         self.phi, self._r, self._b = (devices.field_zeros(metric.shape, self._real) for _ in range(3))
         self._is_free = parts[0].is_free
         self.hat = fields.forces if self._is_free else fields.now
-        self.steps = (0.0, 0.0)
+        self.steps, self.bound = (0.0, 0.0), 0
         self._normal: list[cells.Normal | None] = [None] * len(parts)
         self._coefficients: Coefficients | None = None
         one = np.ones((metric.shape[0], 1, 1))
@@ -119,7 +121,7 @@ class ProjectionBands:
     @property
     def launches(self) -> list[Any]:
         """What a solution runs: for `Device.prepare`."""
-        return [*self._until.launches, self._final]
+        return [*self._until.launches, self.final]
 
     def solve(self, dt: float) -> Projected:
         """As `Projection.solve`.
@@ -129,18 +131,23 @@ class ProjectionBands:
         ConvergenceError
             If the tolerance is not reached.
         """
+        made = self.find(dt)
+        self._devices.run([self.final])
+        return made
+
+    def find(self, dt: float) -> Projected:
+        """As `solve`, phi alone: `final` is left to run."""
         last = self.steps[0]
         factor = dt / last if last and not self._direct else 1.0
         if factor != 1.0:
             self._devices.run([self._loop(stretch, self.phi, self._real(factor))])
         self.steps = (dt, last)
         made = self._until.run(self.tolerance / dt, MOST)
-        self._devices.run([self._final])
         return Projected(made.iterations, made.norm * dt)
 
     def _bind(self, known: Coefficients) -> None:
         """Launches for these kinds of coefficients."""
-        devices, self._direct = self._devices, known.exact
+        devices, self._direct, self.bound = self._devices, known.exact, self.bound + 1
         self._operators = [
             PressureOperator(
                 member, self._precision, self._metrics[rank],
@@ -151,7 +158,7 @@ class ProjectionBands:
         ]  # fmt: skip
         self._spectral = SpectralBands(devices, self._precision, self.metric, -1.0 if self._direct else 1.0)
         self._refresh()
-        self._final = self._each(self._wind)
+        self.final = self._each(self._wind)
         first: list[Stage] = [self._each(self._residual), self._cleared(self._r)]
         if self._direct:
             test = ResidualTestBands(devices, self._precision, self._r)

@@ -173,6 +173,10 @@ class Stages:
     def outflow(self) -> np.ndarray:
         """The largest share of its mass that a point of a row lost in the last step, (nz, ny)."""
         self.device.run([self.measure])
+        return self.measured()
+
+    def measured(self) -> np.ndarray:
+        """As `outflow`, where `measure` has run."""
         return self.device.host(self._outflow).reshape(self.setup.shape[:2])
 
     def explicit(self) -> list[Work]:

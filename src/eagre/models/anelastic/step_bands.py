@@ -119,7 +119,7 @@ class StepsBands:
         set_wind_through(self.projection, setup, rest)
         self._exchanged = self._exchange()
         self._graphs: dict[str, Callable[[], None]] = {}
-        self._dt = 0.0
+        self._dt, self._bound = 0.0, 0
 
     def _joined(self) -> Fields:
         """The fields of all parts as one."""
@@ -158,8 +158,11 @@ class StepsBands:
         """As `Steps.step`."""
         self.set_out(dt, time)
         self._run("explicit", self._explicit)
-        made = self.projection.solve(dt)
-        self._run("finish", lambda: [self._finish(), *self._exchanged])
+        made = self.projection.find(dt)
+        if self._bound != self.projection.bound:
+            self._graphs.pop("finish", None)
+            self._bound = self.projection.bound
+        self._run("finish", lambda: [self.projection.final, self._finish(), *self._exchanged, self._measures()])
         self.before = dt
         return made
 
@@ -218,8 +221,8 @@ class StepsBands:
     # -- what a step was ----------------------------------------------------------------------------
 
     def courant(self) -> Place:
-        """As `Steps.courant`."""
-        return largest(self._of_rows([part.outflow() for part in self.parts]))
+        """As `Steps.courant`; the step has measured."""
+        return largest(self._of_rows([part.measured() for part in self.parts]))
 
     def mixing(self, dt: float) -> Place:
         """As `Steps.mixing`."""
