@@ -221,7 +221,7 @@ def test_restart_of_another_run_is_refused(eagre, fake_case, tmp_path):
     assert done.code == exits.BAD_INPUT
     done = eagre("run", fake_case(), "--restart", tmp_path / "restart.nc")
     assert done.code == exits.BAD_INPUT
-    assert "run.end_time (line 5)" in done.err and "end_time = 20" in done.err
+    assert "run.end_time (line 5)" in done.err and "end_time = 20" in done.err and "is finished" in done.err
     done = eagre("run", fake_case(), "--restart", tmp_path / "resart.nc")
     assert done.code == exits.BAD_INPUT
     assert str(tmp_path / "resart.nc") in done.err and "restart.nc" in done.err

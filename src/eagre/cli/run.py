@@ -176,8 +176,9 @@ def _go(case: Case, model: Model, plan: OutputPlan, out: Console, quiet: bool) -
 def _refuse_finished(case: Case, time: float) -> None:
     from eagre.errors import InputError
 
+    is_end = time - case.run.end_time <= 1e-9 * time
     error = InputError(
-        f"end_time = {case.run.end_time:g} s for a restart at t = {time:g} s",
+        f"end_time = {case.run.end_time:g} s for a restart at t = {time:g} s" + ", where the run is finished" * is_end,
         allowed="an end after the restart",
         fix=f"end_time = {2 * time:g}",
     )
