@@ -263,11 +263,18 @@ def rubbed_for(dt, second):
 
 
 @cell
+def depth_after(h, eta, eta_n, r_h, second, dt):
+    """Depth that friction finds behind a stage, m: below 0 where rounding has it so; eta_n before the step."""
+    if second:
+        return h + real(0.5) * (dt * r_h + (eta_n - eta))
+    return h + dt * r_h
+
+
+@cell
 def updated(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, g_n2, noise, p, dt):
     """New eta, hu, hv of a cell in the stage that SECOND names."""
-    h_new = h + dt * r_h
+    h_new = depth_after(h, eta, eta_n, r_h, SECOND, dt)
     if SECOND:
-        h_new = h + real(0.5) * (dt * r_h + (eta_n - eta))
         eta, hu, hv = second_update(eta, hu, hv, eta_n, hu_n, hv_n, h, u, v, r_h, r_u, r_v, noise, p, dt)
     else:
         eta, hu, hv = first_update(eta, hu, hv, h, u, v, r_h, r_u, r_v, noise, p, dt)
@@ -306,9 +313,9 @@ def updated_in_sweep(
     eta, m, t, eta_n, m_n, t_n, h, u_m, u_t, r_h, r_m, r_t, g_n2, noise, second, p, dt
 ):  # fmt: skip
     """New eta, m, t of a cell in a stage of a sweep; only m is rubbed."""
-    m_old, t_old, h_new = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p), h + dt * r_h
+    m_old, t_old = kept_momentum(h, m, u_m, p), kept_momentum(h, t, u_t, p)
+    h_new = depth_after(h, eta, eta_n, r_h, second, dt)
     if second:
-        h_new = h + real(0.5) * (dt * r_h + (eta_n - eta))
         eta, m, t = second_of_sweep(eta, m_old, t_old, eta_n, m_n, t_n, r_h, r_m, r_t, noise, dt)
     else:
         eta, m, t = first_of_sweep(eta, m_old, t_old, r_h, r_m, r_t, noise, dt)
